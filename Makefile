@@ -21,7 +21,7 @@ PYTEST := $(BIN)/python -m pytest
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo panel test test-faults test-docs test-clients test-editors test-vscode test-bench check extension bench bench-peers bench-quick schemas fmt faults dist clean
+.PHONY: help setup demo panel test test-faults test-docs test-clients test-editors test-vscode test-panel test-bench check extension bench bench-peers bench-quick schemas fmt faults dist clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -35,7 +35,7 @@ panel: $(READY)  ## the agent panel of the VS Code extension in a plain browser;
 	@scripts/extension.sh panel $(DIR)
 
 test: $(READY) $(CLIENTS_READY)  ## run the tests
-	@$(PYTEST) -n $(WORKERS) -m "not acpx and not docs and not editors and not vscode and not bench and not faults" $(ARGS)
+	@$(PYTEST) -n $(WORKERS) -m "not acpx and not docs and not editors and not vscode and not panel and not bench and not faults" $(ARGS)
 
 test-faults: $(READY) $(CLIENTS_READY)  ## the fault catalogue, small: kills, floods, full disks (make faults runs it large)
 	@$(PYTEST) -n $(WORKERS) tests/faults $(ARGS)
@@ -49,6 +49,10 @@ test-editors: $(READY) $(EDITORS_READY) $(CLIENTS_READY)  ## drive the editors t
 test-vscode: $(READY) $(WORKBENCH_READY) $(VSIX)  ## drive the extension in VS Code's workbench, after its own tests
 	@scripts/extension.sh check
 	@$(PYTEST) -n 2 -m vscode tests/vscode $(ARGS)
+
+test-panel: $(READY)  ## drive the agent panel in Chromium, over a daemon with a scripted model
+	@scripts/extension.sh build
+	@$(PYTEST) -n 2 -m panel tests/panel $(ARGS)
 
 test-docs: $(READY)  ## follow the pages of docs/ as a reader would
 	@$(PYTEST) -n $(WORKERS) -m docs tests/docs $(ARGS)

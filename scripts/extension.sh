@@ -1,6 +1,6 @@
 #!/bin/sh
-# The VS Code extension: `check` its types, its rules and its tests; `package` it as vscode-extension/dist/sould.vsix; `panel FOLDER...`
-# serves its panel to a browser.
+# The VS Code extension: `check` its types, its rules and its tests; `package` it as vscode-extension/dist/sould.vsix; `build`
+# what is in it; `panel FOLDER...` serves its panel to a browser.
 set -eu
 cd "$(dirname "$0")/.."
 [ -e vscode-extension/node_modules/.ready ] && [ vscode-extension/node_modules/.ready -nt vscode-extension/package-lock.json ] || {
@@ -20,6 +20,7 @@ case ${1:-} in
         node scripts/protocol.mjs --check
         NO_COLOR=1 "$bin/vitest" run
         ;;
+    build) node scripts/build.mjs ;;
     package)
         node scripts/build.mjs
         "$bin/vsce" package --no-dependencies --allow-missing-repository --out dist/sould.vsix
@@ -31,7 +32,7 @@ case ${1:-} in
         SOULD=${SOULD:-$here/.venv/bin/sould} exec node scripts/panel.mjs "$@"
         ;;
     *)
-        echo "extension.sh: check, package or panel" >&2
+        echo "extension.sh: check, build, package or panel" >&2
         exit 2
         ;;
 esac

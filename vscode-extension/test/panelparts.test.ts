@@ -4,7 +4,12 @@ import { describe, expect, test } from "vitest";
 import { accepted, chosen, isOther, problems, readAsked, type Form, type Permission } from "../panel/session/asking";
 import { changeOf } from "../panel/session/changes";
 import { completed, completingAt, fileUri, fitting } from "../panel/session/completion";
+import { markdownOf } from "../panel/session/export";
+import { rowsWith } from "../panel/session/find";
+import { rowsOf } from "../panel/session/rows";
 import { screen } from "../panel/session/terminal";
+import { checkpointOf, outcomeOf, readTimeline } from "../panel/session/timeline";
+import { apply, EMPTY, readSequenced } from "../panel/session/transcript";
 
 describe("a terminal", () => {
   test("has colours, and nothing else of the escape sequences", () => {
@@ -95,5 +100,34 @@ describe("what is typed", () => {
     expect(found && completed(text, 11, found, "@src/main.ts")).toEqual({ text: "look at @src/main.ts and go", cursor: 21 });
     expect(fitting(commands, "c").map((command) => command.name)).toEqual(["compact", "clear", "mcp"]);
     expect(fileUri("/a b/ü.ts")).toBe("file:///a%20b/%C3%BC.ts");
+  });
+});
+
+describe("a conversation", () => {
+  const items = apply(EMPTY, [
+    { sessionUpdate: "user_message_chunk", messageId: "m1", content: { type: "text", text: "Fix it" } },
+    { sessionUpdate: "agent_thought_chunk", messageId: "m2", content: { type: "text", text: "Hm.\nYes." } },
+    { sessionUpdate: "tool_call", toolCallId: "c", title: "Write a.txt", kind: "edit", status: "failed", content: [{ type: "diff", path: "/p/a.txt", oldText: "x", newText: "needle" }] },
+    { sessionUpdate: "agent_message_chunk", messageId: "m3", content: { type: "text", text: "Done." } },
+  ].flatMap((raw, at) => readSequenced(raw, at + 1) ?? [])).items;
+
+  test("can be taken elsewhere as Markdown", () => {
+    expect(markdownOf("A title", items)).toBe("# A title\n\n## You\n\nFix it\n\n> Hm.\n> Yes.\n\n- **Write a.txt** (failed)\n  - changed /p/a.txt\n\nDone.\n");
+  });
+
+  test("is searched in all that it shows", () => {
+    const rows = rowsOf(items, false);
+    expect(rowsWith(rows, "NEEDLE")).toEqual([2]);
+    expect(rowsWith(rows, "  ")).toEqual([]);
+  });
+
+  test("goes back to before a message, also where the same was said twice", () => {
+    const turn = (checkpoint: number, text: string): object => ({ kind: "turn", checkpoint, text, did: [], files: [], reachable: true });
+    const timeline = readTimeline({ moments: [turn(0, "again"), turn(3, "again"), turn(5, "a long one…")], canUndo: true });
+    expect(checkpointOf(timeline, "again", 0)?.checkpoint).toBe(3);
+    expect(checkpointOf(timeline, "again", 1)?.checkpoint).toBe(0);
+    expect(checkpointOf(timeline, "a long\none that goes on", 0)?.checkpoint).toBe(5);
+    expect(checkpointOf(timeline, "never", 0)).toBeUndefined();
+    expect(outcomeOf({ outcome: "done", files: [{ path: "a", action: "restored" }, { path: "b", action: "conflict" }] })).toBe("1 file went back. 1 was left as it is: the card says why.");
   });
 });

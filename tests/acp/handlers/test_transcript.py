@@ -312,3 +312,24 @@ async def test_what_a_client_sends_is_said_to_it_with_its_place(bench: Bench, co
 
 def allowing(asked: Json) -> str:
     return next(str(each["optionId"]) for each in asked["params"]["options"] if each["kind"] == "allow_once")
+
+
+async def test_whether_a_turn_runs_is_told_to_every_surface(bench: Bench, connect: Connect) -> None:
+    bench.script(call("WriteFile", path="b.txt", content="x"), "text: done")
+    async with bench.running(), connect(permissions=ignore) as one, connect(permissions=ignore) as two:
+        await one.initialize(PANEL)
+        await two.initialize(PANEL)
+        session = await one.new_session(bench.project)
+        prompt = one.prompt(session, "write")
+        asked = await one.wait_request("session/request_permission")
+        await two.request("session/resume", sessionId=session, cwd=str(bench.project), mcpServers=[])
+        one.answer(asked, {"outcome": {"outcome": "selected", "optionId": allowing(asked)}})
+        assert (await prompt)["stopReason"] == "end_turn"
+        for client, told in ((one, [False, True, False]), (two, [True, False])):
+            await client.wait_for(lambda _, client=client, told=told: running(client) == told)
+
+
+def running(client: AcpClient) -> list[bool]:
+    """What a client was told of turns."""
+    method = "_sould/running"
+    return [message["params"]["running"] for message in client.messages if message.get("method") == method]

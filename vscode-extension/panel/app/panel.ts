@@ -10,7 +10,19 @@ import { Client, RequestFailed, type Question } from "./client";
 import { Session, SIGN_IN } from "./session";
 import { Sessions } from "./sessions";
 
-export type View = "conversation" | "sessions" | "sign-in";
+export type View = "conversation" | "sessions" | "timeline" | "sign-in";
+
+/** What is searched for in the conversation, and which of what was found is shown. */
+export interface Finding {
+  readonly words: string;
+  readonly at: number;
+}
+
+/** The next prompt is sent from an earlier point: what came after it goes back first. */
+export interface Resending {
+  readonly session: string;
+  readonly checkpoint: number;
+}
 
 /** What waits for the user, as it can be shown. */
 export interface Ask {
@@ -31,7 +43,10 @@ export class Panel {
   readonly sessions: Sessions;
   readonly view = signal<View>("conversation");
   readonly condensed = signal(false);
-  readonly finding = signal(false);
+  readonly finding = signal<Finding | undefined>(undefined);
+  /** How many rows have what is searched for. */
+  readonly found = signal(0);
+  readonly resending = signal<Resending | undefined>(undefined);
   /** A sentence for screen readers, and for a moment for everybody. */
   readonly said = signal("");
   readonly context = signal<EditorContext>({});
@@ -162,6 +177,8 @@ export class Panel {
   #become(session: Session | undefined): void {
     this.#session.value = session;
     this.view.value = "conversation";
+    this.finding.value = undefined;
+    this.resending.value = undefined;
     const { session: _, scroll: __, ...kept } = this.link.state;
     this.link.state = session === undefined ? kept : { ...kept, session: { id: session.id, cwd: session.cwd } };
   }
@@ -176,7 +193,7 @@ export class Panel {
       this.sessions.updated(params);
     });
     this.client.on("_sould/queue", (params) => { shown(params)?.queued(params); });
-    this.client.on("_sould/session/running", (params) => {
+    this.client.on("_sould/running", (params) => {
       shown(params)?.ran(params);
       this.sessions.ran(params);
     });

@@ -6,6 +6,7 @@
 import { computed, signal, type ReadonlySignal } from "@preact/signals";
 import { readQueue, sent, type Queued } from "../session/queue";
 import { object, text } from "../session/read";
+import { checkpointOf, outcomeOf, readTimeline, type Timeline } from "../session/timeline";
 import { apply, attach, EMPTY, prepend, readPage, readSequenced, type Sequenced, type Transcript } from "../session/transcript";
 import { readOptions, type Block } from "../session/updates";
 import { RequestFailed, wasLost, type Client } from "./client";
@@ -13,6 +14,7 @@ import { Frames } from "./frames";
 
 /** Updates of one page of history. */
 const PAGE = 200;
+const MOST_PAGES = 100;
 
 /** What went wrong in a turn, and what the user may do about it. */
 export interface Trouble {
@@ -78,7 +80,6 @@ export class Session {
     const live = this.#early;
     this.#early = undefined;
     this.#transcript.value = attach(this.#transcript.value, readPage(raw), live);
-    this.#ran(raw["running"] === true);
     this.#loading.value = false;
     const queue = await this.#client.request("_sould/queue", { sessionId: this.id });
     this.queued(queue);
@@ -179,6 +180,30 @@ export class Session {
   async choose(option: string, value: string): Promise<void> {
     const answer = await this.#client.request("session/set_config_option", { sessionId: this.id, configId: option, value });
     this.introduced(object(answer));
+  }
+
+  // --- time travel --------------------------------------------------------------------------------------------------
+
+  async timeline(): Promise<Timeline> {
+    return readTimeline(await this.#client.request("_sould/timeline", { sessionId: this.id }));
+  }
+
+  /** Goes to a checkpoint, to before the last turn, or back from where it last went. What became of it, in a sentence. */
+  async travel(how: "rewind" | "undo" | "redo", checkpoint?: number): Promise<string> {
+    const answer = await this.#client.request(`_sould/${how}`, { sessionId: this.id, ...(checkpoint !== undefined && { checkpoint }) });
+    return outcomeOf(answer);
+  }
+
+  /** The checkpoint before a prompt; undefined when nothing leads there. `later`: prompts with the same words behind it. */
+  async before(words: string, later: number): Promise<number | undefined> {
+    return checkpointOf(await this.timeline(), words, later)?.checkpoint;
+  }
+
+  /** Has all of the conversation here, or as much as anybody reads. */
+  async whole(): Promise<void> {
+    for (let page = 0; page < MOST_PAGES && this.#transcript.value.before !== null; page++) {
+      await this.older();
+    }
   }
 
   forget(): void {

@@ -5,7 +5,7 @@
  * - `transcript` (rows, scrolling) over `message` (what was said), `tool` (calls, terminals, diffs), `trouble` (a prompt that failed)
  * - `ask` and `form`: what waits for the user; `plan`, `queue`
  * - `composer` over `completion`, `images`, `pickers` (options), `meter` (usage)
- * - `sessions`, `signin`: shown in place of the conversation
+ * - `sessions`, `timeline`, `signin`: shown in place of the conversation; `find` above it
  * - used by all: `context` (the panel), `fold`, `icons`, `memo`, `virtual`, `markdown` (with `languages`)
  */
 import type { JSX } from "preact";
@@ -16,11 +16,13 @@ import { Asks } from "./ask";
 import { Banner } from "./banner";
 import { Composer } from "./composer";
 import { PanelContext } from "./context";
+import { Find } from "./find";
 import { Header } from "./header";
 import { Plan } from "./plan";
 import { Queue } from "./queue";
 import { SessionList } from "./sessions";
 import { SignIn } from "./signin";
+import { Timeline } from "./timeline";
 import { Transcript } from "./transcript";
 
 export function App({ panel }: { readonly panel: Panel }): JSX.Element {
@@ -32,6 +34,7 @@ export function App({ panel }: { readonly panel: Panel }): JSX.Element {
         <Banner />
         {view === "sessions" && <SessionList />}
         {view === "sign-in" && <SignIn />}
+        {view === "timeline" && panel.session.value !== undefined && <Timeline session={panel.session.value} />}
         {view === "conversation" && <Conversation panel={panel} />}
         <Announcements panel={panel} />
       </div>
@@ -42,7 +45,13 @@ export function App({ panel }: { readonly panel: Panel }): JSX.Element {
 function Conversation({ panel }: { readonly panel: Panel }): JSX.Element {
   const session = panel.session.value;
   return (
-    <main class="conversation">
+    <main class="conversation" onKeyDown={(event) => {
+      if (event.key === "f" && (event.ctrlKey || event.metaKey) && session !== undefined) {
+        event.preventDefault();
+        panel.finding.value = { words: panel.finding.value?.words ?? "", at: 0 };
+      }
+    }}>
+      {session !== undefined && <Find session={session} />}
       {session === undefined ? <Welcome panel={panel} /> : <Transcript key={session.id} session={session} />}
       <Asks />
       {session !== undefined && <Plan steps={session.transcript.value.plan} />}

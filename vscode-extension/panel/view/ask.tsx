@@ -20,17 +20,40 @@ const TOO_SOON = 500;
 export function Asks(): JSX.Element | null {
   const panel = usePanel();
   const [first, ...more] = panel.asks.value;
+  const keys = useKeysCount(first);
+  useReturn(first);
   if (first === undefined) {
     return null;
   }
   return (
-    <section class="asks" aria-label="Waiting for your answer">
+    <section class="asks" aria-label="Waiting for your answer" data-keys={keys ? "on" : "off"}>
       {first.asked.type === "permission"
         ? <AskedPermission key={String(first.question.id)} ask={first} permission={first.asked} />
         : <AskedForm key={String(first.question.id)} ask={first} form={first.asked} />}
       {more.length > 0 && <p class="more-asks">{more.length} more {more.length === 1 ? "question waits" : "questions wait"} behind this one.</p>}
     </section>
   );
+}
+
+/** Whether keys answer the question already. */
+function useKeysCount(ask: Ask | undefined): boolean {
+  const [ready, become] = useState<unknown>(undefined);
+  const id = ask?.question.id;
+  useEffect(() => {
+    const timer = ask && setTimeout(() => { become(id); }, TOO_SOON - (performance.now() - ask.question.since) + 20);
+    return () => { clearTimeout(timer); };
+  }, [id]);
+  return id !== undefined && ready === id;
+}
+
+/** The focus goes back to the composer when what it was in is answered. */
+function useReturn(ask: Ask | undefined): void {
+  const id = ask?.question.id;
+  useEffect(() => {
+    if (document.activeElement === document.body) {
+      document.querySelector<HTMLElement>(".composer textarea")?.focus();
+    }
+  }, [id]);
 }
 
 function AskedPermission({ ask, permission }: { readonly ask: Ask; readonly permission: Permission }): JSX.Element {

@@ -36,8 +36,15 @@ export function Composer({ session }: { readonly session: Session | undefined })
   };
   const deliver = async (blocks: readonly Block[], steers: boolean): Promise<void> => {
     const to = await panel.ensure();
+    const from = panel.resending.value;
+    panel.resending.value = undefined;
     if (to === undefined) {
       setDraft(draft);
+    } else if (from?.session === to.id) {
+      await panel.attempt(async () => {
+        panel.say(await to.travel("rewind", from.checkpoint));
+        await to.prompt(blocks);
+      });
     } else {
       await (steers ? panel.attempt(() => to.steer(blocks)) : to.prompt(blocks));
     }
@@ -45,11 +52,13 @@ export function Composer({ session }: { readonly session: Session | undefined })
   return (
     <div class="composer" onDragOver={(event) => { event.preventDefault(); }}
       onDrop={(event) => { event.preventDefault(); void dropped(event.dataTransfer).then(add); }}>
+      <Resending session={session} />
       <Attached draft={draft} onRemove={(at) => { setDraft({ ...draft, attached: draft.attached.filter((_, index) => index !== at) }); }} />
       <Field field={field} draft={draft} session={session} onChange={setDraft} onAttach={add} onSend={send} />
       <div class="composer-bar">
         <IconButton icon="add" label="Add files" onClick={() => { void panel.link.pickFile().then((paths) => { add(paths.map(linkOf)); field.current?.focus(); }); }} />
         {session !== undefined && <Pickers session={session} />}
+        <FromEditor draft={draft} onAdd={(block) => { add([block]); field.current?.focus(); }} />
         <span class="space" />
         {session !== undefined && <Meter usage={session.transcript.value.usage} />}
         {running && <button type="button" class="send stop" title="Stop (Escape)" aria-label="Stop" disabled={session?.stopping.value} onClick={() => { session?.stop(); }}><Icon name="stop" /></button>}
@@ -134,6 +143,35 @@ function keyOfList(event: KeyboardEvent, choices: readonly Choice[], marked: num
   return true;
 }
 
+function nameOf(block: Block): string {
+  switch (block.type) {
+    case "link":
+      return block.name;
+    case "resource":
+      return decodeURIComponent(block.uri.split("/").at(-1) ?? block.uri).replace("#L", ":");
+    case "image":
+      return "Picture";
+    case "audio":
+      return "Audio";
+    case "text":
+      return block.text;
+  }
+}
+
+/** That what is sent comes in place of an earlier message. */
+function Resending({ session }: { readonly session: Session | undefined }): JSX.Element | null {
+  const panel = usePanel();
+  if (session === undefined || panel.resending.value?.session !== session.id) {
+    return null;
+  }
+  return (
+    <p class="resending" role="status">
+      Sent from that point: what was said and changed after it goes back first. What you typed or kept stays.
+      <button type="button" class="link" onClick={() => { panel.resending.value = undefined; }}>Send at the end instead</button>
+    </p>
+  );
+}
+
 /** Exactly what is sent beside the words. */
 function Attached({ draft, onRemove }: { readonly draft: Draft; readonly onRemove: (at: number) => void }): JSX.Element | null {
   if (draft.attached.length === 0) {
@@ -144,12 +182,28 @@ function Attached({ draft, onRemove }: { readonly draft: Draft; readonly onRemov
       {draft.attached.map((block, at) => (
         <li class="chip" key={at} title={block.type === "link" ? block.uri : ""}>
           {block.type === "image" ? <img alt="Picture" src={`data:${block.mimeType};base64,${block.data}`} /> : <Icon name="file" />}
-          {block.type === "link" ? block.name : block.type === "image" ? "Picture" : ""}
+          {nameOf(block)}
           <IconButton icon="close" label="Do not send this" onClick={() => { onRemove(at); }} />
         </li>
       ))}
     </ul>
   );
+}
+
+/** What the user has before them in the editor, to be added by a click; without one nothing of it is sent. */
+function FromEditor({ draft, onAdd }: { readonly draft: Draft; readonly onAdd: (block: Block) => void }): JSX.Element | null {
+  const { file } = usePanel().context.value;
+  if (file === undefined) {
+    return null;
+  }
+  const lines = file.from === undefined ? "" : `:${file.from}${file.to === undefined || file.to === file.from ? "" : `-${file.to}`}`;
+  const name = `${file.path.split("/").at(-1) ?? file.path}${lines}`;
+  const uri = `${fileUri(file.path)}${file.from === undefined ? "" : `#L${file.from}-${file.to ?? file.from}`}`;
+  const block: Block = file.selected === undefined ? { type: "link", uri, name } : { type: "resource", uri, text: file.selected };
+  if (draft.attached.some((each) => "uri" in each && each.uri === uri)) {
+    return null;
+  }
+  return <button type="button" class="chip suggested" title={`Send ${name} with the message`} onClick={() => { onAdd(block); }}><Icon name="add" />{name}</button>;
 }
 
 function blocksOf({ text, attached }: Draft): readonly Block[] {

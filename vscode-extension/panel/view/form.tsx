@@ -18,7 +18,7 @@ export function AskedForm({ ask, form }: { readonly ask: Ask; readonly form: For
       panel.say("Answered.");
     }
   };
-  const single = form.fields.length <= 2 && form.fields[0]?.title === form.message;
+  const said = new Set(form.fields.flatMap((field) => [field.title, field.description]));
   return (
     <form class="ask" aria-label="A question" noValidate onSubmit={(event) => { event.preventDefault(); submit(); }}
       onKeyDown={(event) => {
@@ -29,7 +29,7 @@ export function AskedForm({ ask, form }: { readonly ask: Ask; readonly form: For
       }}>
       <h2 class="ask-title">{form.server === "" ? "The agent asks" : `The server ${form.server} asks`}</h2>
       <div class="ask-body">
-        {!single && <Markdown source={form.message} />}
+        {!form.message.split("\n\n").every((part) => said.has(part)) && <Markdown source={form.message} />}
         {form.fields.map((field) => (
           <FieldOf key={field.name} field={field} other={isOther(form, field)} value={values[field.name] ?? field.value} problem={wrong[field.name] ?? ""}
             onChange={(value) => { setValues({ ...values, [field.name]: value }); }} />

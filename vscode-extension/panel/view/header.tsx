@@ -1,23 +1,50 @@
 /** The session's title, which leads to the list of sessions, and what can be done with the conversation as a whole. */
 import type { JSX } from "preact";
+import type { Panel } from "../app/panel";
+import type { Session } from "../app/session";
+import { markdownOf } from "../session/export";
 import { usePanel } from "./context";
 import { Icon, IconButton } from "./icons";
 
+const TITLES = { conversation: "", sessions: "Sessions", timeline: "Timeline", "sign-in": "Choose a model" } as const;
+
 export function Header(): JSX.Element {
   const panel = usePanel();
+  const view = panel.view.value;
+  const talks = view === "conversation";
   const session = panel.session.value;
-  const listed = panel.sessions.known.value.find((each) => each.id === session?.id);
-  const title = session?.transcript.value.title || listed?.title || (session === undefined ? "New session" : "Untitled session");
-  const inList = panel.view.value === "sessions";
   return (
     <header class="header">
-      <button type="button" class="title" aria-expanded={inList} title="All sessions" onClick={() => { panel.view.value = inList ? "conversation" : "sessions"; }}>
-        <Icon name={inList ? "back" : "list"} /><h1 dir="auto">{inList ? "Sessions" : title}</h1>
+      <button type="button" class="title" aria-expanded={view === "sessions"} title={talks ? "All sessions" : "Back to the conversation"}
+        onClick={() => { panel.view.value = talks ? "sessions" : "conversation"; }}>
+        <Icon name={talks ? "list" : "back"} /><h1 dir="auto">{talks ? titleOf(panel, session) : TITLES[view]}</h1>
       </button>
-      {session !== undefined && !inList && (
-        <IconButton icon="fold" label="Fold the agent's steps" pressed={panel.condensed.value} onClick={() => { panel.condensed.value = !panel.condensed.value; }} />
+      {session !== undefined && talks && (
+        <>
+          <IconButton icon="find" label="Find in the conversation" pressed={panel.finding.value !== undefined}
+            onClick={() => { panel.finding.value = panel.finding.value === undefined ? { words: "", at: 0 } : undefined; }} />
+          <IconButton icon="fold" label="Fold the agent's steps" pressed={panel.condensed.value} onClick={() => { panel.condensed.value = !panel.condensed.value; }} />
+          <IconButton icon="history" label="Timeline: go back to an earlier point" onClick={() => { panel.view.value = "timeline"; }} />
+          <IconButton icon="copy" label="Copy the conversation as Markdown" onClick={() => { void copy(panel, session); }} />
+        </>
       )}
       <IconButton icon="add" label="New session" onClick={() => { panel.begin(); }} />
     </header>
   );
+}
+
+function titleOf(panel: Panel, session: Session | undefined): string {
+  if (session === undefined) {
+    return "New session";
+  }
+  const listed = panel.sessions.known.value.find((each) => each.id === session.id);
+  return session.transcript.value.title || listed?.title || "Untitled session";
+}
+
+async function copy(panel: Panel, session: Session): Promise<void> {
+  await panel.attempt(async () => {
+    await session.whole();
+    await navigator.clipboard.writeText(markdownOf(titleOf(panel, session), session.transcript.value.items));
+    panel.say("Copied the conversation as Markdown.");
+  });
 }

@@ -1,22 +1,34 @@
-/** The session's options, as the agent offers them: mode, model, thought level and whatever else it has. */
+/** The session's options, as the agent offers them: mode, model and thought level, and behind a button whatever else it has. */
 import type { JSX } from "preact";
+import { useState } from "preact/hooks";
 import type { Session } from "../app/session";
+import type { Option } from "../session/updates";
 import { usePanel } from "./context";
+import { IconButton } from "./icons";
+
+/** What is changed often; the others are shown when they are not what they are at first. */
+const OFTEN = new Set(["mode", "model", "thought_level"]);
 
 export function Pickers({ session }: { readonly session: Session }): JSX.Element {
-  const panel = usePanel();
+  const [all, showAll] = useState(false);
+  const options = session.transcript.value.options.filter((option) => option.choices.length > 0);
+  const shown = options.filter((option) => all || OFTEN.has(option.category) || option.value !== option.choices[0]?.value);
   return (
     <span class="pickers">
-      {session.transcript.value.options.filter((option) => option.choices.length > 0).map((option) => {
-        const chosen = option.choices.find((choice) => choice.value === option.value);
-        return (
-          <select key={option.id} aria-label={option.name} title={`${option.name}: ${chosen?.name ?? option.value}${chosen?.description ? `. ${chosen.description}` : ""}`}
-            value={option.value} disabled={option.choices.length < 2}
-            onChange={(event) => { const { value } = event.currentTarget; void panel.attempt(() => session.choose(option.id, value)); }}>
-            {option.choices.map((choice) => <option key={choice.value} value={choice.value} title={choice.description}>{choice.name}</option>)}
-          </select>
-        );
-      })}
+      {shown.map((option) => <Picker key={option.id} option={option} session={session} />)}
+      {shown.length < options.length && <IconButton icon="more" label="More options" onClick={() => { showAll(true); }} />}
     </span>
+  );
+}
+
+function Picker({ option, session }: { readonly option: Option; readonly session: Session }): JSX.Element {
+  const panel = usePanel();
+  const chosen = option.choices.find((choice) => choice.value === option.value);
+  const about = chosen?.description === undefined || chosen.description === "" ? "" : `. ${chosen.description}`;
+  return (
+    <select aria-label={option.name} title={`${option.name}: ${chosen?.name ?? option.value}${about}`} value={option.value} disabled={option.choices.length < 2}
+      onChange={(event) => { const { value } = event.currentTarget; void panel.attempt(() => session.choose(option.id, value)); }}>
+      {option.choices.map((choice) => <option key={choice.value} value={choice.value} title={choice.description}>{choice.name}</option>)}
+    </select>
   );
 }

@@ -6,7 +6,7 @@ export function SignIn(): JSX.Element {
   const panel = usePanel();
   const check = (): void => {
     void panel.attempt(async () => {
-      await panel.client.request("authenticate", { methodId: "key" });
+      await panel.client.request("authenticate", { methodId: "provider-key" });
       panel.view.value = "conversation";
     });
   };

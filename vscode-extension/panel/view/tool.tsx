@@ -6,7 +6,7 @@ import { changeOf } from "../session/changes";
 import { isOpen, type Node } from "../session/rows";
 import { screen } from "../session/terminal";
 import type { Call } from "../session/transcript";
-import type { Content, Kind, Status } from "../session/updates";
+import type { Content, Exit, Kind, Status } from "../session/updates";
 import { usePanel } from "./context";
 import { Fold } from "./fold";
 import { Icon, IconButton, type IconName } from "./icons";
@@ -82,6 +82,7 @@ function Input({ input }: { readonly input: unknown }): JSX.Element {
 
 function Terminal({ call }: { readonly call: Call }): JSX.Element {
   const [all, showAll] = useState(false);
+  const ended = endOf(call.exit);
   const silent = call.printed === "" ? (isOpen(call) ? "No output yet." : "No output.") : "";
   const { spans, above } = useMemo(() => screen(call.printed, all ? MANY_LINES : FEW_LINES), [call.printed, all]);
   return (
@@ -89,11 +90,17 @@ function Terminal({ call }: { readonly call: Call }): JSX.Element {
       {above > 0 && <button type="button" class="link" onClick={() => { showAll(true); }}>{all ? `${above} more lines are left out` : `Show ${above} lines above`}</button>}
       {silent !== "" && <div class="silent">{silent}</div>}
       <pre tabIndex={0} dir="ltr" aria-label={`Output of ${call.title}`} hidden={silent !== ""}>{spans.map((span, at) => <span key={at} class={span.classes}>{span.text}</span>)}</pre>
-      {call.exit !== undefined && (call.exit.code !== 0 || call.exit.signal !== "") && (
-        <div class="exit">{call.exit.signal !== "" ? `Ended by ${call.exit.signal}` : `Exit code ${call.exit.code ?? "unknown"}`}</div>
-      )}
+      {ended !== "" && <div class="exit">{ended}</div>}
     </div>
   );
+}
+
+/** How a command ended, where that is not as it should be; what never ran has no end. */
+function endOf(exit: Exit | undefined): string {
+  if (exit === undefined || (exit.signal === "" && (exit.code ?? 0) === 0)) {
+    return "";
+  }
+  return exit.signal === "" ? `Exit code ${exit.code ?? 0}` : `Ended by ${exit.signal}`;
 }
 
 /** Signs and words beside colours: a diff must be readable without them. */

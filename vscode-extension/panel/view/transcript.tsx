@@ -2,7 +2,11 @@
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Session } from "../app/session";
+import { rowsWith } from "../session/find";
+import { wordsOf } from "../session/queue";
 import { rowsOf, summary, type Node, type Row } from "../session/rows";
+import type { Item } from "../session/transcript";
+import type { Block } from "../session/updates";
 import { usePanel } from "./context";
 import { Fold } from "./fold";
 import { Icon } from "./icons";
@@ -26,25 +30,33 @@ export function Transcript({ session }: { readonly session: Session }): JSX.Elem
   const virtual = useRows(keys, () => scroller.current);
   useOlder(session, virtual);
   useKeptScroll(session, virtual);
+  const follow = useFollow(scroller, virtual);
+  const found = useFound(rows, virtual, follow);
   const shown = virtual.getVirtualItems();
-  const away = !virtual.isAtEnd(AT_END) && virtual.getTotalSize() > (virtual.scrollRect?.height ?? 0);
+  const away = !follow.current && !virtual.isAtEnd(AT_END);
   return (
     <div class="transcript-frame">
       <div class="transcript" ref={scroller} tabIndex={0} role="log" aria-label="Conversation" aria-live="off" aria-busy={session.running.value}>
         <div class="rows" style={{ height: `${virtual.getTotalSize()}px` }}>
           {shown.map(({ key, index, start }) => (
-            <div class="row" key={key} data-index={index} ref={virtual.measureElement} style={{ transform: `translateY(${start}px)` }}>
+            <div class={index === found ? "row found" : "row"} key={key} data-index={index} ref={virtual.measureElement} style={{ transform: `translateY(${start}px)` }}>
               <RowOf row={rows[index]} sent={sending[index - rows.length]} session={session} />
             </div>
           ))}
         </div>
       </div>
-      {away && <button type="button" class="to-end" onClick={() => { virtual.scrollToEnd(); }}><Icon name="down" />Go to the end</button>}
+      {away && <button type="button" class="to-end" onClick={() => { follow.current = true; virtual.scrollToEnd(); scroller.current?.focus(); }}><Icon name="down" />Go to the end</button>}
     </div>
   );
 }
 
-function RowOf({ row, sent, session }: { readonly row: Row | undefined; readonly sent: Session["sending"]["value"][number] | undefined; readonly session: Session }): JSX.Element {
+interface RowProps {
+  readonly row: Row | undefined;
+  readonly sent: readonly Block[] | undefined;
+  readonly session: Session;
+}
+
+function RowOf({ row, sent, session }: RowProps): JSX.Element {
   if (sent !== undefined) {
     return <UserMessage blocks={sent} turn={0} sending />;
   }
@@ -64,7 +76,7 @@ function ItemOf({ node, turn }: { readonly node: Node; readonly turn: number }):
   const { item } = node;
   switch (item.kind) {
     case "user":
-      return <UserMessage blocks={item.blocks} turn={turn} />;
+      return <Prompt item={item} turn={turn} />;
     case "agent":
       return <AgentMessage item={item} />;
     case "thought":
@@ -76,6 +88,26 @@ function ItemOf({ node, turn }: { readonly node: Node; readonly turn: number }):
     case "compaction":
       return <Compaction item={item} />;
   }
+}
+
+/** What the user said, which they may change and send again from there. */
+function Prompt({ item, turn }: { readonly item: Item & { kind: "user" }; readonly turn: number }): JSX.Element {
+  const panel = usePanel();
+  const words = wordsOf(item.blocks);
+  const edit = async (): Promise<void> => {
+    const session = panel.session.value;
+    if (session !== undefined) {
+      const items = session.transcript.value.items;
+      const later = items.slice(items.indexOf(item) + 1).filter((each) => each.kind === "user" && wordsOf(each.blocks) === words).length;
+      const checkpoint = await session.before(words, later);
+      if (checkpoint === undefined) {
+        throw new Error("Nothing leads back to this message. Send it again at the end.");
+      }
+      panel.resending.value = { session: session.id, checkpoint };
+      panel.offer(words);
+    }
+  };
+  return <UserMessage blocks={item.blocks} turn={turn} onEdit={() => { void panel.attempt(edit); }} />;
 }
 
 function Steps({ nodes }: { readonly nodes: readonly Node[] }): JSX.Element {
@@ -90,6 +122,52 @@ function End({ session }: { readonly session: Session }): JSX.Element {
   }
   const words = session.stopping.value ? "Stopping…" : "Working…";
   return <div class="end">{session.running.value && <span class="working">{words}</span>}</div>;
+}
+
+/** Whether the end is to stay in sight: until the user moves away from it, and again when they come back. */
+function useFollow(scroller: { current: HTMLDivElement | null }, virtual: Rows): { current: boolean } {
+  const follow = useRef(true);
+  useEffect(() => {
+    const frame = scroller.current;
+    const moved = (): void => { follow.current = virtual.isAtEnd(AT_END); };
+    // Only what a person does moves away from the end: a page that grows or a question that takes its place does not.
+    const byHand = (): void => { requestAnimationFrame(moved); };
+    const keys = (event: KeyboardEvent): void => { if (/^(Page|Arrow|Home|End)/.test(event.key)) { byHand(); } };
+    const again = (): void => { if (!follow.current) { moved(); } };
+    const resized = new ResizeObserver(() => { if (follow.current) { virtual.scrollToEnd(); } });
+    if (frame !== null) {
+      frame.addEventListener("wheel", byHand, { passive: true });
+      frame.addEventListener("touchmove", byHand, { passive: true });
+      frame.addEventListener("pointerup", byHand);
+      frame.addEventListener("keydown", keys);
+      frame.addEventListener("scroll", again, { passive: true });
+      resized.observe(frame);
+    }
+    return () => { resized.disconnect(); };
+  }, [virtual]);
+  useLayoutEffect(() => {
+    if (follow.current && !virtual.isAtEnd(1)) {
+      virtual.scrollToEnd();
+    }
+  });
+  return follow;
+}
+
+/** The row that has what is searched for, which is brought into sight. */
+function useFound(rows: readonly Row[], virtual: Rows, follow: { current: boolean }): number | undefined {
+  const panel = usePanel();
+  const finding = panel.finding.value;
+  const words = finding?.words ?? "";
+  const found = useMemo(() => rowsWith(rows, words), [rows, words]);
+  const at = finding && found[finding.at];
+  useEffect(() => { panel.found.value = found.length; }, [found]);
+  useEffect(() => {
+    if (at !== undefined) {
+      follow.current = false;
+      virtual.scrollToIndex(at, { align: "center" });
+    }
+  }, [at]);
+  return at;
 }
 
 /** Asks for what is above when the user comes near it. */

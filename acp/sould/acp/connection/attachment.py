@@ -164,6 +164,7 @@ class Attachment:
 
     def _introduce(self) -> None:
         self._write(self.updates.introduction(self.session.info.title, self.session.info.updated))
+        self._write(self.updates.turn(running=self.session.running))
         for record in self._missed_notifications:
             self._write(self.updates.feed(record))
         self._missed_notifications = ()
@@ -172,6 +173,7 @@ class Attachment:
         """`begin` for a client that an earlier daemon served."""
         self.begin(introduce=False)
         self._write(self.updates.options())
+        self._write(self.updates.turn(running=self.session.running))
         if self._features.tools:
             self._connection.notify("_sould/tools/forgotten", {"sessionId": self.session.id})
 

@@ -112,7 +112,7 @@ class UpdatesV1:
         if type(message) is wire.StepBegin:
             return b""
         if type(message) is wire.TurnBegin:
-            return self._turn_begin(message, record.seq)
+            return self.turn(running=True) + self._turn_begin(message, record.seq)
         custom = custom_in(message)
         if custom is not None:
             known = self._features.custom and not self.elsewhere
@@ -122,7 +122,7 @@ class UpdatesV1:
         lines = b"" if hidden or not updates else b"".join(map(self.line, updates))
         if self._features.queue and isinstance(message, wire.PromptQueued) and not self._replaying:
             return self.waiting.news() + lines
-        return lines
+        return lines + self.turn(running=False) if isinstance(message, wire.TurnEnd) else lines
 
     def feed_history(self, record: Record) -> bytes:
         """The lines that show this record as a part of the conversation so far; `end_history` is its end.
@@ -183,6 +183,13 @@ class UpdatesV1:
         """What introduces the session: commands, title, usage, and the queue."""
         queue = self.waiting.news() if self._features.queue else b""
         return b"".join(map(self.line, self.status.introduction(title, updated))) + queue
+
+    def turn(self, *, running: bool) -> bytes:
+        """`_sould/running`, a notification of ours: whether a turn runs, whoever began it."""
+        if self._replaying or not self._features.sequence:
+            return b""
+        params: Json = {"sessionId": self._session_id, "running": running}
+        return orjson.dumps({"jsonrpc": "2.0", "method": "_sould/running", "params": params}) + b"\n"
 
     def aside(self, sentence: str, message_id: str) -> bytes:
         """A sentence to this client alone, which no journal keeps."""
@@ -322,5 +329,5 @@ class UpdatesV1:
     def _queued(self, message: wire.PromptQueued, record: Record) -> Iterator[Json]:
         """Passing: once the turn has begun, or the prompt was taken out, there is nothing of it to tell."""
         place = self.waiting.moved(message)
-        if place:
+        if place and not self._features.queue:
             yield self._notices.notice("info", place, "", record)

@@ -1,0 +1,67 @@
+"""A panel for each test; the browser is shared by those of a worker."""
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Generator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from soultest.panelpage import BUILT, PanelPage, keep, served, shown
+from soultest.workbench import CHROMIUM, chromium
+from soultest.world import World
+
+Open = Callable[..., PanelPage]
+
+FAILED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Fixtures learn whether their test has failed."""
+    report = yield
+    item.stash[FAILED] = item.stash.get(FAILED, False) or report.failed
+    return report
+
+
+@pytest.fixture(scope="session")
+def browser() -> Generator[Browser]:
+    for needed in (Path(CHROMIUM), BUILT):
+        if not needed.exists():
+            pytest.skip(f"{needed.name} is not there: make test-panel")
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture
+def world() -> Generator[World]:
+    root = Path(tempfile.mkdtemp(prefix="sould-panel-"))
+    made = World(root)
+    subprocess.run(["git", "init", "-q", str(made.project)], check=True)
+    yield made
+    made.close()
+    shutil.rmtree(root, ignore_errors=True)
+
+
+@pytest.fixture
+def open_panel(request: pytest.FixtureRequest, world: World, browser: Browser) -> Generator[Open]:
+    """Opens panels of the project, all served by one program. The model must have been scripted before."""
+    with ExitStack() as stack:
+        addresses: list[str] = []
+        panels: list[PanelPage] = []
+
+        def opened(width: int = 1280) -> PanelPage:
+            if not addresses:
+                world.start()
+                addresses.append(stack.enter_context(served(world)))
+            panels.append(stack.enter_context(shown(browser, addresses[0], width=width)))
+            return panels[-1]
+
+        yield opened
+        if request.node.stash.get(FAILED, False):
+            keep(panels, request.node.name)
+        else:
+            assert [panel.problems for panel in panels if panel.problems] == []

@@ -1,0 +1,63 @@
+/** The checkpoints of a session, and what going back to one did. Pure. */
+import { list, number, object, text } from "./read";
+import type { RestoredFile } from "./updates";
+
+export interface Moment {
+  readonly kind: string;
+  readonly checkpoint: number;
+  /** What the user said there. */
+  readonly text: string;
+  /** What was done after it: titles of calls. */
+  readonly did: readonly string[];
+  /** The files that changed after it. */
+  readonly files: readonly string[];
+  readonly reachable: boolean;
+}
+
+export interface Timeline {
+  readonly moments: readonly Moment[];
+  readonly canUndo: boolean;
+  readonly canRedo: boolean;
+}
+
+export function readTimeline(raw: unknown): Timeline {
+  const timeline = object(raw);
+  const moments = list(timeline["moments"]).map(object).map((moment) => ({
+    kind: text(moment["kind"]),
+    checkpoint: number(moment["checkpoint"]) ?? -1,
+    text: text(moment["text"]),
+    did: list(moment["did"]).map((each) => text(each)),
+    files: list(moment["files"]).map((each) => text(each)),
+    reachable: moment["reachable"] === true,
+  }));
+  return { moments, canUndo: timeline["canUndo"] === true, canRedo: timeline["canRedo"] === true };
+}
+
+/** What became of going back, in a sentence. */
+export function outcomeOf(raw: unknown): string {
+  const answer = object(raw);
+  const files: readonly RestoredFile[] = list(answer["files"]).map(object).map((file) => ({ path: text(file["path"]), action: text(file["action"]), reason: text(file["reason"]) }));
+  if (answer["outcome"] === "nothing") {
+    return "There is nothing to go back to.";
+  }
+  if (answer["outcome"] === "cancelled") {
+    return "It was cancelled.";
+  }
+  const left = files.filter((file) => file.action === "conflict" || file.action === "kept").length;
+  const changed = files.length - left;
+  const said = changed === 0 ? "No file changed." : `${changed} ${changed === 1 ? "file" : "files"} went back.`;
+  return left === 0 ? said : `${said} ${left === 1 ? "1 was left as it is" : `${left} were left as they are`}: the card says why.`;
+}
+
+/** The checkpoint before a prompt: the last of the turns that began with these words, counted from the end. */
+export function checkpointOf(timeline: Timeline, words: string, fromEnd: number): Moment | undefined {
+  const turns = timeline.moments.filter((moment) => moment.reachable && moment.text !== "" && sameWords(moment.text, words));
+  return turns.at(-1 - fromEnd);
+}
+
+/** A timeline has the beginning of long words, on one line. */
+function sameWords(shown: string, whole: string): boolean {
+  const plain = (words: string): string => words.replace(/\s+/g, " ").trim();
+  const begin = plain(shown.replace(/…$/, ""));
+  return begin !== "" && plain(whole).startsWith(begin);
+}

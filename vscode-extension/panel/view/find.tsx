@@ -1,0 +1,55 @@
+/** Finds words in the conversation, also in what is folded or far above. Enter goes on, Shift+Enter back, Escape ends it. */
+import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import type { Session } from "../app/session";
+import { usePanel } from "./context";
+import { IconButton } from "./icons";
+
+export function Find({ session }: { readonly session: Session }): JSX.Element | null {
+  const panel = usePanel();
+  const field = useRef<HTMLInputElement>(null);
+  const finding = panel.finding.value;
+  const open = finding !== undefined;
+  useEffect(() => {
+    if (open) {
+      field.current?.focus();
+      void panel.attempt(() => session.whole());
+    }
+  }, [open, session]);
+  if (finding === undefined) {
+    return null;
+  }
+  const count = panel.found.value;
+  const go = (by: number): void => {
+    if (count > 0) {
+      panel.finding.value = { ...finding, at: (finding.at + by + count) % count };
+    }
+  };
+  const close = (): void => {
+    panel.finding.value = undefined;
+    document.querySelector<HTMLElement>(".composer textarea")?.focus();
+  };
+  const words = finding.words.trim() === "" ? "" : count === 0 ? "Nothing found" : `${finding.at + 1} of ${count}`;
+  return (
+    <div class="find" role="search">
+      <input ref={field} type="search" aria-label="Find in the conversation" placeholder="Find" value={finding.words}
+        onInput={(event) => { panel.finding.value = { words: event.currentTarget.value, at: 0 }; }}
+        onKeyDown={(event) => {
+          if (event.isComposing) {
+            return;
+          }
+          if (event.key === "Enter") {
+            event.preventDefault();
+            go(event.shiftKey ? -1 : 1);
+          } else if (event.key === "Escape") {
+            event.preventDefault();
+            close();
+          }
+        }} />
+      <span class="find-count" role="status">{words}</span>
+      <IconButton icon="up" label="Previous" disabled={count === 0} onClick={() => { go(-1); }} />
+      <IconButton icon="down" label="Next" disabled={count === 0} onClick={() => { go(1); }} />
+      <IconButton icon="close" label="Close" onClick={close} />
+    </div>
+  );
+}
