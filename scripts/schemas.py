@@ -62,6 +62,7 @@ REQUESTS: Final[dict[str, tuple[type[BaseModel], type[msgspec.Struct]]]] = {
     "editor/state": (editorparams.StateParams, shapes.Nothing),
     "session/archive": (acpparams.ArchiveParams, acpshapes.Archived),
     "session/apply": (acpparams.ApplyParams, acpshapes.Applied),
+    "session/commit_message": (acpparams.CommitMessageParams, acpshapes.CommitMessage),
     "session/search": (acpparams.SearchParams, acpshapes.FoundSessions),
     "session/export": (acpparams.ExportParams, acpshapes.Exported),
     "session/tasks": (acpparams.TasksParams, acpshapes.BackgroundTasks),

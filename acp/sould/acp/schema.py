@@ -161,6 +161,10 @@ class ApplyParams(SessionParams):
     expected: str | None = None
 
 
+class CommitMessageParams(SessionParams):
+    """`_sould/session/commit_message`."""
+
+
 class ExportParams(SessionParams):
     """`_sould/session/export`."""
 

@@ -99,3 +99,9 @@ class Applied(Struct, frozen=True):
 
     outcome: Literal["applied", "unchanged"]
     path: str
+
+
+class CommitMessage(Struct, frozen=True):
+    """A subject, and perhaps a body behind an empty line."""
+
+    message: str

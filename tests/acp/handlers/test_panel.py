@@ -1,6 +1,8 @@
 """What a panel asks beside the conversation: files by their names, sessions by what was said, background tasks, export, sharing."""
 
+import asyncio
 import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -161,3 +163,54 @@ async def test_a_code_block_goes_only_where_agents_may_write(bench: Bench, conne
             assert failure.value.data["kind"] == "not_applied", path
         assert not outside.exists()
         assert (bench.project / ".env").read_text() == ".env"
+
+
+def git(root: Path, *arguments: str) -> None:
+    who = ("-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", *who, *arguments], cwd=root, check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(bench: Bench) -> Path:
+    """A project with a commit, and a file that agents may not read."""
+    root = bench.project
+    git(root, "init", "-q")
+    write(root, "kept.py", "pending.py", "other.py")
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "Begin with three files")
+    write(root, ".env")
+    git(root, "config", "log.showSignature", "true")
+    git(root, "config", "gpg.program", str(root / "other.py"))
+    return root
+
+
+async def message(client: AcpClient, session: str) -> str:
+    return str((await client.request("_sould/session/commit_message", sessionId=session))["message"])
+
+
+async def test_a_commit_message_is_about_what_was_accepted(bench: Bench, connect: Connect, repository: Path) -> None:
+    """The echo model answers with what it was asked. The conversation knows nothing of it."""
+    bench.settings["providers"] = {"script": {"type": "_echo"}}
+    async with bench.running(), connect() as client:
+        await client.initialize()
+        session = await client.new_session(repository)
+        with pytest.raises(AgentError) as failure:
+            await message(client, session)
+        assert failure.value.data["kind"] == "nothing_to_commit"
+        for name in ("kept.py", "pending.py"):
+            about: Json = {"sessionId": session, "path": name, "text": f"new text of {name}\n"}
+            await client.request("_sould/session/apply", about)
+        await client.request("_sould/review/keep", cwd=str(repository), paths=[str(repository / "kept.py")])
+        before = len(client.messages)
+        said = await message(client, session)
+        assert "+new text of kept.py" in said
+        assert "Begin with three files" in said
+        assert "pending.py" not in said
+        assert ".env" not in said
+        assert not [each for each in client.messages[before:] if each.get("method") == "session/update"]
+        (repository / "other.py").write_text("staged by hand\n")
+        await asyncio.to_thread(git, repository, "add", "other.py")
+        said = await message(client, session)
+        assert "+staged by hand" in said
+        assert "kept.py" not in said, "what is staged is what will be committed"
+        assert "session/commit_message.result" in judge(client.log)

@@ -47,6 +47,18 @@ export interface Archived {
   archived: boolean;
 }
 /**
+ * `_sould/session/commit_message`.
+ */
+export interface CommitMessageParams {
+  sessionId: string;
+}
+/**
+ * A subject, and perhaps a body behind an empty line.
+ */
+export interface CommitMessage {
+  message: string;
+}
+/**
  * `_sould/session/export`.
  */
 export interface ExportParams {

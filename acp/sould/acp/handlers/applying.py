@@ -1,5 +1,6 @@
-"""A code block of the conversation put into a file, as an edit to be reviewed: `_sould/session/apply` (docs/session-clients.md)."""
+"""What a session is asked to make of its conversation: a code block put into a file, a commit message (docs/session-clients.md)."""
 
+import re
 from collections.abc import Sequence
 from functools import partial
 
@@ -7,14 +8,16 @@ from msgspec import to_builtins
 
 from sould.acp.connection.peer import Peer
 from sould.acp.outbound import Json
-from sould.acp.schema import ApplyParams
-from sould.acp.shapes import Applied
+from sould.acp.schema import ApplyParams, CommitMessageParams
+from sould.acp.shapes import Applied, CommitMessage
 from sould.agents.operations.applying import NotAppliedError
 from sould.agents.review.lines import split
 from sould.agents.reviewclients.params import PositionParams, RangeParams
 from sould.agents.reviewclients.textbuffer import before
 from sould.agents.tools.lineends import dominant, with_line_ends
 from sould.agents.tools.writefile import new_text
+
+_FENCE = re.compile(r"\A```[a-z]*\n|\n```\Z")
 
 
 async def apply(peer: Peer, params: ApplyParams) -> Json:
@@ -23,6 +26,13 @@ async def apply(peer: Peer, params: ApplyParams) -> Json:
     await peer.reports_taken()
     done = await session.apply(params.path, partial(_changed, params))
     return to_builtins(Applied("applied" if done.changed else "unchanged", str(done.path)))
+
+
+async def commit_message(peer: Peer, params: CommitMessageParams) -> Json:
+    """By the session's model, without what some models put around a text."""
+    await peer.reports_taken()
+    said = await peer.attached(params.session_id).session.commit_message()
+    return to_builtins(CommitMessage(_FENCE.sub("", said.strip()).strip()))
 
 
 def _changed(params: ApplyParams, text: str | None) -> str:

@@ -32,6 +32,7 @@ from sould.agents.mcp.trusted import TrustedServers
 from sould.agents.opening.attachedclients import AttachedClients
 from sould.agents.opening.opening import Opening
 from sould.agents.operations.applying import Applying
+from sould.agents.operations.committing import Committing
 from sould.agents.operations.context import ModelContext
 from sould.agents.operations.directories import AddedDirectories
 from sould.agents.operations.reviews import SessionReview
@@ -122,6 +123,7 @@ class Operations(Struct, frozen=True):
     directories: AddedDirectories
     review: SessionReview
     applying: Applying
+    committing: Committing
 
 
 class Parts(Struct, frozen=True):
@@ -209,6 +211,12 @@ def make_operations(
         AddedDirectories(log, entry, workplace.directories, workplace.environment.home, agent, mcp, context),
         SessionReview(services.stored.info.id, workplace.opening.cwd, services.files.recorded, log),
         Applying(services.files.judged, services.permission.approval, context),
+        Committing(
+            workplace.opening.cwd,
+            services.files.recorded,
+            services.permission.approval,
+            workplace.environment.variables,
+        ),
     )
 
 

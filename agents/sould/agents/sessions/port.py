@@ -329,6 +329,17 @@ class SessionPort:
         """
         return await self._session.operations.applying.apply(path, change)
 
+    async def commit_message(self) -> str:
+        """A message for the commit of what is staged, else of what the user accepted of the session, by its model.
+
+        It is asked aside: nothing of it is part of the conversation. A running turn goes on.
+
+        Raises:
+            NothingToCommitError
+            ProviderError: the model did not answer.
+        """
+        return await self._session.commit_message()
+
     async def export(self, place: str) -> Exported:
         """Write the conversation so far to a file or into a directory of the user's.
 

@@ -113,6 +113,10 @@ class Session:
         self.mcp.left(client_id)
         self._parts.further.clients.left(client_id)
 
+    async def commit_message(self) -> str:
+        """See `SessionPort.commit_message`."""
+        return await self._side_questions.answer(await self.operations.committing.question())
+
     # --- turns ---
 
     @property

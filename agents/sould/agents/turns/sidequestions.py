@@ -105,6 +105,14 @@ class SideQuestions(Struct):
             logger.exception("side question failed")
             return BtwEnd(id=aside, error="sould hit a bug in this question; see `sould logs`.")
 
+    async def answer(self, question: str) -> str:
+        """The answer to a question that nobody is shown.
+
+        Raises:
+            ProviderError: the model did not answer.
+        """
+        return await self._ask(question)
+
     async def _ask(self, question: str) -> str:
         messages = [*self.caller.log.context.messages, ChatMessage("user", (TextPart(text=NOTE + question),))]
         for _ in range(TRIES):
