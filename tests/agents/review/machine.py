@@ -155,6 +155,21 @@ class Reviewing(RuleBasedStateMachine):
             self.last = slot.text if was == self.last else self.last
         self._user_wrote()
 
+    @precondition(lambda self: self.text.hunks and not self.text.away and not self.last)
+    @rule(cuts=st.lists(st.tuples(POSITION, st.integers(1, 3)), min_size=1, max_size=3), at_once=st.booleans())
+    def user_takes_lines_out_and_has_them_back(self, cuts: list[tuple[int, int]], at_once: bool) -> None:
+        """By the editor's own undo, which is seen as one change: nothing has happened."""
+        if not all(each.hunk.lines for each in self.text.hunks):
+            return  # what is inserted where lines were removed stands below them, wherever it had stood
+        text, lines = self.text, self.text.current
+        for at, count in cuts:
+            start = at % (len(lines) + 1)
+            lines = (*lines[:start], *lines[start + count :])
+            text = text if at_once else text.user_wrote(edits_between(text.current, lines))
+        text = text.user_wrote(edits_between(text.current, lines))
+        text = text.user_wrote(edits_between(lines, self.text.current))
+        assert (text.base, text.hunks) == (self.text.base, self.text.hunks)
+
     @rule(at=POSITION, count=COUNT, new=st.lists(ENDS, max_size=3), how=ELSEWHERE)
     def a_program_writes(self, at: int, count: int, new: list[str], how: How) -> None:
         """A program that nobody knows replaces lines."""

@@ -1,5 +1,6 @@
 """Edits in several places at once: a tool, a formatter or an editor seldom changes one place only."""
 
+import pytest
 from tests.agents.review.reviewing import Story
 
 from sould.agents.review.decisions import Decided, SomethingElseThere
@@ -227,3 +228,56 @@ def test_a_kept_removal_has_its_place_when_an_agent_takes_the_line_on_one_side_o
 
         assert story.base == "a\nb\nc\n"
         assert story.current == left
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        ["bc"],
+        ["acd", "ad"],
+        ["acd", "ac"],
+        ["bcd", "cd"],
+        ["bc", ""],
+        ["acd", "cd", ""],
+    ],
+)
+def test_lines_of_an_agent_that_were_taken_out_in_several_places_or_steps_are_its_again_when_all_are_back(
+    typed: list[str],
+) -> None:
+    story = Story.of("x\ny\n")
+    story.agent("T1", "x\na\nb\nc\nd\ny\n")
+    hunk = story.text.hunks[0].hunk
+    for letters in typed:
+        story.user("x\n" + "".join(f"{letter}\n" for letter in letters) + "y\n")
+
+    story.user("x\nmine\na\nb\nc\nd\nmine, too\ny\n")
+
+    assert [each.hunk for each in story.text.hunks] == [hunk]
+    story.reject(1)
+    assert story.current == "x\nmine\nmine, too\ny\n"
+
+
+def test_so_they_are_in_a_hunk_with_other_lines_after_a_stash() -> None:
+    story = Story.of("a\nb\nc\n")
+    story.agent("T1", "a\n1\n2\n3\nc\n")
+    hunks = story.text.hunks
+
+    story.user("a\n2\nc\n", "git")
+    story.user("a\n1\n2\n3\nc\n", "git")
+
+    assert story.text.hunks == hunks
+    assert story.base == "a\nb\nc\n"
+
+
+@pytest.mark.parametrize("left", ["bcdy", "xabc", "xaby", "y", "x", "xacdy", "xay", "xdy"])
+def test_so_they_are_when_lines_beside_them_were_taken_out_with_them(left: str) -> None:
+    story = Story.of("x\nm\ny\n")
+    story.agent("T1", "x\na\nb\nm\ny\n")
+    story.agent("T2", "x\na\nb\nm\nc\nd\ny\n")
+    hunks = story.text.hunks
+
+    story.user("".join(f"{letter}\n" for letter in left))
+    story.user("x\na\nb\nm\nc\nd\ny\n")
+
+    assert story.text.hunks == hunks
+    assert story.base == "x\nm\ny\n"

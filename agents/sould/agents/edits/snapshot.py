@@ -25,7 +25,7 @@ from sould.agents.review.file import TrackedFile
 
 T = TypeVar("T")
 SNAPSHOT: Final = "review.msgpack"
-_FORMAT: Final = b"sould review 6\n"
+_FORMAT: Final = b"sould review 7\n"
 """Another one wherever an event is folded in another way, or what is kept means something else."""
 _SUM: Final = 4
 _ENDING: Final = 1024

@@ -1,9 +1,10 @@
-"""The projects that a session writes to or has edits in: borrowed when it first needs them, given back when it ends.
+"""The projects that a session writes to, runs commands in or has edits in: borrowed when it first needs them, given back when it ends.
 
 Which logs hold edits of the session is on disk before the first such edit is.
 """
 
 import asyncio
+import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from sould.agents.edits.editlog import Intent
 from sould.agents.edits.project import Project
 from sould.agents.edits.reviewed import Reader
 from sould.agents.edits.sessionlogs import add_logs, logs_of, old_edits, set_aside
+from sould.agents.errors import SouldError
 from sould.agents.patience import run_shielded_in_thread, shielded
 from sould.agents.projects.projects import Place, Projects
 from sould.agents.reviewing.activity import Finder, RootActivity
@@ -139,6 +141,10 @@ class BorrowedProjects:
         What files hold and how git stands until here is not its doing.
         """
         await self.command_ended(call_id)
+        for directory in await asyncio.to_thread(self._reviewed):
+            # or what the command commits would be taken for the user's, as it is where another process has the log
+            with contextlib.suppress(OSError, SouldError):
+                await self.of(directory / "any")
         for review in self.reviews():
             await review.look_at_all()
         for activity in await asyncio.to_thread(self._activities):
@@ -167,6 +173,10 @@ class BorrowedProjects:
 
     def _key(self, call_id: str) -> str:
         return f"{self._session_id} {call_id}"
+
+    def _reviewed(self) -> Sequence[Path]:
+        """The directories the session works in of whose projects something may be under review. Blocks."""
+        return [each for each in self.watched if self._projects.has_log(self.root_of(each / "any"))]
 
     def _activities(self) -> Sequence[RootActivity]:
         places = [self._projects.place_of(each / "any", self._directories(), self._never) for each in self.watched]

@@ -118,6 +118,10 @@ class Projects(Struct, dict=True):
         root = await asyncio.to_thread(self._records.root_of_log, log_id)
         return await self._borrowed(log_id, root) if root is not None else None
 
+    def has_log(self, root: Path) -> bool:
+        """Whether there is one of a root's project: else nothing of it is under review. Blocks."""
+        return self._records.has(root)
+
     def log_ids(self) -> Sequence[str]:
         """Of all logs there are. Blocks."""
         return sorted(self._records.roots(()))

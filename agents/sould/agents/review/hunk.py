@@ -128,24 +128,47 @@ class Hunk(Struct, frozen=True, array_like=True, tag="hunk", gc=False):
         )
 
     def with_back(self, at: int, texts: Lines) -> "Hunk | None":
-        """The same with the lines again that the user took out here last, if these are their texts; else None."""
-        last = self.cuts[-1] if self.cuts else None
-        if (
-            last is None
-            or (last.at, last.left) != (at, len(self.lines))
-            or tuple(line.text for line in last.lines) != texts
-        ):
-            return None
-        return replace(self, lines=(*self.lines[:at], *last.lines, *self.lines[at:]), cuts=self.cuts[:-1])
+        """The same with these lines again before line `at`, if the user took them out there last; else None."""
+        there = self.texts
+        return self.earlier((*there[:at], *texts, *there[at:]))
 
-    def found_in(self, texts: Lines) -> int | None:
-        """Where all lines that the user took out last stand among these: the lowest place. None: nowhere, or some had stayed."""
-        last = self.cuts[-1] if self.cuts and not self.lines else None
-        if last is None:
-            return None
-        cut = tuple(line.text for line in last.lines)
-        places = range(len(texts) - len(cut), -1, -1)
-        return next((at for at in places if texts[at : at + len(cut)] == cut), None)
+    def grown_by(self, texts: Lines, *, at_end: bool) -> "Hunk | None":
+        """The same with the first of these lines again below it, or with the last ones above it, if the user took them out there."""
+        there = (*self.texts, *texts) if at_end else (*texts, *self.texts)
+        for each in self.fullest_first[:-1]:
+            count = len(each.lines)
+            if each.texts == (there[:count] if at_end else there[-count:]):
+                return each
+        return None
+
+    def earlier(self, texts: Lines) -> "Hunk | None":
+        """The same as it was when it had these texts, if all that happened to it since is that the user took lines out; else None."""
+        return next((each for each in self._earlier if each.texts == texts), None)
+
+    def found_in(self, texts: Lines) -> "tuple[int, Hunk] | None":
+        """The same as it was when it had most lines, of which all stand among these; and the lowest place where they do."""
+        for each in self.fullest_first[:-1]:
+            wanted = each.texts
+            places = range(len(texts) - len(wanted), -1, -1)
+            at = next((at for at in places if texts[at : at + len(wanted)] == wanted), None)
+            if at is not None:
+                return at, each
+        return None
+
+    @property
+    def fullest_first(self) -> "tuple[Hunk, ...]":
+        """As it was when it had most lines, and so on to the same as it is: see `earlier`."""
+        return (*reversed([*self._earlier]), self)
+
+    @property
+    def _earlier(self) -> "Iterator[Hunk]":
+        """The same before the last time that the user took lines out of it, before the two last times, and so on."""
+        hunk = self
+        while hunk.cuts and hunk.cuts[-1].left == len(hunk.lines):
+            *cuts, last = hunk.cuts
+            lines = (*hunk.lines[: last.at], *last.lines, *hunk.lines[last.at :])
+            hunk = replace(hunk, lines=lines, cuts=tuple(cuts))
+            yield hunk
 
     def by(self, *agents: AgentCall) -> "Hunk":
         """The same with these among those who had a part in it."""

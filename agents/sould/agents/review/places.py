@@ -122,9 +122,13 @@ def returned(
     now = current_lines(parts)
     found = {each.hunk.id: (at, each) for at, each in _together(now, before, edits, away)}
     for each in reversed(away):
-        at = _found(now, before, edits, each) if each.state in RETURNING and each.hunk.id not in found else None
-        if at is not None and all(_apart(at, each.hunk, place, other.hunk) for place, other in found.values()):
-            found[each.hunk.id] = at, each
+        if each.state not in RETURNING or each.hunk.id in found:
+            continue
+        for was in (replace(each, hunk=hunk) for hunk in each.hunk.fullest_first):
+            at = _found(now, before, edits, was)
+            if at is not None and all(_apart(at, was.hunk, place, other.hunk) for place, other in found.values()):
+                found[each.hunk.id] = at, was
+                break
     if not found:
         return None
     text = Splicing(parts)

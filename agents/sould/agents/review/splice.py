@@ -153,16 +153,25 @@ class Splicing:
         while self._above and isinstance(last := self._above[-1], Hunk) and not last.lines and last.id in ids:
             self._below.append(self._above.pop())
 
-    def put_back(self, new: Lines) -> bool:
-        """Put lines that the user took out at an edge of a hunk back into it, where it is directly beside what was taken last."""
-        for beside, at_end in ((self._above, True), (self._below, False)):
-            part = beside[-1] if beside else None
-            back = part.with_back(len(part.lines) if at_end else 0, new) if isinstance(part, Hunk) else None
-            if back is not None:
-                beside[-1] = back
-                self._length += len(new) if at_end else 0
-                return True
-        return False
+    def put_back(self, new: Lines) -> Lines | None:
+        """Put lines that the user took out at an edge of a hunk back into it, where it is directly beside what was taken last.
+
+        The lines that are left, and stand where something was taken; None: nothing was put back.
+        """
+        above = self._put_back(self._above, new, at_end=True)
+        rest = new if above is None else above
+        below = self._put_back(self._below, rest, at_end=False)
+        return above if below is None else below
+
+    def _put_back(self, beside: list[Part] | list[Piece], new: Lines, *, at_end: bool) -> Lines | None:
+        part = beside[-1] if beside else None
+        back = part.grown_by(new, at_end=at_end) if isinstance(part, Hunk) and new else None
+        if back is None or not isinstance(part, Hunk):
+            return None
+        beside[-1] = back
+        count = len(back.lines) - len(part.lines)
+        self._length += count if at_end else 0
+        return new[count:] if at_end else new[: len(new) - count]
 
     def take_removal(self, new: Lines) -> Hunk | None:
         """A hunk without current lines directly above what was taken last: the lowest, or one whose base `new` begins with."""

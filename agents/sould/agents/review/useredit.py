@@ -19,7 +19,7 @@ How: TypeAlias = Literal["typed", "disk", "git"]
 def user_pieces(parts: Sequence[Part], edits: Sequence[LineEdit], how: How) -> Iterable[Piece]:
     """The text after edits that no agent made, in order."""
     text = Splicing(parts)
-    for edit in reversed(_below_last_apart(parts, edits)):
+    for edit in reversed(_below_last_apart(parts, _together(parts, edits))):
         taken = text.take(edit.start, edit.stop)
         text.put(_changed(taken, edit.lines, how) if taken.parts else _beside_removal(text, edit.lines))
     return text.normal_pieces(trimmed, _gone)
@@ -36,6 +36,29 @@ def _below_last_apart(parts: Sequence[Part], edits: Sequence[LineEdit]) -> Seque
     if not 0 < count < len(lines) or lines[count - 1] == line or without_ends(lines[count - 1 : count]) != (line,):
         return edits
     return (*edits[:-1], LineEdit(start, stop, lines[:count]), LineEdit(stop, stop, lines[count:]))
+
+
+def _together(parts: Sequence[Part], edits: Sequence[LineEdit]) -> Sequence[LineEdit]:
+    """The same edits; those that together put back what the user had taken out of a hunk in several places are one, of all its lines."""
+    result = list(edits)
+    for each in placed(parts) if len(edits) > 1 else ():
+        met = [edit for edit in result if each.start <= edit.start == edit.stop <= each.stop] if each.hunk.cuts else []
+        others = (
+            edit for edit in edits if edit.start < edit.stop and edit.start < each.stop and each.start < edit.stop
+        )
+        if len(met) < 2 or any(others):
+            continue
+        texts = applied(
+            each.hunk.texts, [LineEdit(edit.start - each.start, edit.stop - each.start, edit.lines) for edit in met]
+        )
+        found = each.hunk.found_in(texts)
+        if found is not None:
+            at, stop = found[0], found[0] + len(found[1].lines)
+            whole = LineEdit(each.start, each.stop, texts[at:stop])
+            around = LineEdit(each.start, each.start, texts[:at]), LineEdit(each.stop, each.stop, texts[stop:])
+            first = result.index(met[0])
+            result[first : first + len(met)] = [edit for edit in (around[0], whole, around[1]) if edit.lines]
+    return result
 
 
 def by_hunk(parts: Sequence[Part], edits: Sequence[LineEdit]) -> Sequence[LineEdit]:
@@ -67,14 +90,15 @@ def _touching(parts: Sequence[Part]) -> Iterator[list[PlacedHunk]]:
 
 def _beside_removal(text: Splicing, new: Lines) -> list[Piece]:
     """Lines inserted outside of all hunks: they may be those that a hunk had taken away, or the user out of one beside them."""
-    if text.put_back(new):
-        return []
+    rest = text.put_back(new)
+    if rest is not None:
+        return [Same(rest)] if rest else []
     removal = text.take_removal(new)
     if removal is None:
         return [Same(new)]
-    at = removal.found_in(new)
-    back = removal.with_back(0, new[at : at + len(removal.cuts[-1].lines)]) if at is not None else None
-    if at is not None and back is not None:
+    found = removal.found_in(new)
+    if found is not None:
+        at, back = found
         above = _beside_removal(text, new[:at]) if at else []
         return [*above, back, Same(new[at + len(back.lines) :])]
     count = len(removal.base)
@@ -98,6 +122,9 @@ def _within(part: Part, taken: Taken, new: Lines, how: How) -> list[Piece]:
     if isinstance(part, Same):
         return [Same(new)]
     replaced = part.lines and not (taken.head or taken.tail)
+    earlier = part.earlier(new) if replaced else None
+    if earlier is not None:
+        return [earlier]
     if replaced and (how == "git" or (how == "disk" and (new == part.base or not is_version(part.lines, new)))):
         state = _gone(part) if how == "git" or new == part.base else "stale"
         return [Left(part, state, len(new)), Same(new)]
