@@ -93,7 +93,7 @@ dist: $(READY)  ## build the wheel and the source archive into dist/
 	@$(BIN)/hatchling build
 
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) $(CLIENTS)/node_modules $(EDITORS) $(WORKBENCH) $(EXTENSION)/node_modules $(EXTENSION)/dist dist build
+	rm -rf $(VENV) $(CLIENTS)/node_modules $(EDITORS) $(WORKBENCH) $(EXTENSION)/node_modules $(EXTENSION)/dist $(EXTENSION)/carried dist build
 
 $(READY): requirements.lock pyproject.toml bin/sould scripts/setup.sh
 	@scripts/setup.sh

@@ -23,6 +23,10 @@ case ${1:-} in
     build) node scripts/build.mjs ;;
     package)
         node scripts/build.mjs
+        # What it installs sould from where there is none: this very one.
+        rm -rf dist/wheels
+        (cd "$here" && .venv/bin/hatchling build -t wheel -d vscode-extension/dist/wheels >/dev/null)
+        "$here/.venv/bin/python" "$here/scripts/carried.py" dist/wheels carried
         "$bin/vsce" package --no-dependencies --allow-missing-repository --out dist/sould.vsix
         ;;
     panel)

@@ -3,13 +3,10 @@
  *
  * Connects when there may be something to review, or when the user asks; from then on the connection comes back by itself.
  */
-import { constants } from "node:fs";
-import { access, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import * as vscode from "vscode";
 import { Connection, type Starting } from "./connection/connection";
 import { usersEnvironment } from "./connection/environment";
-import { findProgram, type Found } from "./connection/program";
 import { Answerer } from "./editor/answer";
 import { Badges } from "./editor/badges";
 import { Bases } from "./editor/base";
@@ -37,6 +34,7 @@ import { ASKED_OF_PANELS } from "./panel/router";
 import { Log } from "./log";
 import { ReviewModel } from "./review/model";
 import { Committer } from "./scm/commit";
+import { Setup } from "./setup/setup";
 import { Tools } from "./tools/serve";
 import { hasProject, projectsDirectory, watchProjects } from "./startup";
 
@@ -44,6 +42,7 @@ export class Context implements vscode.Disposable {
   readonly log = new Log();
   readonly places = new Places();
   readonly model = new ReviewModel();
+  readonly setup: Setup;
   readonly connection: Connection;
   readonly review: Review;
   readonly chooser: Chooser;
@@ -61,8 +60,9 @@ export class Context implements vscode.Disposable {
   readonly #version: string;
   readonly #subscriptions: { dispose(): void }[];
 
-  constructor(extension: vscode.Extension<unknown>) {
-    this.#version = String((extension.packageJSON as { version: unknown }).version);
+  constructor(extension: vscode.ExtensionContext) {
+    this.#version = String((extension.extension.packageJSON as { version: unknown }).version);
+    this.setup = new Setup(extension, this.#version);
     const peer = {
       told: (method: string, params: unknown): void => { this.#told(method, params); },
       asked: (method: string, params: unknown, id: unknown): Promise<unknown> => this.#asked(method, params, id),
@@ -101,7 +101,7 @@ export class Context implements vscode.Disposable {
       new QuickDiff(this.model, this.places),
       new ChangesView(this.model, this.places, titles),
       new Badges(this.model, this.places, this.connection),
-      new Entry(this.connection),
+      new Entry(this.connection, this.#version),
       new Keys(this.model, this.places, this.connection),
       this.connection.onDidChangeState(() => { this.#stateChanged(); }),
       vscode.workspace.onDidChangeWorkspaceFolders(() => void this.#followed()),
@@ -115,17 +115,6 @@ export class Context implements vscode.Disposable {
     if (this.connection.state === "idle" && (await hasProject(this.#projects(), this.#directories()))) {
       await this.connection.connect();
     }
-  }
-
-  /** Looks for the program anew. */
-  async find(): Promise<Found> {
-    const around = {
-      setting: vscode.workspace.getConfiguration("sould").get("path", ""),
-      home: homedir(),
-      searchPath: process.env["PATH"] ?? "",
-      interpreter: await pythonInterpreter(),
-    };
-    return await findProgram(around, { isProgram });
   }
 
   dispose(): void {
@@ -143,7 +132,7 @@ export class Context implements vscode.Disposable {
   }
 
   async #prepare(): Promise<Starting> {
-    const found = await this.find();
+    const found = await this.setup.find();
     if ("problem" in found) {
       return found;
     }
@@ -206,28 +195,5 @@ export class Context implements vscode.Disposable {
       return await this.tools.serve(params);
     }
     throw new Error(`This editor has no method ${method}.`);
-  }
-}
-
-async function isProgram(file: string): Promise<boolean> {
-  try {
-    await access(file, constants.X_OK);
-    return (await stat(file)).isFile();
-  } catch {
-    return false;
-  }
-}
-
-/** What the Python extension runs, when there is one. Its API: https://www.npmjs.com/package/@vscode/python-extension. */
-interface PythonExtension {
-  readonly environments?: { getActiveEnvironmentPath(): { readonly path: string } };
-}
-
-async function pythonInterpreter(): Promise<string | undefined> {
-  const extension = vscode.extensions.getExtension<PythonExtension>("ms-python.python");
-  try {
-    return (await extension?.activate())?.environments?.getActiveEnvironmentPath().path;
-  } catch {
-    return undefined;
   }
 }

@@ -15,7 +15,7 @@ import { broughtProblems } from "./review/wording";
 type Handler = (...given: unknown[]) => Promise<void> | void;
 
 export function activate(extension: vscode.ExtensionContext): void {
-  const context = new Context(extension.extension);
+  const context = new Context(extension);
   extension.subscriptions.push(context);
   for (const [command, handler] of Object.entries(commands(context))) {
     extension.subscriptions.push(vscode.commands.registerCommand(command, reporting(handler)));
@@ -29,7 +29,8 @@ export function activate(extension: vscode.ExtensionContext): void {
 function commands(context: Context): Record<string, Handler> {
   const { answerer, asking, decider, navigator, threads, tools } = context;
   return {
-    "sould.openChat": () => context.panels.show(),
+    "sould.openChat": () => openChat(context),
+    "sould.install": () => install(context),
     "sould.openChatTab": () => { context.panels.openTab(); },
     "sould.newSession": () => asking.begin(),
     "sould.ask": () => asking.selection(),
@@ -87,10 +88,28 @@ function reporting(handler: Handler): (...given: unknown[]) => Promise<void> {
 }
 
 async function start(context: Context): Promise<void> {
-  await context.connection.connect();
-  if (context.connection.state !== "connected") {
-    throw new NotConnected(context.connection.problem);
+  const { connection, setup } = context;
+  await connection.connect();
+  if (connection.state === "missing") {
+    await setup.offer(connection.problem);
+  } else if (connection.state !== "connected") {
+    throw new NotConnected(connection.problem);
   }
+}
+
+/** The panel says by itself when there is no connection. */
+async function openChat(context: Context): Promise<void> {
+  await context.panels.show();
+  await context.connection.connect();
+  if (context.connection.state === "missing") {
+    await context.setup.offer(context.connection.problem);
+  }
+}
+
+async function install(context: Context): Promise<void> {
+  await context.setup.install();
+  await context.connection.restart();
+  vscode.window.setStatusBarMessage("$(check) sould is installed", 8_000);
 }
 
 async function decide(context: Context, verdict: Verdict, given: readonly unknown[]): Promise<void> {
@@ -171,7 +190,7 @@ async function ofItem(node: unknown, does: (item: Item) => Promise<void>): Promi
 }
 
 async function diagnose(context: Context): Promise<void> {
-  const found = await context.find();
+  const found = await context.setup.find();
   const content = await diagnosis(context.connection, "program" in found ? found.program : undefined);
   const document = await vscode.workspace.openTextDocument({ language: "markdown", content });
   await vscode.commands.executeCommand("vscode.open", document.uri);

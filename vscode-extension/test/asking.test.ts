@@ -43,7 +43,7 @@ describe("what commands put into the composer", () => {
   it("is the lines that are selected, whole, and nothing is sent", async () => {
     fake.activate(editor(document("/shop/a b.py", "one\ntwo\nthree\nfour\n"), [1, 1], [3, 0]));
     await asking.selection();
-    expect(opened()).toEqual({ attached: [{ type: "resource", resource: { uri: "file:///shop/a%20b.py#L2-L3", text: "two\nthree" } }] });
+    expect(opened()).toEqual({ attached: [{ type: "resource", resource: { uri: "file:///shop/a%20b.py#L2-3", text: "two\nthree" } }] });
     expect(fake.ran).toEqual([["sould.chat.focus"]]);
   });
 

@@ -309,6 +309,17 @@ describe("opening the chat", () => {
     expect(page.webview.posted.at(-1)).toEqual({ jsonrpc: "2.0", method: "_panel/open", params: { prompt: "Explain this." } });
   });
 
+  it("shows in a tab the session that was looked at last", async () => {
+    const page = view();
+    await ask(page, 1, "session/resume", { sessionId: "s", cwd: "/shop" });
+    daemon.asked[0]?.answer({});
+    await settled();
+    panels.openTab();
+    const [tab] = fake.tabs;
+    await ask(tab as FakePage, 1, "initialize");
+    expect(tab?.webview.posted.at(-1)).toEqual({ jsonrpc: "2.0", method: "_panel/open", params: { session: { id: "s", cwd: "/shop" } } });
+  });
+
   it("gives it to the panel that was used last, when there is one", async () => {
     const [one, two] = [view(), view()];
     await ask(one, 1, "initialize");

@@ -3,9 +3,11 @@
  * or in `Session`; nothing is kept that a reload would not bring back from the daemon, but for drafts (`Link.state`).
  */
 import { computed, signal, type ReadonlySignal } from "@preact/signals";
+import { CAPABILITIES } from "../capabilities";
 import type { ConnectionState, EditorContext, Kept, Link, Surroundings } from "../link";
 import { readAsked, type Asked } from "../session/asking";
 import { has, list, object, text } from "../session/read";
+import { readBlock, type Block } from "../session/updates";
 import { Client, RequestFailed, type Question } from "./client";
 import { Session, SIGN_IN } from "./session";
 import { Sessions } from "./sessions";
@@ -30,12 +32,14 @@ export interface Ask {
   readonly asked: Asked;
 }
 
+/** What somewhere else was put together for the composer. */
+export interface Offer {
+  readonly words: string;
+  readonly attached: readonly Block[];
+}
+
+export const NO_OFFER: Offer = { words: "", attached: [] };
 const NOWHERE: Surroundings = { roots: [], canInsert: false, editor: "" };
-const CAPABILITIES = {
-  session: { notices: {}, compaction: {}, configOptions: { boolean: {} } },
-  elicitation: { form: {} },
-  _meta: { terminal_output: true, sould: { queue: true, sequence: true, review: true } },
-};
 
 export class Panel {
   readonly link: Link;
@@ -55,7 +59,7 @@ export class Panel {
   readonly #surroundings = signal<Surroundings>(NOWHERE);
   readonly #problem = signal("");
   /** What was typed elsewhere for the composer. */
-  readonly #offered = signal("");
+  readonly #offered = signal<Offer>(NO_OFFER);
   #introduced = false;
 
   constructor(link: Link) {
@@ -70,7 +74,7 @@ export class Panel {
   get surroundings(): ReadonlySignal<Surroundings> { return this.#surroundings; }
   /** Why what the user wanted did not come about; "" when all is well. */
   get problem(): ReadonlySignal<string> { return this.#problem; }
-  get offered(): ReadonlySignal<string> { return this.#offered; }
+  get offered(): ReadonlySignal<Offer> { return this.#offered; }
 
   /** What waits for the user in the session that is shown, oldest first. */
   readonly asks = computed<readonly Ask[]>(() => {
@@ -157,15 +161,15 @@ export class Panel {
   }
 
   /** Takes what was offered for the composer. */
-  takeOffered(): string {
+  takeOffered(): Offer {
     const offered = this.#offered.value;
-    this.#offered.value = "";
+    this.#offered.value = NO_OFFER;
     return offered;
   }
 
   /** Puts words into the composer, unsent. */
   offer(words: string): void {
-    this.#offered.value = words;
+    this.#offered.value = { words, attached: [] };
   }
 
   #before(): { readonly id: string; readonly cwd: string } | undefined {
@@ -226,7 +230,8 @@ export class Panel {
     } else if (has(params, "cwd")) {
       this.begin();
     }
-    this.#offered.value = text(params["prompt"]);
+    const attached = list(params["attached"]).map(readBlock).filter((block) => block !== undefined);
+    this.#offered.value = { words: text(params["prompt"]), attached };
   }
 }
 

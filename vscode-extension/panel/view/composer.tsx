@@ -4,6 +4,7 @@
  */
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { NO_OFFER } from "../app/panel";
 import type { Session } from "../app/session";
 import { completed, completingAt, fileUri, type Completing } from "../session/completion";
 import type { Block } from "../session/updates";
@@ -180,7 +181,7 @@ function Attached({ draft, onRemove }: { readonly draft: Draft; readonly onRemov
   return (
     <ul class="attached" aria-label="Sent with the message">
       {draft.attached.map((block, at) => (
-        <li class="chip" key={at} title={block.type === "link" ? block.uri : ""}>
+        <li class="chip" key={at} title={block.type === "link" ? block.uri : block.type === "resource" ? block.text : ""}>
           {block.type === "image" ? <img alt="Picture" src={`data:${block.mimeType};base64,${block.data}`} /> : <Icon name="file" />}
           {nameOf(block)}
           <IconButton icon="close" label="Do not send this" onClick={() => { onRemove(at); }} />
@@ -198,7 +199,7 @@ function FromEditor({ draft, onAdd }: { readonly draft: Draft; readonly onAdd: (
   }
   const lines = file.from === undefined ? "" : `:${file.from}${file.to === undefined || file.to === file.from ? "" : `-${file.to}`}`;
   const name = `${file.path.split("/").at(-1) ?? file.path}${lines}`;
-  const uri = `${fileUri(file.path)}${file.from === undefined ? "" : `#L${file.from}-${file.to ?? file.from}`}`;
+  const uri = `${fileUri(file.path)}${lines.replace(":", "#L")}`;
   const block: Block = file.selected === undefined ? { type: "link", uri, name } : { type: "resource", uri, text: file.selected };
   if (draft.attached.some((each) => "uri" in each && each.uri === uri)) {
     return null;
@@ -249,9 +250,10 @@ function useOffered(field: { current: HTMLTextAreaElement | null }, draft: Draft
   const panel = usePanel();
   const offered = panel.offered.value;
   useEffect(() => {
-    if (offered !== "") {
-      const words = panel.takeOffered();
-      setDraft({ ...draft, text: draft.text.trim() === "" ? words : `${draft.text}\n${words}` });
+    if (offered !== NO_OFFER) {
+      const { words, attached } = panel.takeOffered();
+      const text = [draft.text.trim() === "" ? "" : draft.text, words].filter(Boolean).join("\n");
+      setDraft({ text, attached: [...draft.attached, ...attached] });
       field.current?.focus();
     }
   }, [offered]);

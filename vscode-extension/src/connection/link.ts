@@ -4,6 +4,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { Readable, Writable } from "node:stream";
 import { client, ndJsonStream, PROTOCOL_VERSION, type ClientConnection, type InitializeResponse } from "@agentclientprotocol/sdk";
+import { CAPABILITIES } from "../../panel/capabilities";
 
 /** What the daemon says and asks. */
 export interface Peer {
@@ -27,11 +28,9 @@ export interface Start {
 const LONGEST_MESSAGE = 256 * 1024 * 1024;
 const MOST_WORDS = 4_000;
 
-/** What this window does and shows: its documents, the review, and, in panels, what a session shows and asks. */
-const CAPABILITIES = {
-  elicitation: { form: {} },
-  _meta: { terminal_output: true, sould: { buffers: true, queue: true, custom: true, review: true } },
-};
+/** What panels show, and that this window takes what is written into its documents. */
+const OWN = { ...CAPABILITIES._meta.sould, buffers: true };
+const DECLARED = { ...CAPABILITIES, _meta: { ...CAPABILITIES._meta, sould: OWN } };
 
 export class Link {
   readonly #child: ChildProcess;
@@ -66,7 +65,7 @@ export class Link {
     const asked = this.#connection.agent.request<InitializeResponse, object>("initialize", {
       protocolVersion: PROTOCOL_VERSION,
       clientInfo: { name: "sould-vscode", title: start.title, version: start.version },
-      clientCapabilities: CAPABILITIES,
+      clientCapabilities: DECLARED,
     });
     asked.catch(() => undefined);
     const ended = this.ended.then((words) => { throw new Error(words); });

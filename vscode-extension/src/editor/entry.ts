@@ -13,10 +13,13 @@ const SAID: Record<State, string> = {
 export class Entry implements vscode.Disposable {
   readonly #item: vscode.StatusBarItem;
   readonly #connection: Connection;
+  readonly #own: string;
   readonly #listening: { dispose(): void };
 
-  constructor(connection: Connection) {
+  /** `own`: this extension's version. */
+  constructor(connection: Connection, own: string) {
     this.#connection = connection;
+    this.#own = own;
     this.#item = vscode.window.createStatusBarItem("sould.chat", vscode.StatusBarAlignment.Right, 102);
     this.#item.name = "sould: chat";
     this.#item.command = "sould.openChat";
@@ -34,7 +37,8 @@ export class Entry implements vscode.Disposable {
     const { state, problem, version } = this.#connection;
     const icon = state === "missing" || state === "waiting" ? "warning" : state === "connecting" ? "sync~spin" : "comment-discussion";
     this.#item.text = `$(${icon}) sould`;
-    this.#item.tooltip = [SAID[state], problem, state === "connected" && version ? `sould ${version}` : ""].filter(Boolean).join("\n");
+    const serves = version === this.#own ? `sould ${version}` : `sould ${version} serves this window; the extension is ${this.#own}`;
+    this.#item.tooltip = [SAID[state], problem, state === "connected" ? serves : ""].filter(Boolean).join("\n");
     this.#item.accessibilityInformation = { label: `sould: ${SAID[state]}`, role: "button" };
   }
 }

@@ -55,10 +55,11 @@ export class Panels implements vscode.WebviewViewProvider, vscode.WebviewPanelSe
     return Promise.resolve();
   }
 
-  /** Opens the chat in a tab of its own, beside what is open. */
-  openTab(opening?: Opening): void {
-    if (opening !== undefined) {
-      this.#openings.push(opening);
+  /** Opens the chat in a tab of its own, beside what is open, with the session that was looked at last. */
+  openTab(): void {
+    const session = [...this.#open].at(-1)?.current;
+    if (session !== undefined) {
+      this.#openings.push({ session });
     }
     this.#fillTab(vscode.window.createWebviewPanel(TAB, "sould", { viewColumn: vscode.ViewColumn.Beside, preserveFocus: false }));
   }

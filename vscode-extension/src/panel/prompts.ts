@@ -25,7 +25,7 @@ export function linkTo(path: string): Block {
 }
 
 export function linesOf(lines: Lines): Block {
-  const place = lines.from === lines.to ? `L${lines.from}` : `L${lines.from}-L${lines.to}`;
+  const place = lines.from === lines.to ? `L${lines.from}` : `L${lines.from}-${lines.to}`;
   return { type: "resource", resource: { uri: `${uriOf(lines.path)}#${place}`, text: lines.text } };
 }
 

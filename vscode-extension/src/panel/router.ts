@@ -146,6 +146,8 @@ export class Router {
 export class Panel {
   /** The sessions that it has opened. */
   readonly shown = new Set<string>();
+  /** The one that it opened last, and where that works. */
+  current: { readonly id: string; readonly cwd: string } | undefined;
   readonly post: (message: Message) => void;
   readonly #daemon: Daemon;
   readonly #services: Services;
@@ -232,6 +234,7 @@ export class Panel {
     const opened = sessionOf(answer) ?? session;
     if (SHOWS.has(method) && opened !== undefined) {
       this.shown.add(opened);
+      this.current = typeof params["cwd"] === "string" ? { id: opened, cwd: params["cwd"] } : undefined;
     }
     return answer;
   }
