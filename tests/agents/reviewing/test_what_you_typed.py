@@ -202,6 +202,21 @@ async def test_what_you_commit_is_kept(desk: GitDesk) -> None:
     assert desk.text("area.py") == CHECKED
 
 
+@row("save the file in another encoding than UTF-8, or put a link or a directory in its place")
+async def test_what_is_no_text_for_a_while_is_absent(desk: GitDesk) -> None:
+    await desk.agent("area.py", CHECKED)
+    [hunk] = await desk.hunks()
+    path = desk.root / "area.py"
+    path.write_bytes(CHECKED.encode("utf-16"))
+    assert not await desk.hunks()
+    path.unlink()
+    path.mkdir()
+    assert not await desk.hunks()
+    path.rmdir()
+    desk.user("area.py", CHECKED)
+    assert [each.id for each in await desk.hunks()] == [hunk.id]
+
+
 @row("decide in two editors at once")
 async def test_the_first_decision_counts(desk: GitDesk) -> None:
     await desk.agent("area.py", CHECKED)

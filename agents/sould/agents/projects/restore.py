@@ -38,6 +38,7 @@ GONE = "it was deleted since"
 EXTENDED = "it was made by the agent and changed since"
 SHARED = "a command changed it while others may have changed it too"
 OCCUPIED = "something else is at {} by now"
+UNKNOWN = "what it held is not kept, or it is no text now"
 KEPT = "you kept what was changed in it"
 
 
@@ -142,7 +143,9 @@ class _Restore:
             outcomes = await self._taken_back(path, ours)
         except _Conflict as conflict:
             outcomes = [FileOutcome(path, "conflict", conflict.reason)]
-        except (WorkspaceError, BlobMissingError) as error:
+        except BlobMissingError:
+            outcomes = [FileOutcome(path, "conflict", UNKNOWN)]
+        except WorkspaceError as error:
             outcomes = [FileOutcome(path, "conflict", str(error))]
         shared = [FileOutcome(path, "conflict", SHARED)] if len(ours) < len(edits) else []
         done = [outcome for outcome in outcomes if outcome.action != "conflict"]

@@ -45,7 +45,7 @@ class FileChange(Struct, frozen=True, gc=False):
 
 
 class GoneText(Struct, frozen=True):
-    """What a file held that somebody who is no agent took away: it may be back (`git stash`)."""
+    """What a file held that somebody who is no agent took away, or made bytes of that are no text: it may be back (`git stash`)."""
 
     text: ReviewedText
     in_base: bool
@@ -83,7 +83,7 @@ class TrackedFile(Struct, frozen=True, gc=False):
     """The digest of a file that is not text."""
     changes: tuple[FileChange, ...] = ()
     gone: GoneText | None = None
-    """Of a file that does not exist, where hunks or changes went with it."""
+    """Of a file that does not exist, or is no text now, where hunks or changes went with that."""
     decided: tuple[DecidedChange, ...] = ()
     """The latest last."""
     absent: tuple[FileChange, ...] = ()
@@ -97,6 +97,11 @@ class TrackedFile(Struct, frozen=True, gc=False):
     def earlier_texts(self) -> Iterator[ReviewedText]:
         """What agents took away as a whole, with its hunks: a reject brings it back."""
         return (change.text for change in self.changes if change.text is not None)
+
+    @property
+    def unreadable(self) -> ReviewedText | None:
+        """Its text with its hunks, where somebody made bytes of it that are no text: they are pending when it is a text again."""
+        return self._taken.text if self._taken is not None else None
 
     def numbered(self, first: int) -> "TrackedFile":
         """The same; what is new from now on gets ids from `first` on."""
@@ -168,7 +173,7 @@ class TrackedFile(Struct, frozen=True, gc=False):
             undone = () if how == "typed" else (each for each in self.changes if each not in restored.changes)
             return replace(restored, absent=(*self.absent, *undone))
         if self.exists:
-            return self._as_text_again(lines)
+            return self._as_text_again(lines, how)
         back = self._back(lines, "")
         made = replace(self, exists=True, in_base=True, gone=None)
         return back or replace(made, text=replace(self.text, parts=(Same(lines),) if lines else ()))
@@ -185,7 +190,7 @@ class TrackedFile(Struct, frozen=True, gc=False):
         went = [change for change in self.changes if change.kind != "delete"]
         gone = GoneText(self.text, self.in_base, self.content, tuple(change.id for change in went))
         after = replace(self, text=text, exists=False, in_base=False, content="")
-        return replace(after, gone=gone if self.text.has_hunks or went else None)._put_aside(*went)
+        return replace(after, gone=gone if self.text.has_hunks or went else self._taken)._put_aside(*went)
 
     def user_renamed(self, path: str) -> "TrackedFile":
         """Somebody moved the file to another path, whatever agents had done before."""
@@ -197,7 +202,8 @@ class TrackedFile(Struct, frozen=True, gc=False):
             deleted = next((each for each in reversed(self.changes) if _brings_back(each, content)), None)
             there = replace(self, text=self._emptied(), exists=True, in_base=True, content=content, gone=None)
             return there._put_aside(deleted) if deleted is not None else self._back((), content) or there
-        replaced = replace(self, text=self._emptied(), content=content)
+        taken = GoneText(self.text, self.in_base) if self.text.has_hunks else self._taken
+        replaced = replace(self, text=self._emptied(), content=content, gone=taken)
         left = next((each for each in self.absent if each.kind == "content" and each.after == content), None)
         if left is not None:
             return replaced._pending_again(replace(left, text=self.text) if self.text.current else left)
@@ -259,12 +265,21 @@ class TrackedFile(Struct, frozen=True, gc=False):
         there = replace(self, text=text, exists=True, in_base=gone.in_base, content=content, gone=None)
         return there._pending_again(*(each for each in self.absent if each.id in gone.changes))
 
-    def _as_text_again(self, lines: Lines) -> "TrackedFile":
-        """A file whose bytes were no text holds this text; it may be the one from before they came."""
+    @property
+    def _taken(self) -> GoneText | None:
+        """Its text, with hunks, where somebody made bytes of it that are no text."""
+        return self.gone if self.exists and self.content else None
+
+    def _as_text_again(self, lines: Lines, how: How) -> "TrackedFile":
+        """A file whose bytes were no text holds this text; it may be the one from before they came, or one made of that."""
         pending = self.pending_change("content")
         if pending is not None and pending.text is not None and pending.text.current == lines:
             text = replace(pending.text, next_id=self.text.next_id)
-            return replace(self, text=text, content="")._put_aside(pending)
+            return replace(self, text=text, content="", gone=None)._put_aside(pending)
+        if self._taken is not None:
+            text = replace(self._taken.text, next_id=self.text.next_id)
+            there = replace(self, text=text, content="", in_base=self._taken.in_base, gone=None)
+            return there.user_wrote(edits_between(text.current, lines), how)
         return replace(self, in_base=True, content="", text=replace(self.text, parts=(Same(lines),) if lines else ()))
 
     def _is_deletion_of_this(self, change: FileChange) -> bool:

@@ -176,13 +176,16 @@ def refused(number: int, answer: object, state: ReviewState, path: str = "") -> 
 
 
 def _taken_away(number: int, state: ReviewState) -> LeftHunk | None:
-    """A hunk of a text that an agent deleted, or made other bytes of: it is pending when that is rejected."""
+    """A hunk of a text that is not there as a whole now."""
     for file in state.files.values():
         for change in file.changes:
             if change.text is not None and change.text.pending(number) is not None:
                 what = "deleted" if change.kind == "delete" else "replaced by what is no text"
                 message = f"its file was {what} since: reject that first (hunk {change.id})"
                 return LeftHunk(number, file.path, "not_there", message, state="absent")
+        if file.unreadable is not None and file.unreadable.pending(number) is not None:
+            message = "its file is no text now: it is to be reviewed when it is one again"
+            return LeftHunk(number, file.path, "not_there", message, state="absent")
     return None
 
 

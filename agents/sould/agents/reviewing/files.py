@@ -6,6 +6,7 @@ Nothing is written over what was not expected there. What a decision comes to (`
 import asyncio
 import contextlib
 import os
+import stat
 import time
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
@@ -97,17 +98,18 @@ class ReviewFiles(Struct):
     async def read(self, path: Path, sessions: Collection[str] = ()) -> ReadFile:
         """Likewise, for a review that takes it and says so (`taken`).
 
-        Raises:
-            WorkspaceError: there is something that is no file, or it cannot be read.
+        Of what is no file, such as a directory or a link, there is nothing. Raises WorkspaceError: it cannot be read.
         """
         reported = self.buffers.text(path)
         if reported is not None:
             return ReadFile(reported.encode(), None)
         workspace = self.serving(path, sessions)
         stamp = await asyncio.to_thread(_stamp, str(path))
+        if await asyncio.to_thread(_is_no_file, path):
+            return ReadFile(None, stamp)
         node = await asyncio.to_thread(read_node, path)
         if not is_file(node):
-            raise NotAFileError(f"{path} is no regular file any more")
+            return ReadFile(None, stamp)
         data = node.data if node is not None else None
         if workspace is not None:
             with contextlib.suppress(NotAFileError, NotTextError):
@@ -202,6 +204,14 @@ class ReviewFiles(Struct):
         await run_shielded_in_thread(replace_node, path, found, wanted, USUAL_UMASK)
         if not effect.wanted:
             await run_shielded_in_thread(_remove_empty, path, made)
+
+
+def _is_no_file(path: Path) -> bool:
+    """Something else stands there, such as a directory, a link or a pipe."""
+    try:
+        return not stat.S_ISREG(path.lstat().st_mode)
+    except OSError:
+        return False
 
 
 def _stamp(path: str) -> tuple[int, ...]:

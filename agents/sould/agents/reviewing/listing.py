@@ -219,6 +219,8 @@ def _hunks(
         yield of_hunk(file.path, placed, hunk_state, committed=placed.hunk.id in state.committed)
     for change in file.absent if absent else ():
         yield of_change(file, change, "absent", committed=change.id in state.committed)
+    for placed in file.unreadable.hunks if absent and file.unreadable is not None else ():
+        yield of_hunk(file.path, placed, "absent")
     for away in _away(file) if absent else ():
         if away.state in ("absent", "stale"):
             yield of_hunk(file.path, PlacedHunk(away.hunk, away.start, 0), away.state)
