@@ -21,7 +21,7 @@ PYTEST := $(BIN)/python -m pytest
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo panel test test-faults test-docs test-clients test-editors test-vscode test-panel test-bench check extension bench bench-peers bench-quick schemas fmt faults dist clean
+.PHONY: help setup demo panel test test-faults test-docs test-clients test-editors test-vscode test-panel test-bench check extension bench bench-peers bench-quick bench-panel schemas fmt faults dist clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -74,6 +74,10 @@ bench-peers: $(READY)  ## measure other agents beside ours, after installing the
 
 bench-quick: $(READY)  ## in a minute: whether a change cost something, this tree beside HEAD
 	@$(BIN)/python benchmarks/run.py quick $(ARGS)
+
+bench-panel: $(READY)  ## what the agent panel's page costs, in Chromium
+	@scripts/extension.sh build
+	@PYTHONPATH=tests/support:benchmarks $(BIN)/python benchmarks/panel.py
 
 schemas: $(READY)  ## write docs/schemas from the types that messages are read and made with
 	@$(BIN)/python scripts/schemas.py

@@ -121,6 +121,12 @@ describe("a conversation", () => {
     expect(rowsWith(rows, "  ")).toEqual([]);
   });
 
+  test("has what was done in the steps of a turn beside the turn", () => {
+    const moment = (kind: string, did: string[], files: string[]): object => ({ kind, checkpoint: 0, text: kind, did, files, reachable: true });
+    const { moments } = readTimeline({ moments: [moment("turn", [], []), moment("step", ["Write a"], ["/a"]), moment("step", ["Write b"], ["/a", "/b"]), moment("turn", [], [])] });
+    expect(moments.map(({ did, files }) => [did, files])).toEqual([[["Write a", "Write b"], ["/a", "/b"]], [[], []]]);
+  });
+
   test("goes back to before a message, also where the same was said twice", () => {
     const turn = (checkpoint: number, text: string): object => ({ kind: "turn", checkpoint, text, did: [], files: [], reachable: true });
     const timeline = readTimeline({ moments: [turn(0, "again"), turn(3, "again"), turn(5, "a long one…")], canUndo: true });

@@ -79,10 +79,10 @@ class PanelPage:
 
 
 @contextmanager
-def served(world: World, folders: Sequence[Path] = ()) -> Generator[str]:
-    """The address of a panel for the world's project."""
-    environment = world.environment | {"SOULD": str(SOULD)}
-    command = [str(NODE), str(EXTENSION / "scripts" / "panel.mjs"), *map(str, folders or [world.project])]
+def served(world: World, program: Path = SOULD) -> Generator[str]:
+    """The address of a panel for the world's project. `program`: another agent than ours."""
+    environment = world.environment | {"SOULD": str(program)}
+    command = [str(NODE), str(EXTENSION / "scripts" / "panel.mjs"), str(world.project)]
     process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stderr is not None

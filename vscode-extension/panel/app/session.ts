@@ -185,7 +185,7 @@ export class Session {
   // --- time travel --------------------------------------------------------------------------------------------------
 
   async timeline(): Promise<Timeline> {
-    return readTimeline(await this.#client.request("_sould/timeline", { sessionId: this.id }));
+    return readTimeline(await this.#client.request("_sould/timeline", { sessionId: this.id, steps: true }));
   }
 
   /** Goes to a checkpoint, to before the last turn, or back from where it last went. What became of it, in a sentence. */

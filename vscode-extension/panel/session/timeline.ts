@@ -1,5 +1,5 @@
 /** The checkpoints of a session, and what going back to one did. Pure. */
-import { list, number, object, text } from "./read";
+import { list, number, object, text, type Json } from "./read";
 import type { RestoredFile } from "./updates";
 
 export interface Moment {
@@ -20,17 +20,30 @@ export interface Timeline {
   readonly canRedo: boolean;
 }
 
+/** With its steps, whose calls and files count for the turn that they are of. */
 export function readTimeline(raw: unknown): Timeline {
   const timeline = object(raw);
-  const moments = list(timeline["moments"]).map(object).map((moment) => ({
+  const moments: Moment[] = [];
+  for (const moment of list(timeline["moments"]).map(object).map(readMoment)) {
+    const last = moments.at(-1);
+    if (moment.kind === "step" && last !== undefined) {
+      moments[moments.length - 1] = { ...last, did: [...last.did, ...moment.did], files: [...new Set([...last.files, ...moment.files])] };
+    } else {
+      moments.push(moment);
+    }
+  }
+  return { moments, canUndo: timeline["canUndo"] === true, canRedo: timeline["canRedo"] === true };
+}
+
+function readMoment(moment: Json): Moment {
+  return {
     kind: text(moment["kind"]),
     checkpoint: number(moment["checkpoint"]) ?? -1,
     text: text(moment["text"]),
     did: list(moment["did"]).map((each) => text(each)),
     files: list(moment["files"]).map((each) => text(each)),
     reachable: moment["reachable"] === true,
-  }));
-  return { moments, canUndo: timeline["canUndo"] === true, canRedo: timeline["canRedo"] === true };
+  };
 }
 
 /** What became of going back, in a sentence. */

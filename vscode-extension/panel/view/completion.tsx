@@ -55,7 +55,7 @@ async function mentionsOf(panel: Panel, session: Session | undefined, typed: str
 
 export function Completion({ choices, marked, onTake }: { readonly choices: readonly Choice[]; readonly marked: number; readonly onTake: (choice: Choice) => void }): JSX.Element {
   return (
-    <ul class="completions" id="completions" role="listbox" aria-label="Completions">
+    <ul class="completions" id="completions" role="listbox" aria-label="Completions" tabIndex={0}>
       {choices.map((choice, at) => (
         <li key={choice.words} id={`completion-${at}`} role="option" aria-selected={at === marked}
           ref={(row) => { if (at === marked) { row?.scrollIntoView({ block: "nearest" }); } }}

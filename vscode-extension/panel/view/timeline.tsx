@@ -14,7 +14,7 @@ export function Timeline({ session }: { readonly session: Session }): JSX.Elemen
   const travel = (how: "rewind" | "undo" | "redo", checkpoint?: number): void => {
     void panel.attempt(async () => { say(await session.travel(how, checkpoint)); }).then(look);
   };
-  const moments = turns?.moments.filter((moment) => moment.kind !== "step").toReversed() ?? [];
+  const moments = turns?.moments.toReversed() ?? [];
   return (
     <main class="timeline">
       <p class="about">The conversation goes back, and with it the files that the agent changed. What you typed and what you kept stays.</p>
@@ -36,7 +36,7 @@ function Place({ moment, onGo }: { readonly moment: Moment; readonly onGo: () =>
       <span class="place-words" dir="auto">{moment.text || moment.kind}</span>
       {moment.did.length > 0 && <span class="place-about">{moment.did.slice(0, 3).join(" · ")}{moment.did.length > 3 ? ` · ${moment.did.length - 3} more` : ""}</span>}
       {files !== "" && <span class="place-about">Changed: {files}</span>}
-      {moment.kind === "turn" && moment.reachable && <button type="button" class="button secondary" aria-label={`Go back to before: ${moment.text}`} onClick={onGo}>Go back to before this</button>}
+      {moment.kind === "turn" && moment.reachable && <button type="button" class="button secondary" aria-label={`Go back to before this: ${moment.text}`} onClick={onGo}>Go back to before this</button>}
     </li>
   );
 }
