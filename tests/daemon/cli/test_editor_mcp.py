@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import subprocess
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from http.client import HTTPConnection
@@ -21,7 +22,7 @@ from soultest.world import SOULD, World
 
 Json = dict[str, Any]
 
-ON_DISK: Final = ["doc_read", "doc_edit", "review"]
+ON_DISK: Final = ["doc_read", "doc_edit", "scm", "review"]
 
 
 @pytest.fixture
@@ -128,6 +129,51 @@ async def test_it_goes_on_when_the_daemon_is_restarted(world: World) -> None:
         assert (await made(client, "doc_read", {"file": "a.txt"}))["ok"]
         world.sould("restart")
         assert (await made(client, "doc_read", {"file": "a.txt"}))["ok"]
+
+
+def git(world: World, *arguments: str) -> None:
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+    done = subprocess.run(["git", *identity, *arguments], cwd=world.project, env=world.environment, capture_output=True)
+    assert done.returncode == 0, done.stderr
+
+
+async def changed(client: Client[Any], scope: str) -> dict[str, tuple[str, str]]:
+    """What `scm` says: status and patch by file."""
+    files = (await made(client, "scm", {"scope": scope}))["data"]["files"]
+    return {each["file"]: (each["status"], each.get("patch", "")) for each in files}
+
+
+async def test_what_differs_from_git_and_from_what_was_accepted_is_told(world: World) -> None:
+    (world.project / "grüße.txt").write_text("eins\n")
+    (world.project / ".env").write_text("KEY=old\n")
+    (world.project / "gone.txt").write_text("gone\n")
+    async with agent(world) as client:
+        git(world, "add", ".")
+        assert (await changed(client, "staged")).keys() == {"a.txt", "grüße.txt", "gone.txt"}, "before any commit"
+        git(world, "commit", "-qm", "first")
+        git(world, "config", "filter.x.clean", "touch ran; cat")
+        git(world, "config", "diff.external", "touch ran")
+        (world.project / ".gitattributes").write_text("*.txt filter=x diff=x\n")
+        (world.project / "grüße.txt").write_text("zwei\n")
+        (world.project / ".env").write_text("KEY=new\n")
+        (world.project / "new.txt").write_text("new\n")
+        (world.project / "gone.txt").unlink()
+        found = await changed(client, "working")
+        assert {name: status for name, (status, _) in found.items()} == {
+            ".gitattributes": "?",
+            "gone.txt": "D",
+            "grüße.txt": "M",
+            "new.txt": "?",
+        }
+        assert "-eins\n+zwei" in found["grüße.txt"][1]
+        assert not (world.project / "ran").exists(), "what the repository's configuration names is not run"
+        git(world, "-c", "filter.x.clean=cat", "add", "grüße.txt")
+        assert (await changed(client, "staged"))["grüße.txt"][0] == "M"
+        edits = [{"file": "a.txt", "hunks": [{"oldText": "two", "newText": "2"}]}]
+        await made(client, "doc_edit", {"edits": edits})
+        [(name, (status, patch))] = (await changed(client, "base")).items()
+    assert (name, status) == ("a.txt", "M")
+    assert "-two\n+2" in patch
 
 
 REFUSED: Final[list[tuple[Json, int]]] = [

@@ -119,6 +119,7 @@ ASKS: Final[Mapping[str, Ask]] = {
     ),
     "hover": Ask(dict(PLACE), lambda data: "Twice as much." in data["markdown"], True),
     "rename": Ask({**DECLARED, "newName": "twice"}, _applied, ["prices.js", "till.js"], RENAMED),
+    "scm": Ask({"scope": "base"}, lambda data: "package.json" in {each["file"] for each in data["files"]}, True),
     "review": Ask({}, lambda data: "package.json" in {each["file"] for each in data["pending"]}, True),
 }
 """By tool, in the order in which they are called: what writes comes to the review."""

@@ -13,6 +13,7 @@ from sould.agents.editortools.backends import Arguments, EditorResult, FileEdits
 from sould.agents.editortools.errors import EditorToolError
 from sould.agents.editortools.results import Document, Nothing, PendingHunk, ReviewState
 from sould.agents.editortools.routing import ON_DISK
+from sould.agents.editortools.scm import differing
 from sould.agents.editortools.site import Site
 from sould.agents.review.lines import split
 from sould.agents.reviewing.listing import FileReview
@@ -39,6 +40,8 @@ class Disk:
             case "review":
                 files = await where.reader.pending([Path(file) for file in given.get("files", ())])
                 return EditorResult(ReviewState(tuple(hunk for file in files for hunk in _pending(file))))
+            case "scm":
+                return EditorResult(await differing(given, where))
             case _:
                 raise EditorToolError("not_supported", f"{tool} needs an editor.")
 

@@ -22,7 +22,7 @@ _NEXT: Final[frozenset[ErrorCode]] = frozenset({"no_editor", "not_supported", "t
 _UNSENT: Final[frozenset[ErrorCode]] = frozenset({"not_supported", "busy"})
 """With these nothing was begun."""
 
-ON_DISK: Final = frozenset({"doc_read", "doc_edit", "review"})
+ON_DISK: Final = frozenset({"doc_read", "doc_edit", "scm", "review"})
 """What needs neither an editor nor a language server."""
 
 Holders: TypeAlias = Callable[[Path], Sequence[str]]

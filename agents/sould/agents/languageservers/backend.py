@@ -5,6 +5,7 @@ Nothing is loaded, started or watched before the first call; what a server says 
 
 import asyncio
 import os
+import time
 from collections.abc import AsyncGenerator, Collection
 from contextlib import asynccontextmanager
 from importlib import import_module
@@ -28,13 +29,17 @@ TOOLS: Final = frozenset({"diagnostics", "symbols", "definition", "references", 
 NONE: Final = frozenset[str]()
 MOST_PROJECTS: Final = 1000
 """Of which it is remembered whether they have a server."""
+LOOK: Final = 1.0
+"""Seconds for which the places where programs are found count as they were: each step of each turn asks."""
 
 
 class _Installed(Struct, frozen=True):
     """Whether there are servers in a project, as long as the places where programs are found stay as they are."""
 
+    about: tuple[str, str]
     places: tuple[tuple[str, int], ...]
     found: bool
+    looked: float
 
 
 class RunningServer(Struct, frozen=True):
@@ -97,10 +102,13 @@ class LanguageServers:
                 self._pool.end(root_of(site))
             return NONE
         root = root_of(site)
-        places = (*program_places(root, site.environment), (repr(settings.commands), 0))
-        known = self._installed.get(root)
-        if known is None or known.places != places:
-            known = self._installed[root] = _Installed(places, any_installed(root, site.environment, settings))
+        about = (site.environment.get("PATH", ""), repr(settings.commands))
+        known, now = self._installed.get(root), time.monotonic()
+        if known is None or known.about != about or now - known.looked > LOOK:
+            places = program_places(root, site.environment)
+            same = known is not None and (known.about, known.places) == (about, places)
+            found = known.found if known is not None and same else any_installed(root, site.environment, settings)
+            known = self._installed[root] = _Installed(about, places, found, now)
             if len(self._installed) > MOST_PROJECTS:
                 del self._installed[next(iter(self._installed))]
         return TOOLS if known.found else NONE
