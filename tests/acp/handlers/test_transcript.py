@@ -12,6 +12,7 @@ from sould.agents.sessions.faces import FaceRecord
 from sould.agents.sessions.session import Session
 from sould.agents.wire import messages as wire
 from sould.agents.wire.content import TextPart, ThinkPart
+from sould.agents.wire.display import TodoBlock, TodoItem
 from soultest.acpclient import AcpClient, AgentError, ignore
 from soultest.acpscreen import DETAIL, REQUEST, result, tool_call
 from soultest.bench import Bench, call
@@ -275,6 +276,34 @@ async def test_a_command_that_runs_is_shown_with_what_it_has_printed(bench: Benc
         card = next(each for each in ended if each["sessionUpdate"] == "tool_call")
         assert card["_meta"]["terminal_output"]["data"].split() == ["one", "two"]
         assert card["_meta"]["terminal_exit"]["exit_code"] == 0
+
+
+async def test_the_newest_page_has_the_plan_in_force(bench: Bench, connect: Connect) -> None:
+    """However long ago it was told; of a turn that was cut off nobody works at anything."""
+    todo = TodoBlock(items=(TodoItem(title="first", status="done"), TodoItem(title="then", status="in_progress")))
+    async with bench.running():
+        session = await bench.begin()
+        said: list[wire.WireMessage] = [
+            wire.TurnBegin(user_input="go", turn_id="t1"),
+            tool_call("SetTodoList", "c1"),
+            wire.ToolResult(tool_call_id="c1", return_value=wire.ToolReturn(is_error=False, display=(todo,))),
+            wire.SubagentEvent(
+                parent_tool_call_id="c1", agent_id="a", subagent_type="x", event=result("c2", display=(todo, todo))
+            ),
+            wire.TurnEnd(turn_id="t1", stop_reason="cancelled"),
+            wire.TurnBegin(user_input="on", turn_id="t2"),
+            TextPart(text="well"),
+            wire.TurnEnd(turn_id="t2"),
+        ]
+        for each in said:
+            session.log.publish(each)
+    async with bench.running(), connect() as client:
+        await client.initialize(PANEL)
+        newest = await page(client, session.id, limit=1)
+        plans = [each["update"] for each in newest["updates"] if each["update"]["sessionUpdate"] == "plan"]
+        assert [[entry["status"] for entry in plan["entries"]] for plan in plans] == [["completed", "pending"]]
+        older = await page(client, session.id, limit=1, before=newest["before"])
+        assert older["updates"][-1]["update"]["sessionUpdate"] == "plan"
 
 
 async def test_two_surfaces_of_a_client_may_show_a_session(bench: Bench, connect: Connect) -> None:

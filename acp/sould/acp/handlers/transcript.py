@@ -27,6 +27,9 @@ async def transcript(peer: Peer, params: TranscriptParams) -> Json:
     pages = host.pages(params.session_id)
     page = await pages.find(params.before, params.limit)
     part = TranscriptPart(params.session_id, str(pages.info.cwd), features_of(peer.capabilities, peer.info))
+    if not page.stop:
+        for record in await pages.plan(page):
+            part.recall(record)
     last = await _read(pages, page, part, None)
     while (shown := _shown_in(peer, params.session_id)) is not None and not (pages.live and shown.at_rest):
         await shown.at_rest_again()

@@ -65,6 +65,11 @@ class TranscriptPart:
             return
         self._add(record.after.number, self._updates.whole(record))
 
+    def recall(self, record: Record) -> None:
+        """What was told before the part, and may be in force in it: the plan. Before anything is taken."""
+        plans = (each for each in self._updates.whole(record) if each["sessionUpdate"] == "plan")
+        self._add(record.after.number, plans)
+
     def end(self) -> None:
         """What comes from now on is behind it: of that only what becomes of its calls is its own."""
         self._ended = True

@@ -12,17 +12,22 @@ from pathlib import Path
 from msgspec import Struct
 
 from sould.agents.errors import OptionError
-from sould.agents.sessionlog.records import Scan, sequence_of
+from sould.agents.sessionlog.records import Scan, as_record, sequence_of, unseal
 from sould.agents.wire.stream import Record
 
 FAR = 4 * 1024 * 1024
 """Bytes after which a page has enough, however few messages they are."""
+PLAN_FAR = 8 * 1024 * 1024
+"""Bytes before a page among which its plan is looked for."""
 _BLOCK = 256 * 1024
 _HEAD = 512
 """Bytes of a line that say what it is."""
 _TYPE = re.compile(rb'\{"timestamp":[^,]{1,40},"message":\{"type":"(\w+)"')
 _SHOWN = frozenset({b"TurnBegin", b"ContentPart", b"ToolCall", b"SteerInput", b"Notification"})
 _OF_SUBAGENT = b'"event":{"type":"ToolCall",'
+_PLANS = (b'"type":"todo"', b'"message":{"type":"PlanUpdate"')
+_OF_PLAN = frozenset({b"ToolResult", b"PlanUpdate"})
+_TURN_END = b'"message":{"type":"TurnEnd"'
 _BEGINS = frozenset({b"TurnBegin", b"StepBegin"})
 
 
@@ -62,6 +67,39 @@ def stored_records(path: Path, position: int) -> Iterator[Record]:
             message = found.message
             if message is not None:
                 yield Record(found.seq, 0, message, found.timestamp)
+
+
+def find_plan(path: Path, start: int) -> tuple[Record, ...]:
+    """What told the plan last before a page that begins at `start`, and the end of its turn, if they are not far away. For a thread.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        size = min(PLAN_FAR, start)
+        data = os.pread(descriptor, size, start - size)
+    finally:
+        os.close(descriptor)
+    end = len(data)
+    while (at := max(data.rfind(each, 0, end) for each in _PLANS)) >= 0:
+        begin = data.rfind(b"\n", 0, at) + 1
+        line, _, behind = data[begin:].partition(b"\n")
+        found = _TYPE.match(line)
+        if found is not None and found[1] in _OF_PLAN:
+            ended = behind.find(_TURN_END)
+            turn = behind[behind.rfind(b"\n", 0, ended) + 1 :].partition(b"\n")[0] if ended >= 0 else b""
+            records = (_record(each) for each in (line, turn) if each)
+            return tuple(each for each in records if each is not None)
+        end = begin
+    return ()
+
+
+def _record(line: bytes) -> Record | None:
+    fields = unseal(line)
+    found = as_record(fields, sequence_of(line)) if fields else None
+    message = found.message if found is not None else None
+    return Record(found.seq, 0, message, found.timestamp) if found is not None and message is not None else None
 
 
 def _number_at(descriptor: int, before: int, end: int) -> int:

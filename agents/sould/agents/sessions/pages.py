@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from sould.agents.errors import SessionNotFoundError
 from sould.agents.sessionlog.log import JOURNAL, SessionLog
-from sould.agents.sessionlog.pages import Page, find_page, stored_records
+from sould.agents.sessionlog.pages import Page, find_page, find_plan, stored_records
 from sould.agents.store.store import SessionInfo, StoredSession
 from sould.agents.wire.stream import Cursor, Record
 
@@ -41,6 +41,13 @@ class SessionPages:
             raise SessionNotFoundError(
                 f"The session's journal {self._path} cannot be read: {error.strerror}."
             ) from error
+
+    async def plan(self, page: Page) -> tuple[Record, ...]:
+        """What told the plan that was in force when a page began."""
+        try:
+            return await asyncio.to_thread(find_plan, self._path, page.start)
+        except OSError:
+            return ()
 
     def records(self, page: Page, since: Cursor | None = None) -> Iterator[Record]:
         """From the beginning of a page on, or from `since`, which lies in it or behind, to now.
