@@ -29,7 +29,7 @@ export function App({ panel }: { readonly panel: Panel }): JSX.Element {
   const view = panel.view.value;
   return (
     <PanelContext.Provider value={panel}>
-      <div class="panel" onClick={(event) => { clicked(panel, event); }}>
+      <div class={panel.surroundings.value.canInsert ? "panel can-insert" : "panel"} onClick={(event) => { clicked(panel, event); }}>
         <Header />
         <Banner />
         {view === "sessions" && <SessionList />}
@@ -111,10 +111,12 @@ function clicked(panel: Panel, event: MouseEvent): void {
     panel.link.openFile({ path: path.startsWith("/") ? path : `${root}/${path}`, ...(line !== undefined && { line: Number(line) }) });
   }
   const button = target?.closest("[data-do]");
+  const does = button?.getAttribute("data-do");
   const code = button?.closest(".code")?.querySelector("code")?.textContent ?? "";
-  if (button?.getAttribute("data-do") === "copy") {
+  if (does === "copy") {
     void navigator.clipboard.writeText(code).then(() => { panel.say("Copied."); });
-  } else if (button?.getAttribute("data-do") === "insert") {
-    panel.client.notify("_panel/insert", { text: code });
+  } else if (does === "insert" || does === "apply") {
+    // At the cursor; or in place of what is selected, as an edit that is reviewed.
+    void panel.attempt(async () => { await panel.client.request(`_panel/${does}`, { text: code }); });
   }
 }

@@ -25,7 +25,7 @@ function codeBlock(code: string, language: string): string {
   const words = escapeHtml(language);
   const label = words === "" ? "code" : words;
   const button = (does: string, name: string): string => `<button type="button" data-do="${does}" aria-label="${name} ${label}">${name}</button>`;
-  return `<div class="code"><div class="code-bar"><span>${words}</span><span class="code-do">${button("copy", "Copy")}${button("insert", "Insert")}</span></div>`
+  return `<div class="code"><div class="code-bar"><span>${words}</span><span class="code-do">${button("copy", "Copy")}${button("insert", "Insert")}${button("apply", "Apply")}</span></div>`
     + `<pre tabindex="0" dir="ltr"><code>${coloured(text, language) || escapeHtml(text)}</code></pre></div>`;
 }
 
