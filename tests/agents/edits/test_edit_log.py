@@ -83,6 +83,29 @@ async def test_a_decision_that_waits_is_carried_out_where_the_project_is_by_then
     await moved.aclose()
 
 
+@pytest.mark.parametrize("torn", [False, True])
+@pytest.mark.parametrize("left", [None, NUMBERS.replace("3\n", "three\n")])
+async def test_a_reject_that_was_written_when_the_daemon_was_killed_is_done_for_the_next_one(
+    desk: ReviewDesk, left: str | None, *, torn: bool
+) -> None:
+    desk.user("a.txt", NUMBERS)
+    await desk.agent("a.txt", left)
+    [hunk] = await desk.hunks()
+    await desk.decide("reject", hunk.id)
+    await desk.aclose()
+    log = log_of(desk)
+    *lines, settled = log.read_bytes().splitlines(keepends=True)
+    assert b'"type":"settled"' in settled
+    log.write_bytes(b"".join(lines) + (settled[:20] if torn else b""))
+
+    await desk.restart()
+
+    assert not await desk.hunks(absent=True)
+    assert desk.text("a.txt") == NUMBERS
+    await desk.decide("undo", hunk.id)
+    assert [each.id for each in await desk.hunks()] == [hunk.id]
+
+
 async def test_edits_that_an_earlier_version_logged_are_not_pending_and_can_be_undone(desk: ReviewDesk) -> None:
     desk.user("a.txt", NUMBERS)
     await desk.agent("a.txt", NUMBERS.replace("3\n", "three\n"))

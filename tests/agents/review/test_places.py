@@ -281,3 +281,16 @@ def test_so_they_are_when_lines_beside_them_were_taken_out_with_them(left: str) 
 
     assert story.text.hunks == hunks
     assert story.base == "x\nm\ny\n"
+
+
+def test_so_is_a_line_that_replaced_others_when_it_was_taken_out_with_lines_on_both_sides_of_it() -> None:
+    story = Story.of("x\no\ny\n")
+    story.agent("T1", "x\na\ny\n")
+    story.agent("T2", "x\na\nb\nc\ny\n")
+    hunks = story.text.hunks
+
+    story.user("c\ny\n")
+    story.user("x\na\nb\nc\ny\n")
+
+    assert story.text.hunks == hunks
+    assert story.base == "x\no\ny\n"

@@ -35,6 +35,7 @@ from sould.agents.edits.logkeeping import OpenLog
 from sould.agents.edits.logopening import opened
 from sould.agents.edits.moments import moment
 from sould.agents.edits.past import ProjectPast
+from sould.agents.edits.reviewed import digest_held
 from sould.agents.edits.snapshot import Snapshot, Snapshots
 from sould.agents.edits.state import Edit, EditState
 from sould.agents.edits.texts import encoded
@@ -97,7 +98,7 @@ class Project(ProjectPast):
             if project._state.written_at != root:
                 await project.append(Rooted(n=0, root=str(root)), sync=True)
             await project._settle_found()
-            await project._sweep_decided()
+            await project._settle_decided()
             undo.pop_all()
         return project
 
@@ -375,10 +376,18 @@ class Project(ProjectPast):
             await asyncio.to_thread(sweep, path.parent, list(_texts(self._store, edit)))
             await self._judge(edit, await asyncio.to_thread(_digest_at, path))
 
-    async def _sweep_decided(self) -> None:
-        """Remove what a killed daemon left of carrying decisions out, before anybody writes."""
-        for path, texts in self.review.state.waiting_texts():
-            await asyncio.to_thread(sweep, Path(path).parent, texts)
+    async def _settle_decided(self) -> None:
+        """Before anybody writes: decisions that a killed daemon had carried out are done, and what it left of others goes."""
+        for file, steps in tuple(self.review.state.waiting()):
+            path = Path(file.path)
+            texts = ["".join(each.text.current).encode() for each in (file, *(after for _, after in steps))]
+            await asyncio.to_thread(sweep, path.parent, texts)
+            found = await asyncio.to_thread(_digest_at, path)
+            left = (
+                n for n, (_, after) in enumerate(steps, 1) if after.path == file.path and digest_held(after) == found
+            )
+            if found != digest_held(file):
+                await self.settle_all([number for number, _ in steps[: max(left, default=0)]], written=True)
 
     async def _judge(self, edit: Edit, found: str | None) -> None:
         if found == edit.after:

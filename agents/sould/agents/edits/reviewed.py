@@ -231,8 +231,7 @@ class ReviewedFiles:
         file = self.state.files.get(path)
         if file is None or ref == DIRECTORY:
             return False
-        digest = (file.content or digest_of("".join(file.text.current).encode())) if file.exists else None
-        return ref != digest
+        return ref != digest_held(file)
 
     def found(self, path: str, data: bytes | None, how: How) -> UserChanged | None:
         """What somebody who is no agent made of a file under review that holds `data` now; None: it is as it was known. Blocks."""
@@ -319,6 +318,11 @@ class ReviewedFiles:
         if not old or not new:
             return False
         return 2 * (Counter(old) & Counter(new)).total() >= max(len(old), len(new))
+
+
+def digest_held(file: TrackedFile) -> str | None:
+    """Of what a file under review is known to hold, None where there is none."""
+    return (file.content or digest_of("".join(file.text.current).encode())) if file.exists else None
 
 
 def difference(file: TrackedFile, lines: Lines | None, digest: str, how: How, *, there: bool) -> UserChanged | None:

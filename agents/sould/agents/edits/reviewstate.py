@@ -115,17 +115,17 @@ class ReviewState(Struct):
                 pass
         return ""
 
-    def waiting_texts(self) -> Iterator[tuple[str, list[bytes]]]:
-        """Of each file that decisions are to be carried out in, what it holds before and after each of them."""
+    def waiting(self) -> Iterator[tuple[TrackedFile, list[tuple[int, TrackedFile]]]]:
+        """Each file that decisions are to be carried out in, and what it is after each of them, by the decision's number."""
         for path in {event.path for event in self.decided.values()} & self.files.keys():
             file = self.files[path]
-            texts = [file.text.current]
+            steps: list[tuple[int, TrackedFile]] = []
             for event in sorted(self.decided.values(), key=lambda each: each.n):
                 done = outcome(file, event) if event.path == path else None
                 if isinstance(done, Done):
                     file = done.file
-                    texts.append(file.text.current)
-            yield path, ["".join(lines).encode() for lines in texts]
+                    steps.append((event.n, file))
+            yield self.files[path], steps
 
     def pending(self) -> Iterable[TrackedFile]:
         """The files of which something is to be reviewed."""

@@ -91,8 +91,9 @@ def _touching(parts: Sequence[Part]) -> Iterator[list[PlacedHunk]]:
 def _beside_removal(text: Splicing, new: Lines) -> list[Piece]:
     """Lines inserted outside of all hunks: they may be those that a hunk had taken away, or the user out of one beside them."""
     rest = text.put_back(new)
-    if rest is not None:
-        return [Same(rest)] if rest else []
+    if rest == ():
+        return []
+    new = new if rest is None else rest
     removal = text.take_removal(new)
     if removal is None:
         return [Same(new)]

@@ -1,0 +1,13 @@
+"""Whatever happens in a project under review: some stories; `make faults` looks further."""
+
+from hypothesis import HealthCheck, settings
+from tests.agents.reviewing.projectmachine import WholeProject
+
+TestWholeProject = WholeProject.TestCase
+TestWholeProject.settings = settings(
+    max_examples=8,
+    stateful_step_count=8,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
