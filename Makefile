@@ -21,7 +21,7 @@ PYTEST := $(BIN)/python -m pytest
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo panel test test-faults test-docs test-clients test-editors test-vscode test-panel test-bench check extension bench bench-peers bench-quick bench-panel schemas fmt faults dist clean
+.PHONY: help setup demo panel test test-faults test-docs test-clients test-editors test-vscode test-panel test-bench check extension pictures bench bench-peers bench-quick bench-panel schemas fmt faults dist clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -91,6 +91,9 @@ faults: $(READY) $(CLIENTS_READY)  ## the fault catalogue at its full sizes and 
 	$(BIN)/python scripts/faultreport.py .faults.xml tests/faults/REPORT.md; rm -f .faults.xml; exit $$found
 
 extension: $(VSIX)  ## package the VS Code extension into vscode-extension/dist/sould.vsix
+
+pictures: $(READY) $(WORKBENCH_READY) $(VSIX)  ## take the pictures of VS Code in docs/images anew; look at each before you commit it
+	@PYTHONPATH=tests/support $(BIN)/python scripts/pictures.py docs/images $(ARGS)
 
 dist: $(READY)  ## build the wheel and the source archive into dist/
 	@rm -rf dist

@@ -37,15 +37,15 @@ class Cart:
     def add(self, item: Item) -> None:
         self.items.append(item)
 
+    def debug(self) -> None:
+        print(self.items)
+        print(self.total())
+
     def total(self) -> Decimal:
         total = 0
         for item in self.items:
             total = total + item.price
         return total
-
-    def debug(self) -> None:
-        print(self.items)
-        print(self.total())
 '''
 NEW: Final = (
     OLD.replace(
@@ -56,7 +56,7 @@ NEW: Final = (
         "        self.items.append(item)\n",
         '        if item.count < 1:\n            raise ValueError(f"{item.name}: {item.count} of it")\n        self.items.append(item)\n',
     )
-    .replace("\n    def debug(self) -> None:\n        print(self.items)\n        print(self.total())\n", "")
+    .replace("    def debug(self) -> None:\n        print(self.items)\n        print(self.total())\n\n", "")
 )
 ITEM: Final = "from decimal import Decimal\n\n\nclass Item:\n    name: str\n    price: Decimal\n"
 
@@ -109,13 +109,23 @@ def reviewed(shown: Workbench) -> None:
     """The file with its changes, and the view of all of them."""
     shown.show_sould()
     expect(shown.tree("cart.py")).to_be_visible()
+    expect(shown.page.locator(".pane-body", has_text="No agent waits for you")).to_be_attached()
     shown.open("cart.py")
-    expect(shown.lenses("Keep")).to_have_count(3)
+    expect(shown.lenses("Keep").first).to_be_visible()
+    expect(shown.page.locator(".dirty-diff-glyph").first).to_be_attached()
     shown.go(1)
 
 
 def review(shown: Workbench) -> None:
     reviewed(shown)
+
+
+def large(shown: Workbench) -> None:
+    """Where there is room for the text alone."""
+    shown.key("Control+b")
+    shown.open("cart.py")
+    shown.go(16)
+    expect(shown.lenses("Keep").first).to_be_visible()
 
 
 def peek(shown: Workbench) -> None:
@@ -151,7 +161,6 @@ PICTURES: Final[list[Picture]] = [
     ("review-light", review, LIGHT, 1),
     ("review-contrast", review, CONTRAST, 1),
     ("review-contrast-light", review, CONTRAST_LIGHT, 1),
-    ("review-large", review, DARK, 2),
     ("peek", peek, DARK, 1),
     ("peek-light", peek, LIGHT, 1),
     ("peek-contrast", peek, CONTRAST, 1),
@@ -160,6 +169,7 @@ PICTURES: Final[list[Picture]] = [
     ("comment-light", comment, LIGHT, 1),
     ("all", multi, LIGHT, 1),
     ("all-contrast", multi, CONTRAST, 1),
+    ("review-large", large, DARK, 2),
     ("inbox", inbox, DARK, 1),
     ("inbox-contrast", inbox, CONTRAST, 1),
     ("inbox-large", inbox, LIGHT, 2),

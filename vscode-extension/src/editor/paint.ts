@@ -97,6 +97,10 @@ function types(): Record<Kind, vscode.TextEditorDecorationType> {
       rangeBehavior: vscode.DecorationRangeBehavior.ClosedClosed,
       overviewRulerLane: vscode.OverviewRulerLane.Left,
       overviewRulerColor: new vscode.ThemeColor(ruler),
+      // High contrast themes have no backgrounds, but this colour, which others have not.
+      borderColor: new vscode.ThemeColor("diffEditor.insertedTextBorder"),
+      borderStyle: "none none none solid",
+      borderWidth: "3px",
       ...(background === undefined ? {} : { backgroundColor: new vscode.ThemeColor(background) }),
     });
   return {

@@ -15,19 +15,29 @@ export class QuickDiff implements vscode.Disposable {
   readonly #places: Places;
   readonly #controls = new Map<string, vscode.SourceControl>();
   readonly #listening: { dispose(): void };
+  #afterGit = false;
+  #disposed = false;
 
   constructor(model: ReviewModel, places: Places) {
     this.#model = model;
     this.#places = places;
     this.#listening = model.onDidChange(() => { this.#refresh(); });
+    void gitIsReady().then(() => {
+      this.#afterGit = true;
+      this.#refresh();
+    });
   }
 
   dispose(): void {
+    this.#disposed = true;
     this.#listening.dispose();
     this.#controls.forEach((control) => { control.dispose(); });
   }
 
   #refresh(): void {
+    if (!this.#afterGit || this.#disposed) {
+      return;
+    }
     const pending = new Set([...this.#model.projects].filter((each) => each.files.size > 0).map((each) => each.root));
     for (const [root, control] of this.#controls) {
       if (!pending.has(root)) {
@@ -52,5 +62,30 @@ export class QuickDiff implements vscode.Disposable {
       },
     };
     return control;
+  }
+}
+
+/** Of the API of VS Code's git extension (extensions/git/src/api/git.d.ts), what is used. */
+interface GitExtension {
+  getAPI(version: 1): {
+    readonly state: "initialized" | "uninitialized";
+    readonly onDidChangeState: vscode.Event<"initialized" | "uninitialized">;
+  };
+}
+
+/** Until git has opened its repositories; at once where it is switched off, or is not there. */
+async function gitIsReady(): Promise<void> {
+  try {
+    const api = (await vscode.extensions.getExtension<GitExtension>("vscode.git")?.activate())?.getAPI(1);
+    if (api?.state === "uninitialized") {
+      await new Promise<void>((resolve) => {
+        const listening = api.onDidChangeState(() => {
+          listening.dispose();
+          resolve();
+        });
+      });
+    }
+  } catch {
+    // There is no git to come after.
   }
 }
