@@ -119,3 +119,20 @@ def test_what_is_selected_goes_with_the_prompt_and_is_not_sent_before(world: Wor
     expect(panel.page.locator("article.user")).to_have_count(0)
     panel.prompt("What is it?")
     expect(panel.says("I see it.")).to_be_visible()
+
+
+def test_a_block_of_code_is_applied_as_a_change_to_be_reviewed(world: World, open_window: Open) -> None:
+    window = begun(world, open_window, "line: ```text\nline: there\nline: ```")
+    window.open("here.txt")
+    panel = open_chat(window)
+    panel.prompt("Where?")
+    button = panel.page.get_by_role("button", name="Apply text")
+    button.click()
+    expect(panel.page.get_by_text("Select what the code is to replace")).to_be_visible()
+    window.editor.locator(".view-line").first.click()
+    window.key("Control+a")
+    button.click()
+    window.shows("there")
+    expect(window.lenses("Keep")).to_be_visible()
+    window.palette("sould: Reject All Changes of File")
+    window.shows("here")

@@ -67,7 +67,10 @@ export interface Link {
 export interface Surroundings {
   /** The folders that are open: where sessions begin. The first is the one to begin with. */
   readonly roots: readonly { readonly path: string; readonly name: string }[];
-  /** `_panel/insert {text}` puts code at the cursor of the editor used last, `_panel/apply {text}` in place of what is selected there. */
+  /**
+   * `_panel/insert {text}` puts code at the cursor of the editor used last, `_panel/apply {text, sessionId}` in place of what is selected
+   * there, as an edit of the session that is reviewed. An error says what the user can do.
+   */
   readonly canInsert: boolean;
   /** Who shows the panel, for what it says to the user. */
   readonly editor: string;

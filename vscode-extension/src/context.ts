@@ -27,7 +27,6 @@ import { Titles } from "./editor/titles";
 import { ChangesView } from "./editor/tree";
 import { write } from "./editor/write";
 import { InboxModel } from "./inbox/model";
-import { Asides } from "./panel/aside";
 import { Asking } from "./panel/asking";
 import { Panels } from "./panel/panels";
 import { ASKED_OF_PANELS } from "./panel/router";
@@ -35,6 +34,7 @@ import { Log } from "./log";
 import { ReviewModel } from "./review/model";
 import { Committer } from "./scm/commit";
 import { Setup } from "./setup/setup";
+import { Offer } from "./tools/offer";
 import { Tools } from "./tools/serve";
 import { hasProject, projectsDirectory, watchProjects } from "./startup";
 
@@ -53,7 +53,6 @@ export class Context implements vscode.Disposable {
   readonly panels: Panels;
   readonly asking: Asking;
   readonly committer: Committer;
-  readonly #asides: Asides;
   readonly tools: Tools;
   readonly #inbox: Inbox;
   readonly #buffers: Buffers;
@@ -83,8 +82,7 @@ export class Context implements vscode.Disposable {
     this.answerer = new Answerer(this.connection, waiting, this.#inbox);
     this.panels = new Panels(extension.extensionUri, this.connection, this.places, (line) => { this.log.info(line); });
     this.asking = new Asking(this.panels, this.places, this.connection);
-    this.#asides = new Asides(this.connection);
-    this.committer = new Committer(this.#asides, this.review, this.model, this.places);
+    this.committer = new Committer(this.connection, () => this.panels.current);
     this.#subscriptions = [
       this.log,
       this.connection,
@@ -102,6 +100,7 @@ export class Context implements vscode.Disposable {
       new ChangesView(this.model, this.places, titles),
       new Badges(this.model, this.places, this.connection),
       new Entry(this.connection, this.#version),
+      new Offer(() => this.setup.find(), () => usersEnvironment(process.env)),
       new Keys(this.model, this.places, this.connection),
       this.connection.onDidChangeState(() => { this.#stateChanged(); }),
       vscode.workspace.onDidChangeWorkspaceFolders(() => void this.#followed()),
@@ -172,7 +171,6 @@ export class Context implements vscode.Disposable {
 
   #told(method: string, params: unknown): void {
     this.panels.router.told(method, params);
-    this.#asides.told(method, params);
     if (method === "_sould/review/changed") {
       this.review.changed(params);
     } else if (method === "_sould/inbox/changed") {

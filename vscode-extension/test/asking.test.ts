@@ -2,15 +2,11 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type * as vscode from "vscode";
 import { usersEnvironment } from "../src/connection/environment";
 import { Places } from "../src/editor/places";
-import type { Review } from "../src/editor/review";
-import { Asides } from "../src/panel/aside";
 import { Actions, Asking } from "../src/panel/asking";
 import { readLink } from "../src/panel/links";
 import { Panels } from "../src/panel/panels";
 import { ofTerminal } from "../src/panel/prompts";
-import { ReviewModel } from "../src/review/model";
 import { Committer } from "../src/scm/commit";
-import { patchOf, readMessage, tellable } from "../src/scm/message";
 import { FakeDaemon } from "./fake/daemon";
 import { document, editor, fake, FakePage, Position, Range, reset, Uri } from "./fake/vscode";
 
@@ -119,77 +115,51 @@ describe("a link", () => {
 });
 
 describe("a commit message", () => {
-  const model = new ReviewModel();
-  const places = new Places();
   const box = { value: "" };
-  const tree = ["a.py", "b.py", ".env"];
-  const repository = {
-    rootUri: Uri.file("/shop"),
-    inputBox: box,
-    state: { indexChanges: [] as unknown[], workingTreeChanges: tree.map((each) => ({ uri: Uri.file(`/shop/${each}`) })) },
-    diff: () => Promise.resolve("diff --git a/staged.py b/staged.py\n+staged\n"),
-    show: (_: string, path: string) => (path.endsWith("b.py") ? Promise.reject(new Error("not there")) : Promise.resolve("old\n")),
-    log: () => Promise.resolve([{ message: "Mend the till\n\nIt was broken." }]),
-  };
+  let current: { id: string; cwd: string } | undefined;
   let committer: Committer;
-  let asides: Asides;
-  let said: string;
 
   beforeEach(() => {
     box.value = "mine";
-    repository.state.indexChanges = [];
-    said = "Here it is: <message>\nSell apples\n\nPeople ask for them.\n</message>";
+    current = undefined;
+    const repository = { rootUri: Uri.file("/shop"), inputBox: box };
     fake.extensions.set("vscode.git", { getAPI: () => ({ repositories: [repository] }) });
-    fake.disk.set("/shop/a.py", "new\n").set("/shop/b.py", "added\n").set("/shop/.env", "KEY=1234\n");
-    asides = new Asides(daemon.connection);
-    committer = new Committer(asides, { base: () => Promise.resolve(undefined) } as unknown as Review, model, places);
+    committer = new Committer(daemon, () => current);
     daemon.answers.set("session/new", () => ({ sessionId: "side" }));
-    daemon.answers.set("session/delete", () => ({}));
-    daemon.answers.set("session/prompt", () => {
-      const chunk = (sessionId: string, text: string): object => ({ sessionId, update: { sessionUpdate: "agent_message_chunk", content: { type: "text", text } } });
-      asides.told("session/update", chunk("another", "<message>Wrong</message>"));
-      asides.told("session/update", chunk("side", said));
-      return { stopReason: "end_turn" };
-    });
+    daemon.answers.set("session/list", () => ({ sessions: [{ sessionId: "latest", cwd: "/shop" }] }));
+    for (const method of ["session/resume", "session/delete"]) {
+      daemon.answers.set(method, () => ({}));
+    }
+    daemon.answers.set("_sould/session/commit_message", ({ sessionId }) => ({ message: `Sell apples (${String(sessionId)})` }));
   });
 
-  function question(): string {
-    return JSON.stringify(daemon.asked.find((each) => each.method === "session/prompt")?.params["prompt"]);
-  }
+  const methods = (): string[] => daemon.asked.map((each) => each.method);
 
-  it("is written from what is kept, without tools, and leaves no session behind", async () => {
+  it("is about the session before the user", async () => {
+    current = { id: "shown", cwd: "/shop/till" };
     await committer.write(undefined);
-    expect(box.value).toBe("Sell apples\n\nPeople ask for them.");
-    expect(question()).toContain('"/btw ');
-    expect(question()).toContain("Mend the till");
-    expect(question()).toContain("-old\\n+new");
-    expect(question()).toContain("+added");
-    expect(daemon.asked.map((each) => each.method)).toEqual(["session/new", "session/prompt", "session/delete"]);
+    expect(box.value).toBe("Sell apples (shown)");
+    expect(methods()).toEqual(["_sould/session/commit_message"]);
   });
 
-  it("tells of what may hold keys the name alone", async () => {
+  it("is about the latest one of the repository where another is shown, which goes on", async () => {
+    current = { id: "shown", cwd: "/shopping" };
     await committer.write(undefined);
-    expect(question()).toContain(".env");
-    expect(question()).not.toContain("1234");
-    expect(tellable("diff --git a/x/.env.example b/x/.env.example\n+A=\n")).toContain("+A=");
+    expect(box.value).toBe("Sell apples (latest)");
+    expect(methods()).not.toContain("session/close");
   });
 
-  it("is written from what is staged where something is", async () => {
-    repository.state.indexChanges = [{}];
+  it("needs none, and leaves none behind", async () => {
+    daemon.answers.set("session/list", () => ({ sessions: [] }));
     await committer.write(undefined);
-    expect(question()).toContain("+staged");
-    expect(question()).not.toContain("+new");
+    expect(box.value).toBe("Sell apples (side)");
+    expect(methods().at(-1)).toBe("session/delete");
   });
 
-  it("leaves the box as it is when the model says something else", async () => {
-    said = "The model cannot be reached.";
-    await expect(committer.write(undefined)).rejects.toThrow("cannot be reached");
+  it("leaves the box as it is where there is nothing to write about", async () => {
+    daemon.answers.set("_sould/session/commit_message", () => { throw new Error("Nothing is staged or accepted."); });
+    await expect(committer.write(undefined)).rejects.toThrow("Nothing is staged");
     expect(box.value).toBe("mine");
-    expect(readMessage("<message> </message>")).toBeUndefined();
-  });
-
-  it("has nothing to say about what is only pending", () => {
-    expect(patchOf([{ path: "a", before: "x\n", after: "x\n" }, { path: "b", before: undefined, after: "" }])).toBe("");
   });
 });
 

@@ -260,15 +260,16 @@ describe("what a panel has this window do", () => {
     expect(answerTo(page, 1)?.["error"]).toMatchObject({ message: expect.stringContaining("Open the one") as unknown });
   });
 
-  it("applies code through the review, in place of what is selected", async () => {
+  it("applies code in place of what is selected, as an edit of the session", async () => {
     fake.activate(editor(document("/shop/a.py", "a\nb\nc\n"), [1, 0], [2, 0]));
     const page = view();
-    await ask(page, 1, "_panel/apply", { text: "B\n" });
+    await ask(page, 1, "_panel/apply", { text: "B", sessionId: "s" });
+    const range = { start: { line: 1, character: 0 }, end: { line: 2, character: 0 } };
     expect(daemon.asked[0]).toMatchObject({
-      method: "_sould/editor/run",
-      params: { cwd: "/shop", tool: "doc_edit", arguments: { edits: [{ file: "/shop/a.py", newText: "a\nB\nc\n" }] } },
+      method: "_sould/session/apply",
+      params: { sessionId: "s", path: "/shop/a.py", text: "B\n", range, expected: "b\n" },
     });
-    daemon.asked[0]?.answer({ error: { code: "stale", message: "It is another text now." } });
+    daemon.asked[0]?.fail(new Error("It is another text now."));
     await settled();
     expect(answerTo(page, 1)?.["error"]).toMatchObject({ message: "It is another text now." });
   });
@@ -276,7 +277,7 @@ describe("what a panel has this window do", () => {
   it("asks for a selection before it replaces anything", async () => {
     fake.activate(editor(document("/shop/a.py", "a\nb\nc\n"), [1, 0]));
     const page = view();
-    await ask(page, 1, "_panel/apply", { text: "B\n" });
+    await ask(page, 1, "_panel/apply", { text: "B\n", sessionId: "s" });
     expect(daemon.asked).toEqual([]);
     expect(answerTo(page, 1)?.["error"]).toMatchObject({ message: expect.stringContaining("Select") as unknown });
   });

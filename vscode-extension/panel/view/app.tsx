@@ -117,6 +117,7 @@ function clicked(panel: Panel, event: MouseEvent): void {
     void navigator.clipboard.writeText(code).then(() => { panel.say("Copied."); });
   } else if (does === "insert" || does === "apply") {
     // At the cursor; or in place of what is selected, as an edit that is reviewed.
-    void panel.attempt(async () => { await panel.client.request(`_panel/${does}`, { text: code }); });
+    const sessionId = panel.session.value?.id ?? "";
+    void panel.attempt(async () => { await panel.client.request(`_panel/${does}`, { text: code, sessionId }); });
   }
 }

@@ -55,9 +55,14 @@ export class Panels implements vscode.WebviewViewProvider, vscode.WebviewPanelSe
     return Promise.resolve();
   }
 
+  /** The session that was looked at last, while it is still shown. */
+  get current(): Panel["current"] {
+    return [...this.#open].at(-1)?.current;
+  }
+
   /** Opens the chat in a tab of its own, beside what is open, with the session that was looked at last. */
   openTab(): void {
-    const session = [...this.#open].at(-1)?.current;
+    const session = this.current;
     if (session !== undefined) {
       this.#openings.push({ session });
     }

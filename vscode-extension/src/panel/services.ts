@@ -14,6 +14,7 @@ import { best, patternOf } from "./search";
 
 const place = z.object({ path: z.string().min(1), line: z.number().int().min(1).optional() });
 const code = z.object({ text: z.string() });
+const applied = z.object({ text: z.string(), sessionId: z.string() });
 const search = z.object({ root: z.string(), query: z.string().max(300), limit: z.number().int().min(1).max(200) });
 
 /** Of a search, before the best are taken. */
@@ -38,7 +39,7 @@ export function services(places: Places, daemon: Daemon, editor: () => vscode.Te
       await insertAtCursor(someEditor(editor), code.parse(params).text);
       return {};
     },
-    "_panel/apply": (params) => apply(code.parse(params).text, someEditor(editor), places, daemon),
+    "_panel/apply": (params) => apply(applied.parse(params), someEditor(editor), places, daemon),
   };
 }
 
@@ -76,33 +77,31 @@ async function find(asked: z.infer<typeof search>, places: Places): Promise<obje
 }
 
 /**
- * Puts code in place of what is selected, as an edit of an agent: it stands under review, to be kept or rejected.
+ * Puts code in place of what is selected, as an edit of the session: it stands under review, to be kept or rejected.
  *
  * Nothing is guessed: without a selection the user is told what to do.
  */
-async function apply(text: string, editor: vscode.TextEditor, places: Places, daemon: Daemon): Promise<object> {
+async function apply(given: z.infer<typeof applied>, editor: vscode.TextEditor, places: Places, daemon: Daemon): Promise<object> {
   const { document, selection } = editor;
-  const file = places.pathOf(document.uri);
-  const folder = vscode.workspace.getWorkspaceFolder(document.uri);
-  const root = folder && places.rootOf(folder);
-  if (file === undefined || root === undefined) {
-    throw new Error("The file in the editor belongs to no folder of this window, so no change can be reviewed there. Insert the code instead.");
+  const path = places.pathOf(document.uri);
+  if (path === undefined) {
+    throw new Error("The document in the editor is no file. Insert the code instead.");
   }
   const whole = document.getText();
   if (selection.isEmpty && whole.trim() !== "") {
     throw new Error("Select what the code is to replace; or insert it at the cursor.");
   }
-  const [start, end] = [document.offsetAt(selection.start), document.offsetAt(selection.end)];
-  const newText = whole.slice(0, start) + ending(text, whole.slice(start, end)) + whole.slice(end);
-  const params = { edits: [{ file, newText }], title: "Applied from the chat" };
-  const answer = ran.parse(await daemon.request("_sould/editor/run", { cwd: root, tool: "doc_edit", arguments: params, agent: "chat" }));
-  if (answer.error) {
-    throw new Error(answer.error.message);
-  }
+  const expected = selection.isEmpty ? whole : document.getText(selection);
+  const { start, end } = selection;
+  const where = selection.isEmpty ? {} : { range: { start: pointOf(start), end: pointOf(end) } };
+  const params = { sessionId: given.sessionId, path, text: ending(given.text, expected), expected, ...where };
+  await daemon.request("_sould/session/apply", params);
   return {};
 }
 
-const ran = z.object({ error: z.object({ message: z.string() }).nullish() });
+function pointOf({ line, character }: vscode.Position): { line: number; character: number } {
+  return { line, character };
+}
 
 /** A block of code ends as what it replaces did. */
 function ending(text: string, replaced: string): string {

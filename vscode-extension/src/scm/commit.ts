@@ -1,97 +1,77 @@
 /**
- * Writes a commit message into the Source Control box, from what is staged; else from what the user has kept.
+ * Writes a commit message into the Source Control box: from what is staged, else from what the user has accepted, as the daemon words it.
  *
- * What is pending is no part of it: of a file under review the text counts that the user accepted. Nothing is committed or staged here.
+ * Nothing is committed or staged here.
  */
 import * as vscode from "vscode";
-import type { Places } from "../editor/places";
-import type { Review } from "../editor/review";
-import type { Asides } from "../panel/aside";
-import type { ReviewModel } from "../review/model";
-import { askingFor, patchOf, readMessage, tellable, type Changed } from "./message";
+import * as z from "zod";
+import type { Daemon } from "../panel/router";
 
 /** What of the git extension's API (version 1) is used. */
 interface GitRepository {
   readonly rootUri: vscode.Uri;
   readonly inputBox: { value: string };
-  readonly state: {
-    readonly indexChanges: readonly unknown[];
-    readonly workingTreeChanges: readonly { readonly uri: vscode.Uri }[];
-    readonly untrackedChanges?: readonly { readonly uri: vscode.Uri }[];
-  };
-  diff(cached?: boolean): Promise<string>;
-  show(ref: string, path: string): Promise<string>;
-  log(options: { maxEntries: number }): Promise<readonly { readonly message: string }[]>;
 }
 
 interface GitExtension {
   getAPI(version: 1): { readonly repositories: readonly GitRepository[] };
 }
 
-const MOST_FILES = 200;
-const MOST_SUBJECTS = 8;
+const listed = z.object({ sessions: z.array(z.object({ sessionId: z.string(), cwd: z.string() })) });
+const opened = z.object({ sessionId: z.string() });
+const worded = z.object({ message: z.string() });
+
+export interface Known {
+  readonly id: string;
+  readonly cwd: string;
+}
 
 export class Committer {
-  readonly #asides: Asides;
-  readonly #review: Review;
-  readonly #model: ReviewModel;
-  readonly #places: Places;
+  readonly #daemon: Daemon;
+  /** The session that the user looked at last. */
+  readonly #current: () => Known | undefined;
 
-  constructor(asides: Asides, review: Review, model: ReviewModel, places: Places) {
-    this.#asides = asides;
-    this.#review = review;
-    this.#model = model;
-    this.#places = places;
+  constructor(daemon: Daemon, current: () => Known | undefined) {
+    this.#daemon = daemon;
+    this.#current = current;
   }
 
   /** `given`: the source control whose title was clicked on. Raises what to say when there is nothing to write about. */
   async write(given: unknown): Promise<void> {
     const repository = await repositoryOf(given);
     const location = vscode.ProgressLocation.SourceControl;
-    const message = await vscode.window.withProgress({ location, title: "Writing a commit message" }, () => this.#ask(repository));
-    repository.inputBox.value = message;
+    const asking = (): Promise<string> => this.#ask(repository.rootUri.fsPath);
+    repository.inputBox.value = await vscode.window.withProgress({ location, title: "Writing a commit message" }, asking);
   }
 
-  async #ask(repository: GitRepository): Promise<string> {
-    const staged = repository.state.indexChanges.length > 0;
-    const patch = staged ? tellable(await repository.diff(true)) : patchOf(await this.#kept(repository));
-    if (patch.trim() === "") {
-      throw new Error("There is nothing to write about: nothing is staged, and no change is kept.");
+  async #ask(root: string): Promise<string> {
+    await this.#daemon.connect();
+    const known = await this.#session(root);
+    const sessionId = known?.id ?? opened.parse(await this.#daemon.request("session/new", { cwd: root, mcpServers: [] })).sessionId;
+    try {
+      return worded.parse(await this.#daemon.request("_sould/session/commit_message", { sessionId })).message;
+    } finally {
+      if (known === undefined) {
+        // It held nothing but the question.
+        await this.#daemon.request("session/delete", { sessionId }).catch(() => undefined);
+      }
     }
-    const commits = await repository.log({ maxEntries: MOST_SUBJECTS }).catch(() => []);
-    const subjects = commits.map((each) => each.message.split("\n")[0] ?? "");
-    const answer = await this.#asides.ask(repository.rootUri.fsPath, askingFor(patch, subjects));
-    const message = readMessage(answer);
-    if (message === undefined) {
-      throw new Error(answer.trim() || "The model answered nothing.");
+  }
+
+  /** The one whose edits are to be committed: that before the user, or the latest. Open in this window. */
+  async #session(root: string): Promise<Known | undefined> {
+    const current = this.#current();
+    if (current !== undefined && isWithin(current.cwd, root)) {
+      return current;
     }
-    return message;
-  }
-
-  async #kept(repository: GitRepository): Promise<Changed[]> {
-    const { workingTreeChanges, untrackedChanges = [] } = repository.state;
-    const uris = [...workingTreeChanges, ...untrackedChanges].map((each) => each.uri).slice(0, MOST_FILES);
-    return await Promise.all(uris.map((uri) => this.#changed(repository, uri)));
-  }
-
-  async #changed(repository: GitRepository, uri: vscode.Uri): Promise<Changed> {
-    const before = await repository.show("HEAD", uri.fsPath).catch(() => undefined);
-    const path = uri.fsPath.slice(repository.rootUri.fsPath.length + 1);
-    const file = this.#places.pathOf(uri);
-    if (file !== undefined && this.#model.file(file) !== undefined) {
-      return { path, before, after: (await this.#review.base(file)) ?? undefined };
+    const { sessions } = listed.parse(await this.#daemon.request("session/list", { cwd: root }));
+    const [latest] = sessions;
+    if (latest === undefined) {
+      return undefined;
     }
-    return { path, before, after: await textOf(uri) };
-  }
-}
-
-/** What is saved: only that would be committed. */
-async function textOf(uri: vscode.Uri): Promise<string | undefined> {
-  try {
-    const bytes = await vscode.workspace.fs.readFile(uri);
-    return bytes.includes(0) ? "(a file that is no text)" : new TextDecoder().decode(bytes);
-  } catch {
-    return undefined;
+    // It is not closed again: that would end a turn which nobody else shows.
+    await this.#daemon.request("session/resume", { sessionId: latest.sessionId, cwd: latest.cwd, mcpServers: [] });
+    return { id: latest.sessionId, cwd: latest.cwd };
   }
 }
 
@@ -100,7 +80,7 @@ async function repositoryOf(given: unknown): Promise<GitRepository> {
   const api = (await extension?.activate())?.getAPI(1);
   const repositories = api?.repositories ?? [];
   const root = rootOf(given) ?? vscode.window.activeTextEditor?.document.uri.fsPath ?? "";
-  const holding = repositories.filter((each) => root === each.rootUri.fsPath || root.startsWith(`${each.rootUri.fsPath}/`));
+  const holding = repositories.filter((each) => isWithin(root, each.rootUri.fsPath));
   const found = holding.sort((a, b) => b.rootUri.fsPath.length - a.rootUri.fsPath.length)[0] ?? repositories[0];
   if (found === undefined) {
     throw new Error("There is no git repository in this window.");
@@ -110,4 +90,8 @@ async function repositoryOf(given: unknown): Promise<GitRepository> {
 
 function rootOf(given: unknown): string | undefined {
   return typeof given === "object" && given !== null && "rootUri" in given && given.rootUri instanceof vscode.Uri ? given.rootUri.fsPath : undefined;
+}
+
+function isWithin(inner: string, outer: string): boolean {
+  return inner === outer || inner.startsWith(`${outer}/`);
 }

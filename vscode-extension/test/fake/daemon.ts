@@ -40,7 +40,7 @@ export class FakeDaemon {
       this.asked.push({ method, params: given, withdrawn, answer, fail });
       const at = this.answers.get(method);
       if (at !== undefined) {
-        answer(at(given));
+        answer(at(given)); // what it throws is the answer, too
       }
     });
   }
