@@ -313,3 +313,34 @@ def test_sessions_are_found_renamed_archived_and_begun(world: World, open_panel:
     panel.page.get_by_label("Archived").check()
     rows.get_by_role("button", name=re.compile("Renamed first")).first.click()
     panel.shows("The first one", "Here.")
+
+
+def test_a_panel_whose_connection_is_lost_comes_back_by_itself(world: World, open_panel: Open) -> None:
+    world.script(["text: Here.", "text: Again."])
+    panel = open_panel()
+    panel.send("Are you there?")
+    panel.shows("Here.")
+    panel.idle()
+    bridges = [int(found) for found in os.listdir("/proc") if found.isdigit() and is_bridge(int(found), world)]
+    assert bridges
+    for bridge in bridges:
+        os.kill(bridge, signal.SIGKILL)
+    until(lambda: not any(is_bridge(bridge, world) for bridge in bridges), PATIENCE, "the connection to be lost")
+    until(
+        lambda: any(is_bridge(int(found), world) for found in os.listdir("/proc") if found.isdigit()), PATIENCE, "one"
+    )
+    panel.shows("Are you there?", "Here.")
+    panel.send("And now?")
+    panel.shows("Again.")
+    expect(panel.conversation.get_by_text("Are you there?")).to_have_count(1)
+
+
+def is_bridge(pid: int, world: World) -> bool:
+    """Whether the process is what the panel's server has started for its page."""
+    try:
+        begun = Path(f"/proc/{pid}/environ").read_bytes()
+        parent = int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+        server = Path(f"/proc/{parent}/cmdline").read_bytes()
+    except (OSError, ValueError):
+        return False
+    return f"HOME={world.root}\0".encode() in begun and b"panel.mjs" in server

@@ -8,7 +8,7 @@ import type { ConnectionState, EditorContext, Kept, Link, Surroundings } from ".
 import { readAsked, type Asked } from "../session/asking";
 import { has, list, object, text } from "../session/read";
 import { readBlock, type Block } from "../session/updates";
-import { Client, RequestFailed, type Question } from "./client";
+import { Client, RequestFailed, wasLost, type Question } from "./client";
 import { Session, SIGN_IN } from "./session";
 import { Sessions } from "./sessions";
 
@@ -61,6 +61,10 @@ export class Panel {
   /** What was typed elsewhere for the composer. */
   readonly #offered = signal<Offer>(NO_OFFER);
   #introduced = false;
+  #starting = false;
+  #becomeReady: () => void = () => undefined;
+  /** Resolves when `start` has come to its end: what was shown before is shown again, or there is a problem. */
+  #ready = this.#notReady();
 
   constructor(link: Link) {
     this.link = link;
@@ -87,6 +91,10 @@ export class Panel {
 
   /** Begins. Never rejects: what is wrong is `problem`. */
   async start(): Promise<void> {
+    if (this.#starting) {
+      return;
+    }
+    this.#starting = true;
     await this.attempt(async () => {
       const clientInfo = { name: "sould-panel", title: "sould panel", version: "1" };
       await this.client.request("initialize", { protocolVersion: 1, clientInfo, clientCapabilities: CAPABILITIES });
@@ -99,6 +107,8 @@ export class Panel {
       }
       await this.sessions.refresh();
     });
+    this.#starting = false;
+    this.#becomeReady();
   }
 
   /** Shows a session. */
@@ -117,8 +127,15 @@ export class Panel {
 
   /** The session that is shown, or a new one. Undefined when none can begin, which is said. */
   async ensure(cwd?: string): Promise<Session | undefined> {
-    if (this.#session.value !== undefined) {
-      return this.#session.value;
+    await this.#ready;
+    if (!this.#introduced) {
+      this.#problem.value ||= "There is no connection to sould yet.";
+      return undefined;
+    }
+    const shown = this.#session.value;
+    if (shown !== undefined) {
+      await shown.ready;
+      return shown;
     }
     const root = cwd ?? this.#surroundings.value.roots[0]?.path;
     if (root === undefined) {
@@ -129,6 +146,7 @@ export class Panel {
       const answer = object(await this.client.request("session/new", { cwd: root, mcpServers: [] }));
       const session = new Session(this.client, text(answer["sessionId"]), root);
       session.introduced(answer);
+      session.begun();
       this.#become(session);
       await session.snapshot();
     });
@@ -144,7 +162,8 @@ export class Panel {
       if (problem instanceof RequestFailed && problem.code === SIGN_IN) {
         this.view.value = "sign-in";
       }
-      this.#problem.value = problem instanceof Error ? problem.message : String(problem);
+      // That the connection is lost is said by its state.
+      this.#problem.value = wasLost(problem) ? "" : problem instanceof Error ? problem.message : String(problem);
     }
   }
 
@@ -208,19 +227,22 @@ export class Panel {
   }
 
   #connected(state: ConnectionState): void {
-    const lost = this.#introduced && state.state !== "connected";
     this.#connection.value = state;
-    if (lost) {
+    const gone = state.state === "waiting" || state.state === "missing";
+    if (this.#introduced ? state.state !== "connected" : gone) {
+      if (this.#introduced) {
+        this.#ready = this.#notReady();
+      }
       this.#introduced = false;
       this.client.lost(state.problem);
-    } else if (state.state === "connected" && !this.#introduced && this.#everIntroduced()) {
+    } else if (state.state === "connected" && !this.#introduced) {
+      // Nothing happens while `start` is under way, which brings this about.
       void this.start();
     }
   }
 
-  /** Before the first introduction, `start` is under way. */
-  #everIntroduced(): boolean {
-    return this.#surroundings.value !== NOWHERE;
+  #notReady(): Promise<void> {
+    return new Promise((resolve) => { this.#becomeReady = resolve; });
   }
 
   #open(params: Readonly<Record<string, unknown>>): void {

@@ -41,6 +41,9 @@ export class Session {
   readonly #frames: Frames<Sequenced>;
   /** What came while a snapshot is under way. */
   #early: Sequenced[] | undefined;
+  #becomeReady: () => void = () => undefined;
+  /** Resolves when it is open here, or could not be opened: what is sent before that the daemon would refuse. */
+  readonly ready = new Promise<void>((resolve) => { this.#becomeReady = resolve; });
 
   constructor(client: Client, id: string, cwd: string) {
     this.#client = client;
@@ -62,9 +65,18 @@ export class Session {
   /** Opens it here, and shows its newest page. Rejects with RequestFailed. */
   async attach(): Promise<void> {
     this.#early = [];
-    const state = object(await this.#client.request("session/resume", { sessionId: this.id, cwd: this.cwd, mcpServers: [] }));
-    this.introduced(state);
-    await this.snapshot();
+    try {
+      const state = object(await this.#client.request("session/resume", { sessionId: this.id, cwd: this.cwd, mcpServers: [] }));
+      this.introduced(state);
+      await this.snapshot();
+    } finally {
+      this.#becomeReady();
+    }
+  }
+
+  /** It began here, so it is open here. */
+  begun(): void {
+    this.#becomeReady();
   }
 
   /** Takes what opening it was answered with. */
