@@ -328,7 +328,7 @@ def test_of_a_workspace_that_is_not_trusted_nothing_is_told_but_what_is_on_the_d
     window.show_sould()
     expect(window.page.locator(".pane-body", has_text="Nothing is pending")).to_be_visible()
     with agent(world) as other:
-        for tool in ("editor_state", "symbols", "scm", "tasks_list"):
+        for tool in ("editor_state", "symbols", "tasks_list"):
             given = {"query": "area"} if tool == "symbols" else {}
             assert other.error(tool, **given)["code"] in ("no_editor", "not_supported", "untrusted_workspace"), tool
         assert other.do("doc_read", file="notes.txt", endLine=1)["text"] == "note 1\n"
