@@ -53,7 +53,7 @@ def test_every_command_it_names_exists() -> None:
 
 def test_it_leads_to_every_page() -> None:
     pages = {str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")}
-    assert set(re.findall(r"\]\((docs/[^)#]+)", README)) == pages
+    assert set(re.findall(r"\]\((docs/[^)#]+\.md)", README)) == pages
 
 
 def test_every_mode_it_names_exists_and_the_other_way_round() -> None:

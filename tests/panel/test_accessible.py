@@ -12,7 +12,7 @@ from .conftest import Open
 
 pytestmark = [pytest.mark.panel, pytest.mark.timeout(300)]
 
-AXE: Final = (EXTENSION / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+AXE: Final = EXTENSION / "node_modules" / "axe-core" / "axe.min.js"
 THEMES: Final[list[dict[str, Any]]] = [
     {"color_scheme": "dark", "contrast": "no-preference"},
     {"color_scheme": "light", "contrast": "no-preference"},
@@ -50,7 +50,7 @@ class Axe:
     def __init__(self, panel: PanelPage) -> None:
         self._panel = panel
         self.found: list[str] = []
-        panel.page.evaluate(AXE)
+        panel.page.evaluate(AXE.read_text(encoding="utf-8"))
 
     def look(self, state: str) -> None:
         """In every theme."""

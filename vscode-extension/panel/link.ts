@@ -102,6 +102,16 @@ export interface FileSearch {
 }
 
 /**
+ * The parameters of the request `_panel/login`: keep the key of a model provider, outside of the daemon. An error says why it was not.
+ * `file`: where the system has no keyring, a file that only the user can read will do.
+ */
+export interface KeyGiven {
+  readonly provider: string;
+  readonly key: string;
+  readonly file: boolean;
+}
+
+/**
  * The parameters of the notification `_panel/context`, sent when it changes: what the user has before them, offered as chips. It
  * becomes part of a prompt only when the user leaves the chip there.
  */

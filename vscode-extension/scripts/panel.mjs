@@ -9,6 +9,7 @@ import { createServer } from "node:http";
 import path from "node:path";
 import readline from "node:readline";
 import { WebSocketServer } from "ws";
+import { login } from "../src/panel/login.ts";
 import { best } from "../src/panel/search.ts";
 
 const roots = (process.argv.length > 2 ? process.argv.slice(2) : [process.cwd()]).map((root) => path.resolve(root));
@@ -105,11 +106,19 @@ async function own({ id, method, params }, post) {
     "_panel/surroundings": () => ({ roots: roots.map((root) => ({ path: root, name: path.basename(root) })), canInsert: false, editor: "browser" }),
     "_panel/findFiles": find,
     "_panel/pickFile": () => ({ paths: [] }),
+    "_panel/login": async ({ provider, key, file }) => {
+      await login({ provider, key, file }, sould, process.env);
+      return {};
+    },
     "_panel/openFile": ({ path: file, line }) => console.log(`open ${file}${line ? `:${line}` : ""}`),
   };
-  const answer = await answers[method]?.(params);
-  if (id !== undefined) {
-    post(answer ? { id, result: answer } : { id, error: { code: -32601, message: "A browser cannot do this." } });
+  try {
+    const answer = await answers[method]?.(params);
+    if (id !== undefined) {
+      post(answer ? { id, result: answer } : { id, error: { code: -32601, message: "A browser cannot do this." } });
+    }
+  } catch (problem) {
+    post({ id, error: { code: -32603, message: problem.message } });
   }
 }
 

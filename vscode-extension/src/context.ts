@@ -28,6 +28,7 @@ import { ChangesView } from "./editor/tree";
 import { write } from "./editor/write";
 import { InboxModel } from "./inbox/model";
 import { Asking } from "./panel/asking";
+import { login, type Login } from "./panel/login";
 import { Panels } from "./panel/panels";
 import { ASKED_OF_PANELS } from "./panel/router";
 import { Log } from "./log";
@@ -80,7 +81,7 @@ export class Context implements vscode.Disposable {
     const waiting = new InboxModel();
     this.#inbox = new Inbox(this.connection, waiting, log);
     this.answerer = new Answerer(this.connection, waiting, this.#inbox);
-    this.panels = new Panels(extension.extensionUri, this.connection, this.places, (line) => { this.log.info(line); });
+    this.panels = new Panels(extension.extensionUri, this.connection, this.places, (given) => this.#login(given), (line) => { this.log.info(line); });
     this.asking = new Asking(this.panels, this.places, this.connection);
     this.committer = new Committer(this.connection, () => this.panels.current);
     this.#subscriptions = [
@@ -142,6 +143,14 @@ export class Context implements vscode.Disposable {
       version: this.#version,
       title: vscode.env.appName,
     };
+  }
+
+  async #login(given: Login): Promise<void> {
+    const found = await this.setup.find();
+    if ("problem" in found) {
+      throw new Error(found.problem);
+    }
+    await login(given, found.program, usersEnvironment(process.env));
   }
 
   #stateChanged(): void {

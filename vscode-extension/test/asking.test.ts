@@ -19,7 +19,7 @@ beforeEach(() => {
   fake.folders = [{ uri: Uri.file("/shop"), name: "shop", index: 0 }, { uri: Uri.file("/books"), name: "books", index: 1 }];
   daemon = new FakeDaemon();
   const places = new Places();
-  const panels = new Panels(Uri.file("/extension") as unknown as vscode.Uri, daemon.connection, places, () => undefined);
+  const panels = new Panels(Uri.file("/extension") as unknown as vscode.Uri, daemon.connection, places, () => Promise.resolve(), () => undefined);
   asking = new Asking(panels, places, daemon.connection);
   page = new FakePage();
   panels.resolveWebviewView(page as unknown as vscode.WebviewView);

@@ -1,3 +1,4 @@
+import type { Login } from "../src/panel/login";
 import { beforeEach, describe, expect, it } from "vitest";
 import type * as vscode from "vscode";
 import { Places } from "../src/editor/places";
@@ -9,14 +10,16 @@ import { document, editor, fake, FakePage, reset, TabInputWebview, Uri } from ".
 let daemon: FakeDaemon;
 let panels: Panels;
 let log: string[];
+let logins: Login[];
 
 beforeEach(() => {
   reset();
   fake.folders = [{ uri: Uri.file("/shop"), name: "shop", index: 0 }];
   daemon = new FakeDaemon();
   log = [];
+  logins = [];
   const extension = Uri.file("/extension") as unknown as vscode.Uri;
-  panels = new Panels(extension, daemon.connection, new Places(), (line) => log.push(line));
+  panels = new Panels(extension, daemon.connection, new Places(), (given) => { logins.push(given); return Promise.resolve(); }, (line) => log.push(line));
 });
 
 /** Opens the view. */
@@ -244,6 +247,16 @@ describe("what a panel has this window do", () => {
   it("takes an address of the web for the name of a file", async () => {
     await ask(view(), 1, "_panel/openFile", { path: "https://evil.test/x", line: 1 });
     expect(fake.shown[0]?.uri).toMatch(/^file:\/\/\/shop\//);
+  });
+
+  it("hands a key on, and names it nowhere", async () => {
+    const page = view();
+    await ask(page, 1, "_panel/login", { provider: "kimi", key: "sk-secret", file: false });
+    expect(answerTo(page, 1)).toMatchObject({ result: {} });
+    await ask(page, 2, "_panel/login", { provider: "--json", key: "sk-secret", file: false });
+    expect(answerTo(page, 2)).toHaveProperty("error");
+    expect(logins).toEqual([{ provider: "kimi", key: "sk-secret", file: false }]);
+    expect(log.join("\n")).not.toContain("sk-secret");
   });
 
   it("puts code at the cursor of the editor that was used last", async () => {

@@ -68,6 +68,7 @@ export const ASKED_OF_WINDOW = [
   "_panel/findFiles",
   "_panel/insert",
   "_panel/apply",
+  "_panel/login",
 ] as const;
 
 const DAEMON_IS_TOLD = ["session/cancel"] as const;

@@ -7,6 +7,7 @@ import type { EditorContext, Opening } from "../../panel/link";
 import type { Connection } from "../connection/connection";
 import type { Places } from "../editor/places";
 import { revealChat } from "../editor/reveal";
+import type { Login } from "./login";
 import { page } from "./page";
 import { Router, type Panel } from "./router";
 import { contextOf, services, surroundings } from "./services";
@@ -30,11 +31,11 @@ export class Panels implements vscode.WebviewViewProvider, vscode.WebviewPanelSe
   #context: EditorContext = {};
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(extension: vscode.Uri, connection: Connection, places: Places, log: (line: string) => void) {
+  constructor(extension: vscode.Uri, connection: Connection, places: Places, login: (given: Login) => Promise<void>, log: (line: string) => void) {
     this.#directory = vscode.Uri.joinPath(extension, "dist");
     this.#places = places;
     this.#editor = vscode.window.activeTextEditor;
-    this.router = new Router(connection, services(places, connection, () => this.#lastEditor()), log);
+    this.router = new Router(connection, services({ places, daemon: connection, editor: () => this.#lastEditor(), login }), log);
     this.#subscriptions = [
       vscode.window.registerWebviewViewProvider(CHAT_VIEW, this),
       vscode.window.registerWebviewPanelSerializer(TAB, this),

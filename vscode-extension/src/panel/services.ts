@@ -9,20 +9,32 @@ import * as z from "zod";
 import type { EditorContext, Surroundings } from "../../panel/link";
 import type { Places } from "../editor/places";
 import { insertAtCursor, showPlace } from "../editor/reveal";
+import { PROVIDERS, type Login } from "./login";
 import type { Daemon, Services } from "./router";
 import { best, patternOf } from "./search";
 
 const place = z.object({ path: z.string().min(1), line: z.number().int().min(1).optional() });
 const code = z.object({ text: z.string() });
 const applied = z.object({ text: z.string(), sessionId: z.string() });
+const key = z.object({ provider: z.enum(PROVIDERS), key: z.string().min(1).max(1_000), file: z.boolean() });
 const search = z.object({ root: z.string(), query: z.string().max(300), limit: z.number().int().min(1).max(200) });
 
 /** Of a search, before the best are taken. */
 const MOST_FOUND = 2_000;
 const LONGEST_SELECTION = 20_000;
 
-/** Them all. `editor`: the one that was used last, also while a panel has the focus. */
-export function services(places: Places, daemon: Daemon, editor: () => vscode.TextEditor | undefined): Services {
+/** What services stand on. */
+export interface Around {
+  readonly places: Places;
+  readonly daemon: Daemon;
+  /** The editor that was used last, also while a panel has the focus. */
+  readonly editor: () => vscode.TextEditor | undefined;
+  /** Keeps a key. Rejects with the reason. */
+  readonly login: (given: Login) => Promise<void>;
+}
+
+/** Them all. */
+export function services({ places, daemon, editor, login }: Around): Services {
   return {
     "_panel/surroundings": () => Promise.resolve(surroundings(places)),
     "_panel/openFile": async (params) => {
@@ -40,6 +52,10 @@ export function services(places: Places, daemon: Daemon, editor: () => vscode.Te
       return {};
     },
     "_panel/apply": (params) => apply(applied.parse(params), someEditor(editor), places, daemon),
+    "_panel/login": async (params) => {
+      await login(key.parse(params));
+      return {};
+    },
   };
 }
 

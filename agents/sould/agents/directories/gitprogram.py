@@ -11,6 +11,7 @@ from msgspec import Struct
 from sould.agents.environment import find_program
 
 _SAFE: Final = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+_FILTERS: Final = ("config", "-z", "--name-only", "--get-regexp", r"^filter\..*\.(clean|process|required)$")
 
 
 class GitProgram(Struct, frozen=True):
@@ -40,6 +41,19 @@ class GitProgram(Struct, frozen=True):
         except (OSError, subprocess.SubprocessError):
             return b""
         return done.stdout
+
+    def run_comparing(self, arguments: Sequence[str], deadline: float) -> bytes:
+        """Likewise, of a command that reads files of the worktree.
+
+        Git gives a file that was changed within the grain of its index's time to the filters that the configuration names, to
+        know whether it differs: they have no program here, so such a file may be said to differ that does not. Nothing is
+        printed where that cannot be said of a filter.
+        """
+        names = self.run(_FILTERS, deadline).decode(errors="surrogateescape").split("\0")
+        if any("=" in name for name in names):
+            return b""  # such a name cannot be given to git
+        without = [f"{name}={'false' if name.endswith('required') else ''}" for name in dict.fromkeys(names) if name]
+        return self.run([word for each in without for word in ("-c", each)] + list(arguments), deadline)
 
     def sizes(self, blobs: Collection[str], deadline: float) -> dict[str, int]:
         """The bytes of each blob; those that are gone are left out."""

@@ -59,7 +59,7 @@ def _entries(git: GitProgram, scope: str) -> list[_Entry]:
     if scope == "staged":
         head = git.run(("rev-parse", "-q", "--verify", "HEAD"), deadline).decode().strip() or _NO_COMMIT
         return sorted(_raw(git, git.run(("diff-index", "--cached", *_RAW, head, "--"), deadline)), key=_by_path)
-    changed = _raw(git, git.run(("diff-files", *_RAW), deadline))
+    changed = _raw(git, git.run_comparing(("diff-files", *_RAW), deadline))
     names = git.run(("ls-files", "--others", "--exclude-standard", "-z"), deadline).split(b"\0")
     untracked = (_Entry(git.root / name.decode(errors="surrogateescape"), "?") for name in names if name)
     return sorted((*changed, *untracked), key=_by_path)

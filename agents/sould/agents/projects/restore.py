@@ -38,7 +38,7 @@ GONE = "it was deleted since"
 EXTENDED = "it was made by the agent and changed since"
 SHARED = "a command changed it while others may have changed it too"
 OCCUPIED = "something else is at {} by now"
-UNKNOWN = "what it held is not kept, or it is no text now"
+NO_TEXT = "it is no text now, and what it holds is not kept"
 KEPT = "you kept what was changed in it"
 
 
@@ -143,9 +143,7 @@ class _Restore:
             outcomes = await self._taken_back(path, ours)
         except _Conflict as conflict:
             outcomes = [FileOutcome(path, "conflict", conflict.reason)]
-        except BlobMissingError:
-            outcomes = [FileOutcome(path, "conflict", UNKNOWN)]
-        except WorkspaceError as error:
+        except (WorkspaceError, BlobMissingError) as error:
             outcomes = [FileOutcome(path, "conflict", str(error))]
         shared = [FileOutcome(path, "conflict", SHARED)] if len(ours) < len(edits) else []
         done = [outcome for outcome in outcomes if outcome.action != "conflict"]
@@ -242,11 +240,17 @@ class _Restore:
         file = result.file
         if not file.exists:
             return None
-        data = await self._files.content(file.content) if file.content else "".join(file.text.current).encode()
+        data = await self._no_text(file.content) if file.content else "".join(file.text.current).encode()
         mode = now.mode if now is not None else None
         for edit in () if result.mode_decided else reversed(edits):
             mode = _mode(mode, edit)
         return Node(mode, data)
+
+    async def _no_text(self, digest: str) -> bytes:
+        try:
+            return await self._files.content(digest)
+        except BlobMissingError:
+            raise _Conflict(NO_TEXT) from None
 
     async def _move_back(
         self, path: Path, now: Node | None, wanted: Node | None, result: WithoutWrites

@@ -1,0 +1,40 @@
+"""The panel of somebody who has no model yet: a key is pasted, kept as the command line keeps it, and never shown."""
+
+import stat
+
+import pytest
+from playwright.sync_api import expect
+
+from soultest.world import World
+
+from .conftest import Open
+
+pytestmark = [pytest.mark.panel, pytest.mark.timeout(300)]
+
+KEY = "sk-very-secret-0123456789"
+
+
+def test_a_key_is_pasted_kept_after_consent_and_nowhere_shown(world: World, open_panel: Open) -> None:
+    world.environment["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
+    panel = open_panel(width=380)
+    panel.send("Hello")
+    form = panel.page.get_by_role("form", name="A key")
+    form.get_by_label("Provider").select_option("openai")
+    form.get_by_label("Key", exact=True).fill(KEY)
+    form.get_by_role("button", name="Keep the key").press("Enter")
+
+    alert = panel.page.get_by_role("alert").filter(has_text="--file")
+    expect(alert).to_be_visible()
+    file = world.root / "state" / "sould" / "credentials.json"
+    assert not file.exists()
+
+    form.get_by_role("checkbox").check()
+    form.get_by_role("button", name="Keep the key").click()
+
+    expect(panel.composer).to_be_visible()
+    expect(form).to_have_count(0)
+    assert KEY in file.read_text()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert KEY not in panel.page.content()
+    logs = (world.root / "state" / "sould" / "log").glob("*")
+    assert all(KEY not in log.read_text() for log in logs)
