@@ -49,6 +49,10 @@ def test_a_window_that_is_loaded_again_in_the_middle_of_a_turn_goes_on_with_it(w
     panel = open_chat(window)
     panel.prompt("Make it")
     expect(panel.question).to_be_visible()
+    [session] = (each.name for each in (world.root / "state" / "sould" / "sessions").iterdir())
+    until(
+        lambda: window.has_stored(session), PATIENCE, "the panel's state in the browser, which is some seconds behind"
+    )
     window.page.reload()
     expect(window.page.locator(".monaco-workbench")).to_be_visible()
     panel = ChatPanel(window)

@@ -194,7 +194,7 @@ def test_problems_and_quick_fixes_are_those_of_the_language_service(shared: tupl
         assert other.error("apply_quick_fix", id=declare["id"])["code"] == "stale"
     window.palette("Reject All Changes of File")
     expect(window.lenses("Keep")).to_have_count(0)
-    assert (world.project / "loose.ts").read_text() == LOOSE
+    until(lambda: (world.project / "loose.ts").read_text() == LOOSE, PATIENCE, "the file as it was")
 
 
 def test_what_is_used_is_not_deleted_and_what_is_not_goes_under_review(shared: tuple[World, Open]) -> None:
@@ -274,6 +274,7 @@ def test_a_terminal_is_read_only_when_its_user_shares_it(shared: tuple[World, Op
         window.page.locator(".terminal-wrapper .xterm-screen").click()
         window.type("echo shared-$((40 + 2)) > told.txt; cat told.txt; (exit 7)\n")
         expect(window.page.locator(".terminal-command-decoration.error")).to_be_visible()
+        until(lambda: "exitCode" in other.do("terminal_read"), PATIENCE, "the end of the command to be known")
         told = other.do("terminal_read")
         assert told["output"].strip() == "shared-42"
         assert told["exitCode"] == 7

@@ -164,6 +164,25 @@ class Server:
         self.process.stdout.close()
 
 
+_STORED: Final = """async (text) => {
+  const done = (request) => new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+  for (const { name } of await indexedDB.databases()) {
+    const database = await done(indexedDB.open(name));
+    for (const store of database.objectStoreNames) {
+      const values = await done(database.transaction(store).objectStore(store).getAll());
+      if (values.some((value) => JSON.stringify(value ?? null).includes(text))) {
+        return true;
+      }
+    }
+    database.close();
+  }
+  return false;
+}"""
+
+
 class Workbench:
     """A window of VS Code with a folder open."""
 
@@ -234,6 +253,10 @@ class Workbench:
     def status(self, text: str) -> Locator:
         """A part of the status bar."""
         return self.page.locator(".statusbar-item", has_text=text)
+
+    def has_stored(self, text: str) -> bool:
+        """Whether VS Code has written this into the browser's storage, where its state outlives a reload."""
+        return bool(self.page.evaluate(_STORED, text))
 
     def toast(self, text: str) -> Locator:
         """A notification."""

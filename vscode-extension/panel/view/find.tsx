@@ -1,6 +1,6 @@
 /** Finds words in the conversation, also in what is folded or far above. Enter goes on, Shift+Enter back, Escape ends it. */
 import type { JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { Session } from "../app/session";
 import { usePanel } from "./context";
 import { IconButton } from "./icons";
@@ -10,9 +10,14 @@ export function Find({ session }: { readonly session: Session }): JSX.Element | 
   const field = useRef<HTMLInputElement>(null);
   const finding = panel.finding.value;
   const open = finding !== undefined;
-  useEffect(() => {
+  // Before the next key: what is typed at once belongs here.
+  useLayoutEffect(() => {
     if (open) {
       field.current?.focus();
+    }
+  }, [open]);
+  useEffect(() => {
+    if (open) {
       void panel.attempt(() => session.whole());
     }
   }, [open, session]);

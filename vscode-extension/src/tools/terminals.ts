@@ -19,6 +19,8 @@ interface Ran {
   readonly cwd: string;
   output: string;
   exitCode: number | undefined;
+  /** All of its output is here. */
+  whole: Promise<void>;
 }
 
 interface Shared {
@@ -42,7 +44,7 @@ export class Terminals implements vscode.Disposable {
     this.#status.command = "sould.unshareTerminals";
     this.#subscriptions = [
       this.#status,
-      vscode.window.onDidStartTerminalShellExecution((event) => void this.#began(event)),
+      vscode.window.onDidStartTerminalShellExecution((event) => { this.#began(event); }),
       vscode.window.onDidEndTerminalShellExecution((event) => { this.#ended(event); }),
       vscode.window.onDidCloseTerminal((terminal) => { this.#forget(terminal); }),
     ];
@@ -76,18 +78,20 @@ export class Terminals implements vscode.Disposable {
     return [...this.#shared].map(([terminal, shared]) => ({ terminalId: shared.id, title: terminal.name }));
   }
 
-  read(call: Call): Promise<CallResult> {
+  async read(call: Call): Promise<CallResult> {
     const shared = this.#named(call.text("terminalId"));
     if (shared === undefined) {
       throw new ToolError("not_found", "The user shares no such terminal; they can by the command Share Terminal With Agents.");
     }
     const last = shared.ran.at(-1);
     if (last === undefined) {
-      return Promise.resolve({ data: { output: "" }, more: "Nothing was run in it since it was shared." });
+      return { data: { output: "" }, more: "Nothing was run in it since it was shared." };
     }
+    // VS Code may tell the end of a command before the end of what it printed.
+    await Promise.all(shared.ran.filter((each) => each.exitCode !== undefined).map((each) => each.whole));
     const { command, cwd, exitCode } = last;
     const output = call.flag("lastCommand") ? clean(last.output) : shared.ran.map((each) => `$ ${each.command}\n${clean(each.output)}`).join("\n");
-    return Promise.resolve({ data: { output, command, cwd, ...(exitCode === undefined ? {} : { exitCode }) } });
+    return { data: { output, command, cwd, ...(exitCode === undefined ? {} : { exitCode }) } };
   }
 
   dispose(): void {
@@ -103,19 +107,17 @@ export class Terminals implements vscode.Disposable {
     return (active && this.#shared.get(active)) ?? [...this.#shared.values()].at(-1);
   }
 
-  async #began(event: vscode.TerminalShellExecutionStartEvent): Promise<void> {
+  #began(event: vscode.TerminalShellExecutionStartEvent): void {
     const shared = this.#shared.get(event.terminal);
     if (shared === undefined) {
       return;
     }
     const { commandLine, cwd } = event.execution;
-    const ran: Ran = { command: commandLine.value, cwd: cwd?.fsPath ?? "", output: "", exitCode: undefined };
+    const ran: Ran = { command: commandLine.value, cwd: cwd?.fsPath ?? "", output: "", exitCode: undefined, whole: Promise.resolve() };
     shared.ran.push(ran);
     shared.ran.splice(0, shared.ran.length - MOST_COMMANDS);
     this.#running.set(event.execution, ran);
-    for await (const data of event.execution.read()) {
-      ran.output = (ran.output + data).slice(-MOST_KEPT);
-    }
+    ran.whole = collect(event.execution, ran);
   }
 
   #ended(event: vscode.TerminalShellExecutionEndEvent): void {
@@ -141,6 +143,12 @@ export class Terminals implements vscode.Disposable {
       this.#status.hide();
     }
     this.#changed();
+  }
+}
+
+async function collect(execution: vscode.TerminalShellExecution, ran: Ran): Promise<void> {
+  for await (const data of execution.read()) {
+    ran.output = (ran.output + data).slice(-MOST_KEPT);
   }
 }
 
