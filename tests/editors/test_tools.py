@@ -21,6 +21,7 @@ from sould.agents.editortools.routing import ON_DISK
 from soultest.acpclient import ProcessStream
 from soultest.clients import NODE
 from soultest.daemon import until
+from soultest.editormcp import serving_http
 from soultest.editors.emacs import Emacs, emacs
 from soultest.editors.neovim import neovim
 from soultest.editors.plugin import SETTINGS, installed, spot
@@ -201,21 +202,15 @@ async def test_each_tool_does_what_it_says(world: World, row: Row, subtests: pyt
 async def test_over_http_it_is_the_same(world: World, subtests: pytest.Subtests) -> None:
     world.script([], more=ROWS[-1].values[0].config)
     world.start()
-    serving = await asyncio.create_subprocess_exec(
-        SOULD, "editor-mcp", "--http", cwd=world.project, env=world.environment, stdout=asyncio.subprocess.PIPE
-    )
-    assert serving.stdout is not None
-    try:
-        said = json.loads(await serving.stdout.readline())
-        async with Client(StreamableHttpTransport(said["url"], headers=said["headers"])) as client:
-            await offered(client, ON_DISK)
-            for tool in CATALOGUE:
-                if tool in ON_DISK:
-                    with subtests.test(tool=tool):
-                        await asked_and_seen(client, world.project, tool, "disk")
-    finally:
-        serving.terminate()
-        await serving.wait()
+    async with (
+        serving_http(world) as said,
+        Client(StreamableHttpTransport(said["url"], headers=said["headers"])) as client,
+    ):
+        await offered(client, ON_DISK)
+        for tool in CATALOGUE:
+            if tool in ON_DISK:
+                with subtests.test(tool=tool):
+                    await asked_and_seen(client, world.project, tool, "disk")
 
 
 async def asked_and_seen(client: Client[Any], project: Path, tool: str, by: str) -> None:

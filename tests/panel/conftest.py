@@ -10,21 +10,14 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
+from soultest.failed import has_failed, pytest_runtest_makereport
 from soultest.panelpage import BUILT, PanelPage, keep, served, shown
 from soultest.workbench import CHROMIUM, chromium
 from soultest.world import World
 
 Open = Callable[..., PanelPage]
 
-FAILED = pytest.StashKey[bool]()
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Fixtures learn whether their test has failed."""
-    report = yield
-    item.stash[FAILED] = item.stash.get(FAILED, False) or report.failed
-    return report
+__all__ = ["pytest_runtest_makereport"]
 
 
 @pytest.fixture(scope="session")
@@ -61,7 +54,7 @@ def open_panel(request: pytest.FixtureRequest, world: World, browser: Browser) -
             return panels[-1]
 
         yield opened
-        if request.node.stash.get(FAILED, False):
+        if has_failed(request):
             keep(panels, request.node.name)
         else:
             assert [panel.problems for panel in panels if panel.problems] == []

@@ -8,20 +8,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
+from soultest.failed import has_failed, pytest_runtest_makereport
 from soultest.workbench import CODE_SERVER, VSIX, Failed, Server, Workbench, chromium, install, new_world, windows
 from soultest.world import World
 
 Open = Callable[[], Workbench]
 
-FAILED = pytest.StashKey[bool]()
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Fixtures learn whether their test has failed."""
-    report = yield
-    item.stash[FAILED] = item.stash.get(FAILED, False) or report.failed
-    return report
+__all__ = ["pytest_runtest_makereport"]
 
 
 @pytest.fixture(scope="session")
@@ -55,7 +48,7 @@ def settings() -> dict[str, object]:
 @pytest.fixture
 def failed(request: pytest.FixtureRequest) -> Failed:
     """Says, when asked at the end of a test, under which name it failed."""
-    return lambda: request.node.name if request.node.stash.get(FAILED, False) else ""
+    return lambda: request.node.name if has_failed(request) else ""
 
 
 @pytest.fixture

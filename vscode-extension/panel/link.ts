@@ -5,6 +5,7 @@
  * ACP and `_sould/*` go to the daemon, those below `_panel/` (see `Surroundings`) are answered by whoever holds the other end of the
  * link: `src/panel/` in VS Code, `scripts/panel.mjs` in the browser. The panel must never reach the network in another way.
  */
+import type { Provider } from "./providers";
 
 export type Id = string | number;
 
@@ -106,7 +107,7 @@ export interface FileSearch {
  * `file`: where the system has no keyring, a file that only the user can read will do.
  */
 export interface KeyGiven {
-  readonly provider: string;
+  readonly provider: Provider;
   readonly key: string;
   readonly file: boolean;
 }

@@ -5,6 +5,7 @@
  */
 import { homedir } from "node:os";
 import * as vscode from "vscode";
+import type { KeyGiven } from "../panel/link";
 import { Connection, type Starting } from "./connection/connection";
 import { usersEnvironment } from "./connection/environment";
 import { Answerer } from "./editor/answer";
@@ -28,7 +29,7 @@ import { ChangesView } from "./editor/tree";
 import { write } from "./editor/write";
 import { InboxModel } from "./inbox/model";
 import { Asking } from "./panel/asking";
-import { login, type Login } from "./panel/login";
+import { login } from "./panel/login";
 import { Panels } from "./panel/panels";
 import { ASKED_OF_PANELS } from "./panel/router";
 import { Log } from "./log";
@@ -145,7 +146,7 @@ export class Context implements vscode.Disposable {
     };
   }
 
-  async #login(given: Login): Promise<void> {
+  async #login(given: KeyGiven): Promise<void> {
     const found = await this.setup.find();
     if ("problem" in found) {
       throw new Error(found.problem);

@@ -1,4 +1,4 @@
-import type { Login } from "../src/panel/login";
+import type { KeyGiven } from "../panel/link";
 import { beforeEach, describe, expect, it } from "vitest";
 import type * as vscode from "vscode";
 import { Places } from "../src/editor/places";
@@ -10,7 +10,7 @@ import { document, editor, fake, FakePage, reset, TabInputWebview, Uri } from ".
 let daemon: FakeDaemon;
 let panels: Panels;
 let log: string[];
-let logins: Login[];
+let logins: KeyGiven[];
 
 beforeEach(() => {
   reset();

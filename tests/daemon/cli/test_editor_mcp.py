@@ -20,6 +20,7 @@ from mcp.types import Implementation
 from soultest.acpclient import AcpClient
 from soultest.daemon import Sould
 from soultest.editor import client_of
+from soultest.editormcp import serving_http
 from soultest.world import SOULD, World
 
 Json = dict[str, Any]
@@ -196,20 +197,12 @@ REFUSED: Final[list[tuple[Json, int]]] = [
 
 
 async def test_over_http_only_who_has_the_token_is_served(world: World) -> None:
-    serving = await asyncio.create_subprocess_exec(
-        SOULD, "editor-mcp", "--http", cwd=world.project, env=world.environment, stdout=asyncio.subprocess.PIPE
-    )
-    assert serving.stdout is not None
-    try:
-        said = json.loads(await serving.stdout.readline())
+    async with serving_http(world) as said:
         async with Client(StreamableHttpTransport(said["url"], headers=said["headers"])) as client:
             read = await made(client, "doc_read", {"file": "a.txt"})
             assert read["data"]["text"] == "one\ntwo\n"
         for headers, status in REFUSED:
             assert await asyncio.to_thread(_status, said, headers) == status, headers
-    finally:
-        serving.terminate()
-        await serving.wait()
 
 
 def _status(said: Json, headers: Json) -> int:

@@ -2,13 +2,8 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { KeyGiven } from "../link";
+import { NAMES, PROVIDERS, type Provider } from "../providers";
 import { usePanel } from "./context";
-
-const PROVIDERS: readonly (readonly [string, string])[] = [
-  ["kimi", "Kimi (Moonshot)"],
-  ["openai", "OpenAI"],
-  ["openrouter", "OpenRouter"],
-];
 
 export function SignIn(): JSX.Element {
   const panel = usePanel();
@@ -35,7 +30,7 @@ export function SignIn(): JSX.Element {
 }
 
 function KeyForm({ keep }: { readonly keep: (given: KeyGiven) => Promise<void> }): JSX.Element {
-  const [provider, setProvider] = useState("kimi");
+  const [provider, setProvider] = useState<Provider>("kimi");
   const [key, setKey] = useState("");
   const [file, setFile] = useState(false);
   const [busy, setBusy] = useState(false);
@@ -47,8 +42,8 @@ function KeyForm({ keep }: { readonly keep: (given: KeyGiven) => Promise<void> }
   return (
     <form class="key-form" aria-label="A key" onSubmit={(event) => { event.preventDefault(); void submit(); }}>
       <label>Provider
-        <select value={provider} onChange={(event) => { setProvider(event.currentTarget.value); }}>
-          {PROVIDERS.map(([id, name]) => <option key={id} value={id}>{name}</option>)}
+        <select value={provider} onChange={(event) => { setProvider(event.currentTarget.value as Provider); }}>
+          {NAMES.map((id) => <option key={id} value={id}>{PROVIDERS[id]}</option>)}
         </select>
       </label>
       <label>Key

@@ -5,19 +5,10 @@
  * browser's panel (`scripts/panel.mjs`) uses it, too.
  */
 import { spawn } from "node:child_process";
-
-/** Those that `sould login` knows without a configuration. */
-export const PROVIDERS = ["kimi", "openai", "openrouter"] as const;
-
-export interface Login {
-  readonly provider: (typeof PROVIDERS)[number];
-  readonly key: string;
-  /** Where the system has no keyring, a file that only the user can read will do. */
-  readonly file: boolean;
-}
+import type { KeyGiven } from "../../panel/link";
 
 /** Rejects with what the program said. */
-export async function login(given: Login, program: string, environment: NodeJS.ProcessEnv): Promise<void> {
+export async function login(given: KeyGiven, program: string, environment: NodeJS.ProcessEnv): Promise<void> {
   const options = given.file ? ["--file"] : [];
   const child = spawn(program, ["login", given.provider, ...options], { env: environment, stdio: ["pipe", "ignore", "pipe"] });
   let words = "";

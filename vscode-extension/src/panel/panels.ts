@@ -3,11 +3,10 @@
  * same connection, and keep nothing but what VS Code gives back to a page that is loaded again.
  */
 import * as vscode from "vscode";
-import type { EditorContext, Opening } from "../../panel/link";
+import type { EditorContext, KeyGiven, Opening } from "../../panel/link";
 import type { Connection } from "../connection/connection";
 import type { Places } from "../editor/places";
 import { revealChat } from "../editor/reveal";
-import type { Login } from "./login";
 import { page } from "./page";
 import { Router, type Panel } from "./router";
 import { contextOf, services, surroundings } from "./services";
@@ -31,7 +30,7 @@ export class Panels implements vscode.WebviewViewProvider, vscode.WebviewPanelSe
   #context: EditorContext = {};
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(extension: vscode.Uri, connection: Connection, places: Places, login: (given: Login) => Promise<void>, log: (line: string) => void) {
+  constructor(extension: vscode.Uri, connection: Connection, places: Places, login: (given: KeyGiven) => Promise<void>, log: (line: string) => void) {
     this.#directory = vscode.Uri.joinPath(extension, "dist");
     this.#places = places;
     this.#editor = vscode.window.activeTextEditor;

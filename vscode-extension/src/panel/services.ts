@@ -6,17 +6,17 @@
 import * as path from "node:path";
 import * as vscode from "vscode";
 import * as z from "zod";
-import type { EditorContext, Surroundings } from "../../panel/link";
+import type { EditorContext, KeyGiven, Surroundings } from "../../panel/link";
+import { NAMES } from "../../panel/providers";
 import type { Places } from "../editor/places";
 import { insertAtCursor, showPlace } from "../editor/reveal";
-import { PROVIDERS, type Login } from "./login";
 import type { Daemon, Services } from "./router";
 import { best, patternOf } from "./search";
 
 const place = z.object({ path: z.string().min(1), line: z.number().int().min(1).optional() });
 const code = z.object({ text: z.string() });
 const applied = z.object({ text: z.string(), sessionId: z.string() });
-const key = z.object({ provider: z.enum(PROVIDERS), key: z.string().min(1).max(1_000), file: z.boolean() });
+const key = z.object({ provider: z.enum(NAMES), key: z.string().min(1).max(1_000), file: z.boolean() });
 const search = z.object({ root: z.string(), query: z.string().max(300), limit: z.number().int().min(1).max(200) });
 
 /** Of a search, before the best are taken. */
@@ -30,7 +30,7 @@ export interface Around {
   /** The editor that was used last, also while a panel has the focus. */
   readonly editor: () => vscode.TextEditor | undefined;
   /** Keeps a key. Rejects with the reason. */
-  readonly login: (given: Login) => Promise<void>;
+  readonly login: (given: KeyGiven) => Promise<void>;
 }
 
 /** Them all. */

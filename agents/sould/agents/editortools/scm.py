@@ -47,8 +47,10 @@ async def differing(given: Arguments, where: Where) -> Scm:
         return Scm(tuple([await _since_accepted(Path(each.path), where) for each in await where.reader.pending(())]))
     git = GitProgram(where.site.root, where.site.environment)
     entries = (await asyncio.to_thread(_entries, git, scope))[:limit]
-    texts = await asyncio.to_thread(_texts, git, {blob for each in entries for blob in (each.before, each.after)})
-    found = [await _compared(each, texts, where, staged=scope == "staged") for each in entries]
+    held = [(each, await _now(each, where)) for each in entries]  # first: this judges whether it may be read
+    blobs = {blob for each, now in held if now is not None for blob in (each.before, each.after)}
+    texts = await asyncio.to_thread(_texts, git, blobs)
+    found = [await _compared(each, now, texts, where, staged=scope == "staged") for each, now in held]
     return Scm(tuple(each for each in found if each is not None))
 
 
@@ -86,15 +88,20 @@ def _texts(git: GitProgram, blobs: Collection[str]) -> Mapping[str, str]:
     return {blob: data.decode(errors="replace") for blob, data in found.items() if b"\0" not in data}
 
 
-async def _compared(entry: _Entry, texts: Mapping[str, str], where: Where, *, staged: bool) -> ScmFile | None:
-    """None: it is the same, but for its times. A file that may not be read has no patch."""
-    item = ScmFile(str(entry.path), entry.status)
-    if entry.before and entry.before not in texts:
-        return item
+async def _now(entry: _Entry, where: Where) -> str | None:
+    """What the file holds; None: it may not be read, or there is no text."""
     try:
-        now = (await where.reader.read_text(entry.path)).text
+        return (await where.reader.read_text(entry.path)).text
     except WorkspaceError:
-        return item
+        return None
+
+
+async def _compared(
+    entry: _Entry, now: str | None, texts: Mapping[str, str], where: Where, *, staged: bool
+) -> ScmFile | None:
+    """None: it is the same, but for its times. A file that may not be read has no patch."""
+    if now is None or (entry.before and entry.before not in texts):
+        return ScmFile(str(entry.path), entry.status)
     after = texts.get(entry.after, "") if staged else now
     before = texts.get(entry.before, "")
     if before == after and not staged:

@@ -54,11 +54,11 @@ class Committing(Struct, frozen=True):
             NothingToCommitError
             OSError, SouldError: the review cannot be read.
         """
-        looked = await asyncio.to_thread(_look, self.root, self.variables, tuple(self.files.edits))
+        looked = await asyncio.to_thread(_look, self.root, self.variables, tuple(self.files.edits), self.approval)
         if looked is None:
             raise NothingToCommitError(f"{self.root} is in no git repository.")
         accepted = {} if looked.staged else await self._accepted(looked)
-        patches = await asyncio.to_thread(_patches, looked, accepted, self.approval)
+        patches = await asyncio.to_thread(_patches, looked, accepted)
         if not patches:
             raise NothingToCommitError("There is nothing to commit: no change is staged, and none was accepted.")
         changes = shortened("\n".join(patches), MOST_SHOWN).replace("</changes", "<\\/changes")
@@ -77,7 +77,7 @@ class Committing(Struct, frozen=True):
 
 
 class _Looked(Struct, frozen=True):
-    """The repository `top`: what a commit may be about, and what the last one and the index hold of it."""
+    """The repository `top`: what a commit may be about and be shown, and what the last one and the index hold of it."""
 
     top: Path
     staged: bool
@@ -87,7 +87,7 @@ class _Looked(Struct, frozen=True):
     subjects: Sequence[str]
 
 
-def _look(root: Path, variables: Mapping[str, str], edited: Collection[Path]) -> _Looked | None:
+def _look(root: Path, variables: Mapping[str, str], edited: Collection[Path], approval: Approval) -> _Looked | None:
     """`edited`: by the session. Blocks."""
     deadline = time.monotonic() + SECONDS
     top = GitProgram(root, variables).run(("rev-parse", "--show-toplevel"), deadline).decode(errors="surrogateescape")
@@ -98,7 +98,7 @@ def _look(root: Path, variables: Mapping[str, str], edited: Collection[Path]) ->
     in_index = ("diff-index", "--cached", "--name-only", "-z", "--no-renames", "HEAD") if begun else ("ls-files", "-z")
     staged = _names(git.run(in_index, deadline))
     names = staged or sorted(str(path.relative_to(git.root)) for path in edited if path.is_relative_to(git.root))
-    names = names[:MOST_FILES]
+    names = [each for each in names[:MOST_FILES] if approval.judge_found_file(git.root / each).decision == "allow"]
     committed = git.contents([f"HEAD:{name}" for name in names], deadline)
     indexed = git.contents([f":{name}" for name in names], deadline) if staged else {}
     told = git.run(("log", f"-{STYLE}", "--format=%s", "--no-show-signature"), deadline)
@@ -111,15 +111,15 @@ def _names(listed: bytes) -> list[str]:
     return [name for name in names if name.isprintable()]
 
 
-def _patches(looked: _Looked, accepted: Mapping[str, str], approval: Approval) -> list[str]:
-    """Of each file that may be shown. Blocks."""
+def _patches(looked: _Looked, accepted: Mapping[str, str]) -> list[str]:
+    """Of each file that differs. Blocks."""
     patches: list[str] = []
     for name in looked.names:
-        path = looked.top / name
-        if approval.judge_found_file(path).decision != "allow":
-            continue
         before = _text(looked.committed.get(f"HEAD:{name}", b""))
-        after = _text(looked.indexed.get(f":{name}", b"")) if looked.staged else accepted.get(name, _on_disk(path))
+        if looked.staged:
+            after = _text(looked.indexed.get(f":{name}", b""))
+        else:
+            after = accepted[name] if name in accepted else _on_disk(looked.top / name)
         if before is None or after is None:
             patches.append(f"binary file {name} changed")
         elif found := patch(before, after, f"a/{name}", f"b/{name}"):

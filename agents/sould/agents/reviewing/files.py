@@ -228,7 +228,7 @@ def _has_less(data: bytes | None, known: TrackedFile | None) -> bool:
         return False
     if data is None or known.content:
         return known.exists and not data
-    return len(data) < sum(len(line.encode()) for line in known.text.current)
+    return len(data) < len("".join(known.text.current).encode())
 
 
 def _age(path: Path) -> float:
