@@ -4,7 +4,6 @@ import json
 import os
 import stat
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from sould.agents.wire.messages import (
     ToolResult,
 )
 from soultest.bench import Bench, Watcher, call, finish, make_bench
+from soultest.bench.mcp import configure, entry, state_of, user_file
 
 
 def shell(command: str, **more: object) -> str:
@@ -338,20 +338,12 @@ async def test_what_the_user_writes_while_a_call_with_hooks_waits_for_them_is_th
     assert left == {"a.txt": "hello\n", "mine.txt": "mine\n"}
 
 
-async def test_what_an_mcp_server_writes_is_taken_back(tmp_path: Path) -> None:
-    server = tmp_path / "server.py"
-    server.write_text(
-        "from pathlib import Path\nfrom fastmcp import FastMCP\nmcp = FastMCP('s')\n"
-        "@mcp.tool\ndef make() -> str:\n    Path('a.txt').write_text('by the server')\n    return 'made'\n"
-        "mcp.run(show_banner=False)\n"
-    )
-    entry = {"mcpServers": {"s": {"command": sys.executable, "args": [str(server)]}}}
-    patient = {"mcp": {"client": {"turn_wait_ms": 30_000}}}
-    bench = make_bench(tmp_path, patient, [call("s__make"), "text: ok"])
-    bench.config.mkdir(parents=True)
-    (bench.config / "mcp.json").write_text(json.dumps(entry))
+async def test_what_an_mcp_server_writes_is_taken_back(bench: Bench) -> None:
+    configure(user_file(bench), {"s": entry("rich")})
+    bench.script(call("s__write", path="a.txt", text="by the server"), "text: ok")
     async with bench.running():
         watcher = Watcher(await bench.new("full"))
+        await state_of(watcher, "s", "connected")
         await finish(watcher.session, "go")
         assert (bench.project / "a.txt").read_text() == "by the server"
         await finish(watcher.session, "/undo")

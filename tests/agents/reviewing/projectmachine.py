@@ -4,19 +4,16 @@ The oracle is slow and simple: each line is written once, so it knows whose each
 `test_whole_project`, and with `make faults` in full.
 """
 
-import asyncio
 import itertools
 import os
 import random
 import stat
-import tempfile
-from collections.abc import Coroutine
 from pathlib import Path
-from typing import TypeVar
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import initialize, invariant, precondition, rule
 from tests.agents.reviewing.deeds import FIRST, KINDS, NAMES, SETTLING, STAGING, Deed, Hand, do, files_in, text_of
+from tests.agents.reviewing.driven import Driven
 from tests.agents.reviewing.livedesk import LiveDesk
 
 from sould.agents.edits.reviewstate import DecisionVerdict
@@ -24,7 +21,6 @@ from sould.agents.review.file import TrackedFile
 from sould.agents.reviewing.answers import Outcome
 from sould.agents.reviewing.listing import ReviewedHunk
 
-T = TypeVar("T")
 WHO = st.sampled_from([("S1", ""), ("S1", "sub"), ("S2", "")])
 NUMBER = st.integers(0, 9)
 PLACES = st.lists(st.integers(0, 8), min_size=1, max_size=3)
@@ -33,16 +29,14 @@ DEED = st.builds(
 )
 
 
-class WholeProject(RuleBasedStateMachine):
+class WholeProject(Driven[LiveDesk]):
     """Agents of two sessions, the user at a disk, in git and in an editor, and daemons that come and go."""
 
     @initialize(end=st.sampled_from(["\n", "\r\n"]), last=st.booleans())
     def begin(self, end: str, last: bool) -> None:
         """A project with two files and two branches, all of it committed."""
         self.end = end
-        self.base = tempfile.TemporaryDirectory(prefix="sould-machine-")
-        self.runner = asyncio.Runner()
-        self.desk = LiveDesk(Path(self.base.name).resolve())
+        self._sit_down(LiveDesk)
         numbers = itertools.count(1)
         self.user, self.agent = Hand("user", numbers, end), Hand("agent", numbers, end)
         self.turns = itertools.count(1)
@@ -64,16 +58,6 @@ class WholeProject(RuleBasedStateMachine):
         self.accepted: set[str] = set()
         """Lines of agents that the user kept, staged or committed."""
         self._hunks()
-
-    def _run(self, work: Coroutine[object, object, T]) -> T:
-        return self.runner.run(work)
-
-    def teardown(self) -> None:
-        """End what runs."""
-        if hasattr(self, "runner"):
-            self._run(self.desk.aclose())
-            self.runner.close()
-            self.base.cleanup()
 
     # --- agents ----------------------------------------------------------------------------------------------------------
 
@@ -290,8 +274,6 @@ class WholeProject(RuleBasedStateMachine):
     @invariant()
     def what_is_known_of_files_is_what_they_hold(self) -> None:
         """Byte for byte."""
-        if not hasattr(self, "desk"):
-            return
         hunks = self._hunks()
         for name, file in self._files().items():
             path = Path(name)
@@ -308,14 +290,11 @@ class WholeProject(RuleBasedStateMachine):
     @invariant()
     def nothing_typed_is_lost(self) -> None:
         """It is in a file, or comes back on a reject."""
-        if hasattr(self, "desk"):
-            assert self.typed - self._there() - self._taken_away() == set()
+        assert self.typed - self._there() - self._taken_away() == set()
 
     @invariant()
     def nothing_of_an_agent_is_taken_for_the_users(self) -> None:
         """Each line of theirs is in a hunk that is pending, or was accepted."""
-        if not hasattr(self, "desk"):
-            return
         pending: dict[str, set[str]] = {}
         for each in self._hunks():
             pending.setdefault(each.path, set()).update(line.rstrip("\r\n") for line in each.texts)

@@ -3,18 +3,14 @@
 The oracle is slow and simple: it knows each line that the user typed and has not taken away, and what each file holds.
 """
 
-import asyncio
 import itertools
 import shutil
-import tempfile
 import time
-from collections.abc import Coroutine
-from pathlib import Path
-from typing import TypeVar
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import initialize, invariant, rule
+from tests.agents.reviewing.driven import Driven
 from tests.agents.reviewing.reviewdesk import ReviewDesk
 
 from sould.agents.edits.ageing import OLD
@@ -24,23 +20,20 @@ from sould.agents.projects.housekeeping import clear
 from sould.agents.projects.port import ProjectPort
 from sould.agents.reviewing.listing import ReviewedHunk
 
-T = TypeVar("T")
 NAMES = ("a.txt", "sub/b.txt")
 NAME = st.sampled_from(NAMES)
 SESSION = st.sampled_from(["S1", "S2"])
 PLACES = st.lists(st.integers(0, 12), min_size=1, max_size=3)
 
 
-class Reviewing(RuleBasedStateMachine):
+class Reviewing(Driven[ReviewDesk]):
     """Two sessions, a user at a disk, and an editor that says what it holds."""
 
     @initialize(end=st.sampled_from(["\n", "\r\n", "\r"]), last=st.booleans())
     def begin(self, end: str, last: bool) -> None:
         """A project with one file."""
         self.end = end
-        self.base = tempfile.TemporaryDirectory()
-        self.runner = asyncio.Runner()
-        self.desk = ReviewDesk(Path(self.base.name))
+        self._sit_down(ReviewDesk)
         self.numbers = itertools.count(1)
         self.turns = itertools.count(1)
         self.typed: set[str] = set()
@@ -56,16 +49,6 @@ class Reviewing(RuleBasedStateMachine):
         text = end.join(f"user {next(self.numbers)}" for _ in range(8)) + (end if last else "")
         self.desk.user(NAMES[0], text)
         self._note_typed(text)
-
-    def _run(self, work: Coroutine[object, object, T]) -> T:
-        return self.runner.run(work)
-
-    def teardown(self) -> None:
-        """End what runs."""
-        if hasattr(self, "runner"):
-            self._run(self.desk.aclose())
-            self.runner.close()
-            self.base.cleanup()
 
     # --- what happens --------------------------------------------------------------------------------------------------
 
@@ -204,8 +187,6 @@ class Reviewing(RuleBasedStateMachine):
     @invariant()
     def base_and_hunks_are_the_file(self) -> None:
         """Byte for byte."""
-        if not hasattr(self, "desk"):
-            return
         hunks = self._run(self.desk.hunks())
         review = self._run(self.desk.review())
         deleted = {hunk.path for hunk in hunks if hunk.kind == "delete"}
@@ -226,8 +207,6 @@ class Reviewing(RuleBasedStateMachine):
     @invariant()
     def nothing_typed_is_lost(self) -> None:
         """It is in a file, comes back on reject, or is in what an agent deleted."""
-        if not hasattr(self, "desk"):
-            return
         texts = [self._text(name) or "" for name in NAMES]
         hunks = self._run(self.desk.hunks(absent=True))
         kept = [line for hunk in hunks for line in (*hunk.base, *hunk.texts)]

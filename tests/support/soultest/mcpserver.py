@@ -52,6 +52,7 @@ RICH = [
     tool("parts", "An answer of many parts.", count="integer"),
     tool("form", "Asks the user all sorts of things."),
     tool("visit", "Sends the user to a page."),
+    tool("write", "Writes a file in its directory.", path="string", text="string"),
     tool("roots", "The roots, how often it was told of others, and its process id."),
 ]
 READY = "ready"
@@ -178,6 +179,9 @@ class Server:
                 return {"result": {"content": [{"type": "text", "text": "t"}] * arguments["count"]}}
             case "roots":
                 return text(f"{self.request('roots/list', {})} told {self.moved} times, pid {os.getpid()}")
+            case "write":
+                Path(arguments["path"]).write_text(arguments["text"])
+                return text("written")
             case "fail":
                 return {"result": {"content": [{"type": "text", "text": "no such row"}], "isError": True}}
             case _:
