@@ -106,9 +106,9 @@ RUN = {
     "sould", "sould.agents", "sould.agents.errors", "sould.agents.filelock", "sould.agents.privatefile",
     "sould.agents.rpc", "sould.agents.rpc.errors", "sould.agents.wording",
     "sould.daemon", "sould.daemon.bridge", "sould.daemon.cli",
-    "sould.daemon.cli.headless", "sould.daemon.cli.helptext", "sould.daemon.cli.link", "sould.daemon.cli.main",
-    "sould.daemon.cli.output", "sould.daemon.cli.peer", "sould.daemon.cli.render", "sould.daemon.cli.run",
-    "sould.daemon.cli.runrequest", "sould.daemon.dial", "sould.daemon.hello", "sould.daemon.launch", "sould.daemon.paths",
+    "sould.daemon.cli.run.headless", "sould.daemon.cli.helptext", "sould.daemon.cli.link", "sould.daemon.cli.main",
+    "sould.daemon.cli.output", "sould.daemon.cli.peer", "sould.daemon.cli.run.render", "sould.daemon.cli.run.command",
+    "sould.daemon.cli.run.request", "sould.daemon.dial", "sould.daemon.hello", "sould.daemon.launch", "sould.daemon.paths",
 }  # fmt: skip
 """Every module that `sould run` may import: no loop, no model of data, nothing of the soul. Each costs some of its time."""
 
@@ -133,7 +133,7 @@ def test_a_run_imports_what_it_needs_to_send_a_prompt_and_print_an_answer(user: 
     user.sould("run", "start the daemon")
     bare = imported(user, "-c", "pass")
     new = {name for name in imported(user, str(SOULD), "run", "hi") - bare if not name.startswith("_")}
-    assert "sould.daemon.cli.headless" in new
+    assert "sould.daemon.cli.run.headless" in new
     assert new <= RUN, new - RUN
 
 

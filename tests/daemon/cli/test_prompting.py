@@ -20,8 +20,8 @@ from sould.agents.toolapi.base import ToolCallContext
 from sould.agents.wire.display import DiffBlock, DisplayBlock, ShellBlock
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse
 from sould.agents.workspace import ResolvedPath
-from sould.daemon.cli.prompting import DETAILS, Permission
-from sould.daemon.cli.render import DIFF_LINES, TextRenderer, Update, diffs
+from sould.daemon.cli.run.prompting import DETAILS, Permission
+from sould.daemon.cli.run.render import DIFF_LINES, TextRenderer, Update, diffs
 from sould.daemon.process.waiting import shown_request
 
 ROOT = Path("/w")

@@ -3,8 +3,8 @@
 import asyncio
 
 from sould.agents.wire.choosing import Choices
-from sould.daemon.cli.forms import ClosedInputError, Question, ask_question, ask_words
 from sould.daemon.cli.output import CommandError
+from sould.daemon.cli.terminal.forms import ClosedInputError, Question, ask_question, ask_words
 from sould.daemon.cli.waiting import choices
 from sould.daemon.control import Asked, Waiting
 
@@ -38,7 +38,7 @@ async def _ask(request: Waiting) -> tuple[str, ...] | None:
 
 async def _form(request: Waiting) -> tuple[str, ...] | None:
     from sould.agents.wire.requests import ServerForm  # noqa: PLC0415 -- only where an MCP server asks
-    from sould.daemon.cli.serverforms import fill_in_words  # noqa: PLC0415 -- as above
+    from sould.daemon.cli.terminal.serverforms import fill_in_words  # noqa: PLC0415 -- as above
 
     try:
         return await fill_in_words(ServerForm.model_validate(request.form))

@@ -11,9 +11,9 @@ import click
 from sould.agents.errors import ConfigError
 from sould.daemon.cli.client import ControlClient, NotRunningError
 from sould.daemon.cli.control import reached
-from sould.daemon.cli.editor import editor
 from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.output import CommandError, complain, plural, table, visible
+from sould.daemon.cli.terminal.editor import editor
 from sould.daemon.configuration.configfile import config_path
 from sould.daemon.configuration.configuration import Loaded, load
 from sould.daemon.paths import Paths

@@ -9,11 +9,11 @@ import click
 
 from sould.agents.flows.loopstate import LoopState, LoopStore
 from sould.daemon.cli.client import ControlClient, NotRunningError
-from sould.daemon.cli.headless import Headless
 from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.output import CommandError, one_line
-from sould.daemon.cli.render import renderer
-from sould.daemon.cli.runrequest import Request
+from sould.daemon.cli.run.headless import Headless
+from sould.daemon.cli.run.render import renderer
+from sould.daemon.cli.run.request import Request
 from sould.daemon.paths import Paths
 
 _ID = click.argument("session", required=False, default="")

@@ -13,8 +13,8 @@ from sould.agents.liveconfig import FixedConfig
 from sould.agents.llm.discovery import Found, probe_server
 from sould.agents.llm.pool import ProviderPool
 from sould.agents.wire.choosing import Choices
-from sould.daemon.cli.forms import ClosedInputError, Question, ask_question
 from sould.daemon.cli.login import configure, login
+from sould.daemon.cli.terminal.forms import ClosedInputError, Question, ask_question
 from sould.daemon.configuration.configuration import Loaded, load
 from sould.daemon.configuration.credentials import Credentials
 from sould.daemon.paths import Paths

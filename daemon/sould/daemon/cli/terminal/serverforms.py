@@ -9,8 +9,8 @@ from pydantic import BaseModel, Field, JsonValue
 from sould.agents.mcp.forms import choices, problem, text_of, value_of
 from sould.agents.wire.choosing import Choices
 from sould.agents.wire.requests import ServerForm
-from sould.daemon.cli.forms import UserPrompter, typed_line
 from sould.daemon.cli.output import one_line, visible
+from sould.daemon.cli.terminal.forms import UserPrompter, typed_line
 
 DECLINE = "/decline"
 HINT = f"Enter alone takes the value in brackets, or skips the answer. {DECLINE} declines the request."

@@ -1,6 +1,6 @@
 """`sould inbox`: what waits for you in all projects, live at a terminal, else as a list.
 
-A client of the daemon like any other (D41). The screen is in `inboxpages`, its words in `inboxscreen`. The daemon answers
+A client of the daemon like any other (D41). The screen is in `pages`, its words in `screen`. The daemon answers
 nothing of it to what an agent runs.
 """
 
@@ -10,9 +10,9 @@ import sys
 
 import click
 
-from sould.daemon.cli import pager
 from sould.daemon.cli.helptext import Command
-from sould.daemon.cli.inboxclient import InboxClient, looking
+from sould.daemon.cli.inbox.client import InboxClient, looking
+from sould.daemon.cli.terminal import pager
 
 
 @click.command(cls=Command)
@@ -32,7 +32,7 @@ def inbox(as_json: bool) -> None:
         if as_json:
             click.echo(json.dumps({"items": client.items}, indent=2, ensure_ascii=False))
         elif sys.stdin.isatty() and pager.is_screen():
-            from sould.daemon.cli.inboxpages import InboxPages  # noqa: PLC0415 -- brings what only a terminal needs
+            from sould.daemon.cli.inbox.pages import InboxPages  # noqa: PLC0415 -- brings what only a terminal needs
 
             with InboxPages(client, colour=not os.environ.get("NO_COLOR")) as pages:
                 pages.run()
@@ -41,7 +41,7 @@ def inbox(as_json: bool) -> None:
 
 
 def _print(client: InboxClient) -> None:
-    from sould.daemon.cli.inboxscreen import home, waiting_of  # noqa: PLC0415 -- JSON needs no words
+    from sould.daemon.cli.inbox.screen import home, waiting_of  # noqa: PLC0415 -- JSON needs no words
     from sould.daemon.cli.output import one_line, visible  # noqa: PLC0415 -- as above
     from sould.daemon.cli.waiting import show_waiting  # noqa: PLC0415 -- as above
 

@@ -1,6 +1,6 @@
 """`sould review`: what agents changed in this project, listed, shown, kept and rejected; also of closed sessions, with no model.
 
-A client of the daemon like any other (D41). Words and colours are in `reviewscreen`, the dialogue in `reviewpages`:
+A client of the daemon like any other (D41). Words and colours are in `screen`, the dialogue in `pages`:
 they are loaded when something is to be said, which JSON needs not. The daemon answers nothing of it to what an agent runs.
 """
 
@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
-from sould.daemon.cli import pager
 from sould.daemon.cli.helptext import Command, Group
 from sould.daemon.cli.output import FAILED, OK, USAGE, CommandError
-from sould.daemon.cli.reviewclient import Answer, Chosen, How, ReviewClient, Verdict, reviewing
+from sould.daemon.cli.review.client import Answer, Chosen, How, ReviewClient, Verdict, reviewing
+from sould.daemon.cli.terminal import pager
 
 if TYPE_CHECKING:
     from sould.agents.operations.reviewtext import Names
@@ -124,7 +124,7 @@ def list_pending(
             chosen = _below(chosen, cwd)
             answer = client.pending(chosen, absent=absent)
         if pages:
-            from sould.daemon.cli.reviewpages import Pages  # noqa: PLC0415 -- a list needs no dialogue
+            from sould.daemon.cli.review.pages import Pages  # noqa: PLC0415 -- a list needs no dialogue
 
             Pages(client, chosen, _names(cwd), colour=_has_colour(color)).run()
             return
@@ -399,27 +399,27 @@ def _print_json(answer: Answer) -> None:
 
 
 def _print_list(answer: Answer, cwd: str, paths: Sequence[str], *, colour: bool) -> None:
-    from sould.daemon.cli import reviewscreen  # noqa: PLC0415 -- as above
-    from sould.daemon.cli.reviewvalues import files_of  # noqa: PLC0415 -- as above
+    from sould.daemon.cli.review import screen  # noqa: PLC0415 -- as above
+    from sould.daemon.cli.review.values import files_of  # noqa: PLC0415 -- as above
 
     files = files_of(answer)
     names = _names(cwd)
     if files:
-        pager.show(reviewscreen.listing(names, files), colour=colour)
+        pager.show(screen.listing(names, files), colour=colour)
         return
     where = f" in {', '.join(names.file(os.path.realpath(path)) for path in paths)}" if paths else ""
     click.echo(f"Nothing is to be reviewed{where}.")
 
 
 def _shown(client: ReviewClient, answer: Answer, cwd: str, numbers: Sequence[int]) -> str:
-    from sould.daemon.cli import reviewscreen  # noqa: PLC0415 -- as above
-    from sould.daemon.cli.reviewedfiles import ReviewedFiles  # noqa: PLC0415 -- as above
-    from sould.daemon.cli.reviewvalues import files_of  # noqa: PLC0415 -- as above
+    from sould.daemon.cli.review import screen  # noqa: PLC0415 -- as above
+    from sould.daemon.cli.review.files import ReviewedFiles  # noqa: PLC0415 -- as above
+    from sould.daemon.cli.review.values import files_of  # noqa: PLC0415 -- as above
 
     files = ReviewedFiles(client)
     known = {hunk.id: hunk for file in files_of(answer) for hunk in file.hunks}
     hunks = [known[number] for number in dict.fromkeys(numbers) if number in known]
-    return reviewscreen.shown(_names(cwd), [(hunk, files.text(hunk)) for hunk in hunks])
+    return screen.shown(_names(cwd), [(hunk, files.text(hunk)) for hunk in hunks])
 
 
 def _print_outcome(answer: Answer, cwd: str, *, as_json: bool, colour: bool) -> None:
@@ -428,8 +428,8 @@ def _print_outcome(answer: Answer, cwd: str, *, as_json: bool, colour: bool) -> 
         _print_json(answer)
     else:
         from sould.agents.operations import reviewtext  # noqa: PLC0415 -- as above
-        from sould.daemon.cli.reviewscreen import SPEECH  # noqa: PLC0415 -- as above
-        from sould.daemon.cli.reviewvalues import outcome_of  # noqa: PLC0415 -- as above
+        from sould.daemon.cli.review.screen import SPEECH  # noqa: PLC0415 -- as above
+        from sould.daemon.cli.review.values import outcome_of  # noqa: PLC0415 -- as above
 
         click.echo(reviewtext.answer([(_names(cwd), outcome_of(answer))], SPEECH), color=colour)
     sys.exit(FAILED if answer["left"] else OK)

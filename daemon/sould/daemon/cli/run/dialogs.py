@@ -13,14 +13,14 @@ from pydantic import ValidationError
 
 from sould.agents.permissions.visible import cut_to
 from sould.agents.rpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
-from sould.daemon.cli.forms import ClosedInputError, Form, fill, from_server
-from sould.daemon.cli.keyboard import forget_typed
 from sould.daemon.cli.output import one_line, visible
 from sould.daemon.cli.peer import Asked, Params, Peer, withdrawal
-from sould.daemon.cli.prompting import Permission, ask
-from sould.daemon.cli.render import Renderer, Result, Update
-from sould.daemon.cli.runrequest import Request
-from sould.daemon.cli.serverforms import DeclinedError, TypedForm, fill_typed
+from sould.daemon.cli.run.prompting import Permission, ask
+from sould.daemon.cli.run.render import Renderer, Result, Update
+from sould.daemon.cli.run.request import Request
+from sould.daemon.cli.terminal.forms import ClosedInputError, Form, fill, from_server
+from sould.daemon.cli.terminal.keyboard import forget_typed
+from sould.daemon.cli.terminal.serverforms import DeclinedError, TypedForm, fill_typed
 
 T = TypeVar("T")
 

@@ -15,7 +15,7 @@ from sould.agents.permissions.visible import both_ends
 from sould.agents.wording import plural
 from sould.daemon.cli.conversation import Answer
 from sould.daemon.cli.output import one_line, span, visible
-from sould.daemon.cli.screenfuls import Screen, wrapped
+from sould.daemon.cli.terminal.screenfuls import Screen, wrapped
 from sould.daemon.control import Asked, Waiting
 
 LIST_SHARE: Final = 3

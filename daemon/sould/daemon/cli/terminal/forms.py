@@ -10,9 +10,9 @@ from msgspec import Struct
 from pydantic import AliasPath, BaseModel, Field
 
 from sould.agents.wire.choosing import Choices
-from sould.daemon.cli.editor import edited
-from sould.daemon.cli.keyboard import read_line
 from sould.daemon.cli.output import CommandError, one_line, visible
+from sould.daemon.cli.terminal.editor import edited
+from sould.daemon.cli.terminal.keyboard import read_line
 
 DISMISS = "n"
 OTHER = "_other"

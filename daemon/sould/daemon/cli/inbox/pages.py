@@ -19,15 +19,15 @@ from typing import Any, Final, Self
 
 import click
 
-from sould.daemon.cli import pager
 from sould.daemon.cli.asking import asked_here
 from sould.daemon.cli.conversation import Answer
-from sould.daemon.cli.editor import editor
-from sould.daemon.cli.inboxclient import InboxClient
-from sould.daemon.cli.inboxscreen import frame, keys, label, request_lines, told, waiting_of
-from sould.daemon.cli.keyboard import forget_typed
+from sould.daemon.cli.inbox.client import InboxClient
+from sould.daemon.cli.inbox.screen import frame, keys, label, request_lines, told, waiting_of
 from sould.daemon.cli.output import CommandError
-from sould.daemon.cli.screenfuls import Screen, screen
+from sould.daemon.cli.terminal import pager
+from sould.daemon.cli.terminal.editor import editor
+from sould.daemon.cli.terminal.keyboard import forget_typed
+from sould.daemon.cli.terminal.screenfuls import Screen, screen
 from sould.daemon.cli.waiting import choices
 
 EVERY: Final = 20.0

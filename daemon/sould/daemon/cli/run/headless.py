@@ -27,15 +27,15 @@ from sould.daemon.cli.output import (
     USAGE,
 )
 from sould.daemon.cli.peer import Asked, Params, Peer
-from sould.daemon.cli.render import Renderer, Result, Update, content_text
-from sould.daemon.cli.runrequest import Request
+from sould.daemon.cli.run.render import Renderer, Result, Update, content_text
+from sould.daemon.cli.run.request import Request
 from sould.daemon.hello import VERSION
 from sould.daemon.paths import Paths
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from sould.daemon.cli.dialogs import Dialogs
+    from sould.daemon.cli.run.dialogs import Dialogs
 
 AUTH_REQUIRED = -32000
 TEMPORARY_KINDS = frozenset({"rate_limited", "connection", "timeout", "empty", "disk_full"})
@@ -90,7 +90,7 @@ class Headless:
     def request(self, asked: Asked) -> None:
         """See `Handler`: permissions and forms are asked of a client without files."""
         if self._dialogs is None:
-            from sould.daemon.cli.dialogs import Dialogs  # noqa: PLC0415 -- a run that asks nothing starts without forms
+            from sould.daemon.cli.run.dialogs import Dialogs  # noqa: PLC0415 -- a run that asks nothing starts without forms
 
             self._dialogs = Dialogs(self._request, self._renderer, self._result, self)
         self._dialogs.answer(self._peer, asked)

@@ -1,6 +1,6 @@
 """The review of one project, asked of the daemon by a client that opens no session and asks no model (docs/review-clients.md).
 
-Answers are given as they came: what they say is read in `reviewvalues`. Nothing here decides anything or prints.
+Answers are given as they came: what they say is read in `values`. Nothing here decides anything or prints.
 """
 
 from collections.abc import Generator, Iterable, Mapping

@@ -16,14 +16,14 @@ from sould.agents.operations.reviewtext import Names
 from sould.agents.reviewing.answers import LeftHunk
 from sould.agents.reviewing.listing import ReviewedHunk
 from sould.agents.wording import plural
-from sould.daemon.cli import pager
 from sould.daemon.cli.output import CANCELLED
-from sould.daemon.cli.reviewclient import Chosen, How, ReviewClient, Verdict
-from sould.daemon.cli.reviewedfiles import ReviewedFiles
-from sould.daemon.cli.reviewparts import Fineness, Part, finer, parts
-from sould.daemon.cli.reviewscreen import SPEECH, hunk_lines
-from sould.daemon.cli.reviewvalues import files_of, outcome_of
-from sould.daemon.cli.screenfuls import fitting, height, screen
+from sould.daemon.cli.review.client import Chosen, How, ReviewClient, Verdict
+from sould.daemon.cli.review.files import ReviewedFiles
+from sould.daemon.cli.review.parts import Fineness, Part, finer, parts
+from sould.daemon.cli.review.screen import SPEECH, hunk_lines
+from sould.daemon.cli.review.values import files_of, outcome_of
+from sould.daemon.cli.terminal import pager
+from sould.daemon.cli.terminal.screenfuls import fitting, height, screen
 
 HELP: Final = {
     "y": "keep this hunk",

@@ -15,8 +15,8 @@ from sould.daemon.cli.client import ControlClient
 from sould.daemon.cli.control import running
 from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.output import USAGE, CommandError, one_line, plural, span, table, visible
-from sould.daemon.cli.sessionprune import prune
-from sould.daemon.cli.sessionsearch import search
+from sould.daemon.cli.sessions.prune import prune
+from sould.daemon.cli.sessions.search import search
 from sould.daemon.control import SessionDetail, SessionRow
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final, cast
 
-from sould.daemon.cli.mcptools import Server
+from sould.daemon.cli.editormcp.tools import Server
 
 PATH: Final = "/mcp"
 LARGEST: Final = 8 * 1024 * 1024

@@ -10,8 +10,8 @@ import sys
 import click
 
 from sould.daemon.cli.conversation import Conversation
+from sould.daemon.cli.editormcp.tools import NAME, Server
 from sould.daemon.cli.helptext import Command
-from sould.daemon.cli.mcptools import NAME, Server
 from sould.daemon.cli.output import CommandError
 from sould.daemon.cli.ownhand import refuse_agent
 
@@ -56,7 +56,7 @@ def _serve_pipes(server: Server) -> None:
 
 def _serve_http(server: Server, port: int) -> None:
     """Until it is interrupted. Where it is, and the token, is said once, on standard output."""
-    from sould.daemon.cli.mcphttp import McpHttpServer  # noqa: PLC0415 -- only where somebody wants it
+    from sould.daemon.cli.editormcp.http import McpHttpServer  # noqa: PLC0415 -- only where somebody wants it
 
     with McpHttpServer(server, port) as serving:
         headers = {"Authorization": f"Bearer {serving.token}"}

@@ -7,9 +7,9 @@ from msgspec import Struct
 from pydantic import BaseModel, Field, JsonValue
 
 from sould.agents.permissions.visible import both_ends
-from sould.daemon.cli.keyboard import read_line
 from sould.daemon.cli.output import one_line, visible
-from sould.daemon.cli.render import DIFF_LINES, content_text, diffs
+from sould.daemon.cli.run.render import DIFF_LINES, content_text, diffs
+from sould.daemon.cli.terminal.keyboard import read_line
 
 DETAILS = 30
 """Lines shown of what a call would do, each of them whole: the end of a line decides as much as its beginning."""

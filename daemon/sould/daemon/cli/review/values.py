@@ -7,7 +7,7 @@ from typing import Any
 from sould.agents.review.hunk import AgentCall, Line
 from sould.agents.reviewing.answers import DecidedHunk, LeftHunk, Outcome
 from sould.agents.reviewing.listing import FileReview, ReviewedHunk
-from sould.daemon.cli.reviewclient import Answer
+from sould.daemon.cli.review.client import Answer
 
 _NOBODY = AgentCall("", "", "")
 

@@ -9,11 +9,11 @@ from typing import get_args
 import click
 
 from sould.agents.errors import SouldError
-from sould.daemon.cli.headless import Headless
 from sould.daemon.cli.helptext import Command
 from sould.daemon.cli.output import FAILED, USAGE, CommandError, complain
-from sould.daemon.cli.render import Format, Result, renderer
-from sould.daemon.cli.runrequest import Request
+from sould.daemon.cli.run.headless import Headless
+from sould.daemon.cli.run.render import Format, Result, renderer
+from sould.daemon.cli.run.request import Request
 from sould.daemon.dial import BridgeError
 from sould.daemon.paths import UnsafePathError
 

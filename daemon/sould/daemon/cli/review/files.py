@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from sould.agents.review.lines import split
 from sould.agents.reviewing.listing import ReviewedHunk
-from sould.daemon.cli.reviewclient import ReviewClient
+from sould.daemon.cli.review.client import ReviewClient
 
 
 class ReviewedFiles:
