@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 from sould.acp import schema as acpparams
 from sould.acp import shapes as acpshapes
+from sould.acp.client.following import TOOLS as FOLLOWED
 from sould.agents.editorclients import params as editorparams
 from sould.agents.editorclients import shapes as editorshapes
 from sould.agents.editorclients.client import STATE_TOOL
@@ -165,6 +166,7 @@ def with_table(page: str) -> str:
         ("Neovim, our plugin", plugin_tools()),
         ("Emacs, our package", package_tools()),
         ("an LSP editor without a plugin", SHOWN),
+        ("an ACP client that follows", FOLLOWED),
         ("a launcher", OPENED),
         ("sould's language servers", TOLD),
         ("no editor", ON_DISK),

@@ -21,6 +21,17 @@ Zed answers before its user has seen the change, a reject there puts the old tex
 seen (zed#47548). All others of the table above only show a difference. (2026-11)
 """
 
+FOLLOWS: Final = {"zed": "Zed"}
+"""Clients in which a user can have the editor go where the agent is, as the locations of its tool calls say; how each is called.
+
+avante.nvim does that, too, and says no name. (2026-11)
+"""
+
+
+def follows_as(client: Implementation | None) -> str:
+    """What a client is called that may go where a tool call is; "" for all others."""
+    return FOLLOWS.get(client.name.lower(), "") if client is not None else ""
+
 
 def reviews_as(client: Implementation | None) -> str:
     """What a client is called that reviews by itself what is written through it; "" for all others."""

@@ -25,7 +25,7 @@ from soultest.world import SOULD, World
 
 Json = dict[str, Any]
 
-ON_DISK: Final = ["doc_read", "doc_edit", "scm", "review"]
+ON_DISK: Final = ["doc_read", "doc_edit", "scm", "review", "notebook", "notebook_edit"]
 
 
 @pytest.fixture

@@ -7,6 +7,25 @@ from typing import Any, Final
 
 Json = dict[str, Any]
 
+NOTEBOOK: Final = """\
+{
+ "cells": [
+  {
+   "cell_type": "code",
+   "execution_count": 1,
+   "id": "one",
+   "metadata": {},
+   "outputs": [],
+   "source": [
+    "1 + 1"
+   ]
+  }
+ ],
+ "metadata": {},
+ "nbformat": 4,
+ "nbformat_minor": 5
+}
+"""
 FILES: Final[Mapping[str, str]] = {
     "package.json": '{"name": "shop", "private": true, "type": "module"}\n',
     "jsconfig.json": '{"compilerOptions": {"checkJs": true, "types": []}, "include": ["*.js"]}\n',
@@ -30,6 +49,7 @@ export function total(prices) {
 /** @type {number} */
 export const count = "many";
 """,
+    "sums.ipynb": NOTEBOOK,
     "ugly.js": "export function plain( a ) {\n        return a\n}\n",
 }
 """By name. What is behind an emoji shows who counts columns how."""
@@ -120,6 +140,17 @@ ASKS: Final[Mapping[str, Ask]] = {
     "hover": Ask(dict(PLACE), lambda data: "Twice as much." in data["markdown"], True),
     "rename": Ask({**DECLARED, "newName": "twice"}, _applied, ["prices.js", "till.js"], RENAMED),
     "scm": Ask({"scope": "base"}, lambda data: "package.json" in {each["file"] for each in data["files"]}, True),
+    "notebook": Ask(
+        {"file": "sums.ipynb"},
+        lambda data: [(each["id"], each["source"]) for each in data["cells"]],
+        [("one", "1 + 1")],
+    ),
+    "notebook_edit": Ask(
+        {"file": "sums.ipynb", "cell": "one", "source": "2 + 2"},
+        _applied,
+        ["sums.ipynb"],
+        {"sums.ipynb": NOTEBOOK.replace("1 + 1", "2 + 2").replace('count": 1', 'count": null')},
+    ),
     "review": Ask({}, lambda data: "package.json" in {each["file"] for each in data["pending"]}, True),
 }
 """By tool, in the order in which they are called: what writes comes to the review."""

@@ -198,6 +198,13 @@ class Attachment:
         self.prompts.add(prompt)
         return prompt
 
+    async def point(self, call_id: str, path: str, line: int) -> bool:
+        """Say that an open call is at this place now, to this client; False: it was told of no such call."""
+        await self._follower.shown()
+        lines = self.updates.points(call_id, path, line)
+        self._write(lines)
+        return bool(lines)
+
     def tell(self, sentence: str) -> None:
         """Something about the client, to it alone; nothing when it is empty."""
         if sentence:

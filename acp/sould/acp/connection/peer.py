@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sould.acp.client.brought import ClientServers, pack
 from sould.acp.client.mcp import McpCarrier
-from sould.acp.clients import reviews_as
+from sould.acp.clients import follows_as, reviews_as
 from sould.acp.connection.services import Accounts
 from sould.acp.introduction import ClientCapabilities, Implementation, Introduction
 from sould.acp.outbound import Json
@@ -231,7 +231,17 @@ class Peer:
         if before is not None:
             before.end(attachment)
         self.attachments[session.id] = attachment
+        self._offer_to_go_along()
         return attachment
+
+    def _offer_to_go_along(self) -> None:
+        """A client whose user may follow the agent can be told where to look, unless it said itself what it can do."""
+        name = follows_as(self.info)
+        if not name or self._host is None or self._editor_tools is not None:
+            return
+        from sould.acp.client.following import FollowingClient  # noqa: PLC0415 -- as above
+
+        self._host.editors.add(FollowingClient(self.id, name, self.attachments.get))
 
     @property
     def _subscriptions(self) -> "list[Subscription]":

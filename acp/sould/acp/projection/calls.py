@@ -64,6 +64,13 @@ class Calls:
         for call in self._open.values():
             yield _json(call.announcement())
 
+    def points(self, call_id: str, path: str, line: int) -> Iterator[Json]:
+        """An open call is at this place now."""
+        call = self._open.get(call_id)
+        if call is not None:
+            yield from self.release()
+            yield _json(call.points(path, line))
+
     def take(self, message: CallMessage, parent: str | None = None, *, hold: bool = False) -> Iterator[Json]:
         """What happens to a call; `parent`: the call for which a subagent makes it; `hold`: until its result, see `_held`."""
         if parent in self._held:

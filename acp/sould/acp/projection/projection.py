@@ -205,6 +205,10 @@ class UpdatesV1:
         """Announce the calls that are still open, to a client that has not seen them and wants to see other turns than its own."""
         return b"" if self._features.own_turns else b"".join(map(self.line, self.calls.announcements()))
 
+    def points(self, call_id: str, path: str, line: int) -> bytes:
+        """An open call is at this place now; nothing where the client was told of no such call."""
+        return b"".join(map(self.line, self.calls.points(call_id, path, line)))
+
     def expect_steer(self, given: UserInput) -> None:
         """This client steers: it shows its own words itself."""
         if not self._features.sequence:

@@ -160,6 +160,11 @@ class Call(Struct):
             self.arguments = _parsed("".join(self.fragments))
         return cast("Json", shortened(self.arguments)) if self.arguments is not None else None
 
+    def points(self, path: str, line: int) -> ToolFields:
+        """It is at this place now."""
+        self.locations = [_location(path, line)]
+        return ToolFields(sessionUpdate="tool_call_update", toolCallId=self.id, locations=self.locations)
+
     def printed(self, text: str) -> ToolFields:
         """More output: appended to the terminal, or the end of it all as content."""
         fields = ToolFields(sessionUpdate="tool_call_update", toolCallId=self.id)

@@ -8,7 +8,7 @@ import asyncio
 import os
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, ClassVar, Final, cast
 
 import msgspec
 import orjson
@@ -52,6 +52,9 @@ MOST_AT_ONCE: Final = 32
 
 class ConnectedEditor:
     """Of one connection. `tell` with what it says of itself; until then it serves nothing."""
+
+    only_points: ClassVar[bool] = False
+    """See `EditorClient`."""
 
     def __init__(self, client_id: str, name: str, connection: ClientConnection) -> None:
         self.id = client_id

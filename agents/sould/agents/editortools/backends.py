@@ -5,7 +5,7 @@ A backend never writes a file: what it wants written it gives as edits, which go
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -47,6 +47,8 @@ class Where(Struct, frozen=True):
     file: Path | None = None
     text: TextFile | None = None
     at: Position | None = None
+    call_id: str = ""
+    """The tool call of the session that it is made for; "" for agents of others, who have no session here."""
 
 
 class TextEdit(Struct, frozen=True):
@@ -106,6 +108,9 @@ class EditorBackend(Protocol):
 
 class EditorClient(EditorBackend, Protocol):
     """An editor that is connected; its `id` is the client's."""
+
+    only_points: ClassVar[bool]
+    """It can say where to look, but neither that anything came of it nor what it has: asked behind all who can do more."""
 
     def has_open(self, path: Path) -> bool:
         """It says that it has the file open."""

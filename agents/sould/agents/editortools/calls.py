@@ -48,10 +48,12 @@ class Done(Struct, frozen=True):
 class EditorCalls:
     """For one agent's calls at one place."""
 
-    def __init__(self, backends: EditorBackends, site: Site, recorded: SessionFiles) -> None:
+    def __init__(self, backends: EditorBackends, site: Site, recorded: SessionFiles, call_id: str = "") -> None:
+        """`call_id`: see `Where`."""
         self._backends = backends
         self._site = site
         self._recorded = recorded
+        self._call_id = call_id
 
     async def make(self, tool: EditorTool, given: BaseModel, files: CallFiles, writer: EditWriter) -> Done:
         """Do it.
@@ -76,7 +78,7 @@ class EditorCalls:
         file = arguments.get("file")
         path = Path(file) if isinstance(file, str) and file else None
         named = [*map(Path, arguments.get("files", ())), *([path] if path is not None else [])]
-        return Where(self._site, QuietReader(files, self._recorded, named), path)
+        return Where(self._site, QuietReader(files, self._recorded, named), path, call_id=self._call_id)
 
 
 class _Prepared:

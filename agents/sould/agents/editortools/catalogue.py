@@ -267,6 +267,38 @@ CATALOGUE: Final = _by_name(
             own=True,
         ),
         EditorTool(
+            "notebook",
+            "read",
+            params.Notebook,
+            results.NotebookCells,
+            "The cells of a notebook (.ipynb): what they are, their source, and what came of them when they ran.",
+        ),
+        EditorTool(
+            "notebook_edit",
+            "write",
+            params.NotebookEdit,
+            results.Nothing,
+            "Replace, insert or delete a cell of a notebook (.ipynb). The outputs of a code cell that changes go. The "
+            "user reviews the change.",
+            (*_FILE, "stale"),
+        ),
+        EditorTool(
+            "notebook_run",
+            "run",
+            params.NotebookRun,
+            results.NotebookCells,
+            "Run cells of a notebook in the user's editor, with the kernel that is chosen there, and say what they show.",
+            (*_FILE, "busy"),
+        ),
+        EditorTool(
+            "debug",
+            "run",
+            params.Debug,
+            results.DebugState,
+            "Debug in the user's editor: set breakpoints, start, step, and look at the stack and its variables.",
+            (*_FILE, "busy"),
+        ),
+        EditorTool(
             "editor_command",
             "run",
             params.EditorCommand,

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from sould.agents.diskfile import digest_of
+from sould.agents.editortools import notebooks
 from sould.agents.editortools.backends import Arguments, EditorResult, FileEdits, Where
 from sould.agents.editortools.errors import EditorToolError
-from sould.agents.editortools.results import Document, Nothing, PendingHunk, ReviewState
+from sould.agents.editortools.results import Document, NotebookCells, Nothing, PendingHunk, ReviewState
 from sould.agents.editortools.routing import ON_DISK
 from sould.agents.editortools.scm import differing
 from sould.agents.editortools.site import Site
@@ -40,6 +41,10 @@ class Disk:
             case "review":
                 files = await where.reader.pending([Path(file) for file in given.get("files", ())])
                 return EditorResult(ReviewState(tuple(hunk for file in files for hunk in _pending(file))))
+            case "notebook":
+                return EditorResult(await _cells(given, where))
+            case "notebook_edit":
+                return EditorResult(Nothing(), (await _cell_edit(given, where),))
             case "scm":
                 return EditorResult(await differing(given, where))
             case _:
@@ -71,6 +76,19 @@ async def _version(version: str, where: Where, path: Path) -> TextFile:
     if version == "base" and (text := await where.reader.base(path)) is not None:
         return TextFile(path, text, digest_of(text.encode()))
     return await where.reader.read_text(path)
+
+
+async def _cells(given: Arguments, where: Where) -> NotebookCells:
+    assert where.file is not None
+    file = await where.reader.read_text(where.file)
+    return await asyncio.to_thread(notebooks.cells, file, given.get("cell", ""), outputs=bool(given.get("outputs")))
+
+
+async def _cell_edit(given: Arguments, where: Where) -> FileEdits:
+    assert where.file is not None
+    file = await where.reader.read_text(where.file)
+    text = await asyncio.to_thread(notebooks.edited, file, given)
+    return FileEdits(where.file, text=text, digest=file.digest)
 
 
 async def _edits(edit: Mapping[str, Any], where: Where) -> FileEdits:

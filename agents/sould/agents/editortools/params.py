@@ -315,6 +315,69 @@ class Review(Listing):
     files: Files = Field(default=[])
 
 
+class Notebook(Listing):
+    """`notebook`."""
+
+    file: File
+    cell: str = Field(default="", max_length=200, description="Only this one: its id, or its number, counted from 1.")
+    outputs: bool = Field(default=False, description="Also what the cells printed and showed when they ran.")
+
+
+class NotebookEdit(Bounded):
+    """`notebook_edit`."""
+
+    file: File
+    action: Literal["replace", "insert", "delete"] = Field(
+        default="replace", description="`insert`: a new cell behind `cell`, or before all others without one."
+    )
+    cell: str = Field(default="", max_length=200, description="Its id, or its number, counted from 1.")
+    kind: Literal["code", "markdown", "raw"] | None = Field(
+        default=None, description="Of a new cell: code without it. Of one that is replaced: as it is."
+    )
+    source: str = Field(default="", max_length=LONGEST_TEXT)
+
+    @model_validator(mode="after")
+    def _some(self) -> "NotebookEdit":
+        if not self.cell and self.action != "insert":
+            raise ValueError("say which cell")
+        return self
+
+
+class NotebookRun(Bounded):
+    """`notebook_run`."""
+
+    file: File
+    cells: list[Annotated[str, Field(max_length=200)]] = Field(
+        default=[], max_length=MOST_ITEMS, description="Ids, or numbers counted from 1, in the order to run them; all."
+    )
+    timeout_sec: int = Field(default=300, ge=1, le=3_600)
+
+
+class Debug(Bounded):
+    """`debug`."""
+
+    action: Literal["start", "stop", "breakpoint", "step", "stack", "eval"]
+    configuration: str = Field(
+        default="", max_length=400, description="`start`: the name of a launch configuration; the first one."
+    )
+    file: str = Field(default="", max_length=4096, description="`breakpoint`: relative to the project, or absolute.")
+    line: Line | None = None
+    condition: str = Field(default="", max_length=2000, description="`breakpoint`: stop only if this is true.")
+    remove: bool = Field(default=False, description="`breakpoint`: take it away.")
+    step: Literal["over", "into", "out", "continue"] = "over"
+    frame: int = Field(default=0, ge=0, le=1_000, description="`stack`, `eval`: which one; 0 is the innermost.")
+    expression: str = Field(default="", max_length=8000, description="`eval`: in the frame.")
+    timeout_sec: int = Field(default=60, ge=1, le=3_600, description="For the program to stop.")
+
+    @model_validator(mode="after")
+    def _whole(self) -> "Debug":
+        if self.action == "breakpoint" and (not self.file or self.line is None):
+            raise ValueError("a breakpoint has a file and a line")
+        if self.action == "eval" and not self.expression:
+            raise ValueError("say an expression")
+        return self
+
+
 class EditorCommand(Bounded):
     """`editor_command`."""
 

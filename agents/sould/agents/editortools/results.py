@@ -75,10 +75,14 @@ class State(Shape, frozen=True):
 
 
 class Opened(Shape, frozen=True):
-    """`editor_open`. `by`: what opened it, as people call it."""
+    """`editor_open`. `by`: what opened it, as people call it.
+
+    `pointed`: nothing says that it is open; `by` was told the place, and goes there if its user follows the agent.
+    """
 
     opened: bool
     by: str = ""
+    pointed: bool = False
 
 
 class Shown(Shape, frozen=True):
@@ -326,6 +330,59 @@ class ReviewState(Shape, frozen=True):
     """`review`."""
 
     pending: tuple[PendingHunk, ...]
+
+
+class CellOutput(Shape, frozen=True):
+    """What a cell showed when it ran. `kind`: `stream`, `error`, or a media type; what is no text is named only."""
+
+    kind: str
+    text: str = ""
+
+
+class Cell(Shape, frozen=True):
+    """A cell of a notebook; `number` counts from 1. `outputs`: where they were asked for."""
+
+    number: int
+    kind: Literal["code", "markdown", "raw"]
+    source: str
+    id: str = ""
+    execution_count: int | None = None
+    outputs: tuple[CellOutput, ...] = ()
+
+
+class NotebookCells(Shape, frozen=True):
+    """`notebook`, and `notebook_run`: the cells that ran. `total`: how many the notebook has."""
+
+    file: str
+    cells: tuple[Cell, ...]
+    total: int
+    language: str = ""
+
+
+class Variable(Shape, frozen=True):
+    """A variable of a frame, its value as a debugger writes it."""
+
+    name: str
+    value: str
+    type: str = ""
+
+
+class Frame(Shape, frozen=True):
+    """A call that has not returned yet; `variables` of the one that was asked for."""
+
+    name: str
+    file: str = ""
+    line: int = 0
+    variables: tuple[Variable, ...] = ()
+
+
+class DebugState(Shape, frozen=True):
+    """`debug`: how the program stands after it. `value`: of an expression; `reason`: why it stopped."""
+
+    state: Literal["running", "stopped", "ended"]
+    reason: str = ""
+    frames: tuple[Frame, ...] = ()
+    value: str = ""
 
 
 class CommandRun(Shape, frozen=True):

@@ -22,7 +22,7 @@ _NEXT: Final[frozenset[ErrorCode]] = frozenset({"no_editor", "not_supported", "t
 _UNSENT: Final[frozenset[ErrorCode]] = frozenset({"not_supported", "busy"})
 """With these nothing was begun."""
 
-ON_DISK: Final = frozenset({"doc_read", "doc_edit", "scm", "review"})
+ON_DISK: Final = frozenset({"doc_read", "doc_edit", "scm", "review", "notebook", "notebook_edit"})
 """What needs neither an editor nor a language server."""
 
 Holders: TypeAlias = Callable[[Path], Sequence[str]]
@@ -87,7 +87,7 @@ class EditorBackends:
         clients = [client for client in reversed(self._clients.values()) if tool in client.tools(where.site)]
         if where.file is not None:
             ranks = {client.id: self._rank(client, where.file) for client in clients}
-            clients.sort(key=lambda client: ranks[client.id])
+            clients.sort(key=lambda client: (client.only_points, ranks[client.id]))
         own = [backend for backend in self._own if tool in backend.tools(where.site)]
         return [*clients, *own, *self._disk(tool)]
 

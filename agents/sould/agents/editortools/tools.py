@@ -14,6 +14,7 @@ from sould.agents.editortools.calls import Done, EditorCalls
 from sould.agents.editortools.catalogue import CATALOGUE, EditorTool
 from sould.agents.editortools.errors import EditorToolError
 from sould.agents.editortools.judged import Json
+from sould.agents.editortools.params import Anchor
 from sould.agents.editortools.routing import EditorBackends
 from sould.agents.editortools.site import SHARED, Sharing, Site
 from sould.agents.editortools.writing import EditWriter
@@ -24,7 +25,7 @@ from sould.agents.projects.sessionfiles import SessionFiles
 from sould.agents.readable import as_lines
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, tool_error, tool_ok
 from sould.agents.wire.display import BriefBlock
-from sould.agents.wire.messages import ToolKind, ToolReturn
+from sould.agents.wire.messages import Location, ToolKind, ToolReturn
 from sould.agents.wording import plural
 
 _KINDS: Mapping[str, ToolKind] = {"read": "search", "show": "other", "write": "edit", "run": "execute"}
@@ -62,7 +63,7 @@ class EditorAccess:
     async def make(self, tool: EditorTool, given: BaseModel, call: ToolCallContext) -> Done:
         """Raises as `EditorCalls.make`."""
         files = self.files(call)
-        calls = EditorCalls(self.backends, self.site(), self._recorded)
+        calls = EditorCalls(self.backends, self.site(), self._recorded, call.id)
         return await calls.make(tool, given, files, EditWriter(files, self.approval, call))
 
     @property
@@ -91,6 +92,9 @@ class EditorToolOfAgent(Tool[BaseModel]):
         if not file:
             return CallView(title=self.name)
         title, locations = self._access.named.named(file)
+        anchor: Anchor | None = getattr(params, "anchor", None)
+        if anchor is not None and anchor.line is not None:
+            locations = tuple(Location(path=each.path, line=anchor.line) for each in locations)
         return CallView(title=f"{self.name} in {title}", locations=locations)
 
     async def run(self, params: BaseModel, call: ToolCallContext) -> ToolReturn:

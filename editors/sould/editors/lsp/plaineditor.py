@@ -6,7 +6,7 @@ What its language servers know it tells nobody, and it cannot be asked to save.
 import asyncio
 from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from sould.agents.editortools.backends import Arguments, EditorResult, Where
 from sould.agents.editortools.errors import EditorToolError
@@ -27,6 +27,9 @@ MOST_OPEN: Final = 500
 
 class PlainEditor:
     """Of one editor window. It joins with the first document, and is replaced when the editor says that it can do more."""
+
+    only_points: ClassVar[bool] = False
+    """See `EditorClient`."""
 
     def __init__(self, peer: "Peer") -> None:
         self._peer = peer

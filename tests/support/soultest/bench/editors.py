@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from sould.agents.editortools.backends import Arguments, EditorResult, Where
 from sould.agents.editortools.errors import EditorToolError
@@ -20,6 +20,8 @@ def says(answer: Answer) -> Does:
 
 class FakeEditor:
     """An `EditorClient` with the tools it is given."""
+
+    only_points: ClassVar[bool] = False
 
     def __init__(self, name: str = "Vim", opened: Collection[Path] = (), **tools: Does) -> None:
         self.id = self.name = name

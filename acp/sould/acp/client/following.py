@@ -1,0 +1,68 @@
+"""A client whose user may have it go where the agent is: a place to look at is said at the tool call. An `EditorClient`.
+
+Nobody answers that, so nothing is claimed of it; and where the focus was asked for, somebody else is asked.
+"""
+
+import asyncio
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import ClassVar, Final, Protocol, TypeAlias
+
+from sould.agents.editortools.backends import Arguments, EditorResult, Where
+from sould.agents.editortools.errors import EditorToolError
+from sould.agents.editortools.results import Opened
+from sould.agents.editortools.site import Site
+
+TOOLS: Final = frozenset({"editor_open"})
+PATIENCE: Final = 5.0
+"""Seconds in which a client takes what it was sent before."""
+
+
+class Pointing(Protocol):
+    """A session in the client."""
+
+    async def point(self, call_id: str, path: str, line: int) -> bool:
+        """Say where an open call of it is; False: the client knows no such call."""
+        ...
+
+
+Shown: TypeAlias = Callable[[str], Pointing | None]
+"""The session with this id, if the client shows it."""
+
+
+class FollowingClient:
+    """Of one client, with its first session."""
+
+    only_points: ClassVar[bool] = True
+    """See `EditorClient`."""
+
+    def __init__(self, client_id: str, name: str, shown: Shown) -> None:
+        self.id = client_id
+        self.name = name
+        self._shown: Shown = shown
+
+    def tools(self, site: Site) -> Collection[str]:
+        """See `EditorBackend`."""
+        return TOOLS if self._shown(site.session_id) is not None else frozenset[str]()
+
+    def has_open(self, path: Path) -> bool:
+        """See `EditorClient`: it does not say."""
+        return False
+
+    async def call(self, tool: str, given: Arguments, where: Where) -> EditorResult:
+        """See `EditorBackend`."""
+        if given.get("focus"):
+            raise EditorToolError("not_supported", f"{self.name} goes there only if its user follows the agent.")
+        if not await self._pointed(where):
+            raise EditorToolError("not_supported", f"{self.name} does not show this tool call.")
+        return EditorResult(Opened(opened=False, by=self.name, pointed=True))
+
+    async def _pointed(self, where: Where) -> bool:
+        session, line = self._shown(where.site.session_id), where.at.line if where.at is not None else 1
+        if session is None or where.file is None:
+            return False
+        try:
+            async with asyncio.timeout(PATIENCE):
+                return await session.point(where.call_id, str(where.file), line)
+        except TimeoutError:
+            return False
