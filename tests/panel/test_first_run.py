@@ -11,6 +11,16 @@ from .conftest import Open
 
 pytestmark = [pytest.mark.panel, pytest.mark.timeout(300)]
 
+TYPED = """() => new Promise((resolve) => {
+    const type = () => {
+        const field = document.querySelector("textarea");
+        if (field === null) return requestAnimationFrame(type);
+        field.focus();
+        field.value = "typed at once";
+        resolve(true);
+    };
+    type();
+})"""
 KEY = "sk-very-secret-0123456789"
 
 
@@ -38,3 +48,11 @@ def test_a_key_is_pasted_kept_after_consent_and_nowhere_shown(world: World, open
     assert KEY not in panel.page.content()
     logs = (world.root / "state" / "sould" / "log").glob("*")
     assert all(KEY not in log.read_text() for log in logs)
+
+
+def test_what_is_typed_before_the_app_is_there_is_its_draft(open_panel: Open) -> None:
+    panel = open_panel()
+    panel.page.route("**/panel.js", lambda route: panel.page.evaluate(TYPED) and route.continue_())
+    panel.page.reload()
+    expect(panel.composer).to_have_value("typed at once")
+    expect(panel.composer).to_be_focused()

@@ -9,13 +9,14 @@ import { createServer } from "node:http";
 import path from "node:path";
 import readline from "node:readline";
 import { WebSocketServer } from "ws";
+import { FRAME } from "../panel/frame.ts";
 import { login } from "../src/panel/login.ts";
 import { best } from "../src/panel/search.ts";
 
 const roots = (process.argv.length > 2 ? process.argv.slice(2) : [process.cwd()]).map((root) => path.resolve(root));
 const sould = process.env.SOULD ?? "sould";
 const token = randomBytes(24).toString("base64url");
-const FILES = { "/panel.js": "text/javascript", "/panel.css": "text/css" };
+const FILES = { "/panel.js": "text/javascript", "/panel-markdown.js": "text/javascript", "/panel.css": "text/css" };
 const POLICY = "default-src 'none'; img-src 'self' data: blob:; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const LONGEST_LINE = 256 * 1024 * 1024;
 const PAGE = `<!DOCTYPE html>
@@ -24,25 +25,26 @@ const PAGE = `<!DOCTYPE html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="data:,">
-<link rel="stylesheet" href="panel.css?token=${token}">
+<link rel="stylesheet" href="${token}/panel.css">
+<script type="module" src="${token}/panel.js"></script>
 <title>sould</title>
 </head>
 <body class="browser">
-<div id="panel"></div>
-<script src="panel.js?token=${token}"></script>
+<div id="panel">${FRAME}</div>
 </body>
 </html>
 `;
 
 const server = createServer((request, response) => {
   const { pathname } = new URL(request.url, "http://here");
+  const file = pathname.slice(pathname.lastIndexOf("/"));
   if (!isAllowed(request)) {
     response.writeHead(403, { "content-type": "text/plain" }).end("Open the address that the panel said when it was started.\n");
   } else if (pathname === "/") {
     response.writeHead(200, { "content-type": "text/html; charset=utf-8", "content-security-policy": POLICY, "referrer-policy": "no-referrer" }).end(PAGE);
-  } else if (Object.hasOwn(FILES, pathname)) {
-    readFile(new URL(`../dist${pathname}`, import.meta.url)).then(
-      (data) => response.writeHead(200, { "content-type": FILES[pathname], "cache-control": "no-store" }).end(data),
+  } else if (Object.hasOwn(FILES, file)) {
+    readFile(new URL(`../dist${file}`, import.meta.url)).then(
+      (data) => response.writeHead(200, { "content-type": FILES[file], "cache-control": "no-store" }).end(data),
       () => response.writeHead(404).end(),
     );
   } else {
@@ -66,9 +68,13 @@ function address() {
   return `127.0.0.1:${server.address().port}`;
 }
 
-/** By address, and not by another name for it, which a page elsewhere may have given it. */
+/**
+ * By address, and not by another name for it, which a page elsewhere may have given it. Files have the token in their path: what they
+ * import is named relative to it.
+ */
 function isAllowed(request) {
-  const shown = Buffer.from(new URL(request.url, "http://here").searchParams.get("token") ?? "");
+  const { pathname, searchParams } = new URL(request.url, "http://here");
+  const shown = Buffer.from(searchParams.get("token") ?? pathname.split("/")[1]);
   const wanted = Buffer.from(token);
   return request.headers.host === address() && shown.length === wanted.length && timingSafeEqual(shown, wanted);
 }

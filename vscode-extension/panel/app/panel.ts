@@ -71,6 +71,9 @@ export class Panel {
     this.client = new Client(link);
     this.sessions = new Sessions(this.client);
     this.#listen();
+    // From the first frame on, so that what is typed meanwhile is its draft.
+    const before = this.#before();
+    this.#session.value = before && new Session(this.client, before.id, before.cwd);
   }
 
   get session(): ReadonlySignal<Session | undefined> { return this.#session; }

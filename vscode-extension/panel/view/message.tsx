@@ -8,7 +8,8 @@ import { wordsOf } from "../session/queue";
 import { usePanel } from "./context";
 import { Fold } from "./fold";
 import { Icon, IconButton } from "./icons";
-import { partsOf, type Part } from "./markdown";
+import { markdown } from "./later";
+import type { Part } from "./markdown";
 
 /** Characters of the user's own words that are shown unfolded. */
 const LONG = 3000;
@@ -21,7 +22,11 @@ const SettledHtml = memo(Html);
 /** Markdown that may still grow. */
 export function Markdown({ source }: { readonly source: string }): JSX.Element {
   const before = useRef<readonly Part[]>([]);
-  before.current = partsOf(source, before.current);
+  const read = markdown.value;
+  if (read === undefined) {
+    return <div class="md plain" dir="auto">{source}</div>;
+  }
+  before.current = read.partsOf(source, before.current);
   return <div class="md" dir="auto">{before.current.map((part, at) => <SettledHtml key={at} html={part.html} />)}</div>;
 }
 

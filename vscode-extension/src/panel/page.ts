@@ -1,5 +1,6 @@
-/** The page of a panel: the app's two files and nothing else. It may load nothing from anywhere, and talk to nobody but this window. */
+/** The page of a panel: its frame, the app's files and nothing else. It may load nothing from anywhere, and talk to nobody but this window. */
 import { randomBytes } from "node:crypto";
+import { FRAME } from "../../panel/frame";
 
 export interface PageParts {
   /** Where VS Code serves the extension's files from, as a policy names it. */
@@ -28,11 +29,11 @@ export function page(parts: PageParts): string {
 <meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="stylesheet" href="${escape(parts.style)}">
+<script type="module" nonce="${nonce}" src="${escape(parts.script)}"></script>
 <title>sould</title>
 </head>
 <body>
-<div id="panel"></div>
-<script nonce="${nonce}" src="${escape(parts.script)}"></script>
+<div id="panel">${FRAME}</div>
 </body>
 </html>
 `;
