@@ -60,11 +60,12 @@ test-docs: $(READY)  ## follow the pages of docs/ as a reader would
 test-bench: $(READY)  ## measure every kind of row once, small: whether the instruments work
 	@$(PYTEST) -n $(WORKERS) -m bench tests/benchmarks $(ARGS)
 
-check: $(READY)  ## formatting, lint, types, and the rules of the house
+check: $(READY)  ## formatting, lint, types, the rules of the house, and whether the extension fits
 	@$(BIN)/ruff format --check --quiet . || { echo "check: run 'make fmt'"; exit 1; }
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/basedpyright
 	@$(BIN)/python scripts/house.py
+	@scripts/extension.sh agree
 
 bench: $(READY)  ## measure against the budgets, beside floors of the same run; ARGS="first-token" for one row
 	@$(BIN)/python benchmarks/run.py bench $(ARGS)

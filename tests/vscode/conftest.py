@@ -46,6 +46,12 @@ def settings() -> dict[str, object]:
 
 
 @pytest.fixture
+def environment() -> dict[str, str] | None:
+    """What VS Code is started with; None: the world's."""
+    return None
+
+
+@pytest.fixture
 def failed(request: pytest.FixtureRequest) -> Failed:
     """Says, when asked at the end of a test, under which name it failed."""
     return lambda: request.node.name if has_failed(request) else ""
@@ -53,8 +59,16 @@ def failed(request: pytest.FixtureRequest) -> Failed:
 
 @pytest.fixture
 def open_window(
-    failed: Failed, world: World, browser: Browser, extensions: Path, settings: dict[str, object]
+    failed: Failed,
+    world: World,
+    browser: Browser,
+    extensions: Path,
+    settings: dict[str, object],
+    environment: dict[str, str] | None,
 ) -> Generator[Open]:
     """Opens windows of the project, in a VS Code of the test's own."""
-    with closing(Server(world, extensions, settings)) as server, windows(server, browser, world, failed) as opened:
+    with (
+        closing(Server(world, extensions, settings, environment)) as server,
+        windows(server, browser, world, failed) as opened,
+    ):
         yield opened

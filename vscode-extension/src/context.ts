@@ -8,6 +8,7 @@ import * as vscode from "vscode";
 import type { KeyGiven } from "../panel/link";
 import { Connection, type Starting } from "./connection/connection";
 import { usersEnvironment } from "./connection/environment";
+import { Traffic } from "./connection/traffic";
 import { Answerer } from "./editor/answer";
 import { Badges } from "./editor/badges";
 import { Bases } from "./editor/base";
@@ -15,6 +16,7 @@ import { Buffers } from "./editor/buffers";
 import { Chooser } from "./editor/chosen";
 import { Decider } from "./editor/decide";
 import { Entry } from "./editor/entry";
+import { Follower } from "./editor/follow";
 import { Inbox } from "./editor/inbox";
 import { Keys } from "./editor/keys";
 import { Lenses } from "./editor/lenses";
@@ -55,6 +57,7 @@ export class Context implements vscode.Disposable {
   readonly panels: Panels;
   readonly asking: Asking;
   readonly committer: Committer;
+  readonly follower: Follower;
   readonly tools: Tools;
   readonly #inbox: Inbox;
   readonly #buffers: Buffers;
@@ -69,7 +72,8 @@ export class Context implements vscode.Disposable {
       asked: (method: string, params: unknown, id: unknown): Promise<unknown> => this.#asked(method, params, id),
     };
     const log = (line: string): void => { this.log.warn(line); };
-    this.connection = new Connection(() => this.#prepare(), peer, log);
+    const traffic = new Traffic(() => this.log.isTraced, (line) => { this.log.trace(line); });
+    this.connection = new Connection(() => this.#prepare(), peer, log, traffic);
     this.review = new Review(this.connection, this.model, log);
     this.#buffers = new Buffers(this.places, (report) => { this.connection.notify("_sould/review/report", report); });
     const bases = new Bases(this.review, this.model, this.places);
@@ -84,6 +88,7 @@ export class Context implements vscode.Disposable {
     this.answerer = new Answerer(this.connection, waiting, this.#inbox);
     this.panels = new Panels(extension.extensionUri, this.connection, this.places, (given) => this.#login(given), (line) => { this.log.info(line); });
     this.asking = new Asking(this.panels, this.places, this.connection);
+    this.follower = new Follower(extension.workspaceState, this.places, () => this.panels.current?.id);
     this.committer = new Committer(this.connection, () => this.panels.current);
     this.#subscriptions = [
       this.log,
@@ -181,6 +186,7 @@ export class Context implements vscode.Disposable {
 
   #told(method: string, params: unknown): void {
     this.panels.router.told(method, params);
+    void this.follower.told(method, params);
     if (method === "_sould/review/changed") {
       this.review.changed(params);
     } else if (method === "_sould/inbox/changed") {

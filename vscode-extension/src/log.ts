@@ -12,6 +12,15 @@ export class Log {
     this.#channel.warn(line);
   }
 
+  /** Whether somebody has chosen the level Trace for it. */
+  get isTraced(): boolean {
+    return this.#channel.logLevel === vscode.LogLevel.Trace;
+  }
+
+  trace(line: string): void {
+    this.#channel.trace(line);
+  }
+
   /** Shows it, beside what the user is doing. */
   show(): void {
     this.#channel.show(true);

@@ -39,6 +39,8 @@ function commands(context: Context): Record<string, Handler> {
     "sould.addFile": (uri, uris) => asking.files(urisOf(uri, uris)),
     "sould.addTerminal": () => asking.terminal(),
     "sould.commitMessage": (repository) => context.committer.write(repository),
+    "sould.follow": () => context.follower.set(true),
+    "sould.unfollow": () => context.follower.set(false),
     "sould.start": () => start(context),
     "sould.keep": (...given) => decide(context, "keep", given),
     "sould.reject": (...given) => decide(context, "reject", given),

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -115,7 +115,14 @@ def _path() -> str:
 class Server:
     """One code-server, on a port of its own choice."""
 
-    def __init__(self, world: World, extensions: Path, settings: dict[str, object]) -> None:
+    def __init__(
+        self,
+        world: World,
+        extensions: Path,
+        settings: dict[str, object],
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """`environment`: what it is started with, instead of the world's."""
         self.data = world.root / "code"
         user = self.data / "User"
         user.mkdir(parents=True)
@@ -123,14 +130,23 @@ class Server:
         shutil.copytree(extensions, world.root / "extensions")
         (world.root / "code.yaml").write_text("bind-addr: 127.0.0.1:0\nauth: none\ncert: false\n")
         command = [
-            *(CODE_SERVER, "--config", world.root / "code.yaml", "--auth", "none", "--bind-addr", "127.0.0.1:0"),
+            *(
+                INSTALLED / "bin" / "node",
+                CODE_SERVER.resolve(),
+                "--config",
+                world.root / "code.yaml",
+                "--auth",
+                "none",
+                "--bind-addr",
+                "127.0.0.1:0",
+            ),
             *("--user-data-dir", self.data, "--extensions-dir", world.root / "extensions"),
             *("--disable-telemetry", "--disable-update-check", "--disable-getting-started-override"),
             *([] if settings.get("security.workspace.trust.enabled") else ["--disable-workspace-trust"]),
         ]
-        environment = world.environment | {"EXTENSIONS_GALLERY": GALLERY, "PATH": _path()}
+        given = world.environment | {"PATH": _path()} if environment is None else environment
         self.process = subprocess.Popen(
-            command, env=environment, cwd=world.root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            command, env={**given, "EXTENSIONS_GALLERY": GALLERY}, cwd=world.root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             start_new_session=True,
         )  # fmt: skip
         self.said: list[str] = []
@@ -279,7 +295,11 @@ class Workbench:
 @contextmanager
 def window(server: Server, browser: Browser, folder: Path, zoom: int = 1) -> Generator[Workbench]:
     """A window of the folder, on a screen of 1280 x 800, zoomed as browsers do."""
-    context = browser.new_context(viewport={"width": 1280 // zoom, "height": 800 // zoom}, device_scale_factor=zoom)
+    context = browser.new_context(
+        viewport={"width": 1280 // zoom, "height": 800 // zoom},
+        device_scale_factor=zoom,
+        permissions=["clipboard-read", "clipboard-write"],  # as its user says when the browser asks
+    )
     context.set_default_timeout(PATIENCE * 1000)
     expect.set_options(timeout=PATIENCE * 1000)
     try:

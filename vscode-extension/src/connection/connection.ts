@@ -5,6 +5,7 @@
  */
 import type { InitializeResponse } from "@agentclientprotocol/sdk";
 import { Link, type Peer, type Start } from "./link";
+import type { Traffic } from "./traffic";
 
 /** `idle`: not asked for; `missing`: there is no program; `waiting`: it is tried again. */
 export type State = "idle" | "missing" | "connecting" | "connected" | "waiting";
@@ -22,6 +23,7 @@ export class Connection {
   readonly #prepare: () => Promise<Starting>;
   readonly #peer: Peer;
   readonly #log: (line: string) => void;
+  readonly #traffic: Traffic;
   readonly #listening = new Set<() => void>();
   #state: State = "idle";
   #problem = "";
@@ -32,10 +34,11 @@ export class Connection {
   #wait = FIRST_WAIT;
   #run = 0;
 
-  constructor(prepare: () => Promise<Starting>, peer: Peer, log: (line: string) => void) {
+  constructor(prepare: () => Promise<Starting>, peer: Peer, log: (line: string) => void, traffic: Traffic) {
     this.#prepare = prepare;
     this.#peer = peer;
     this.#log = log;
+    this.#traffic = traffic;
   }
 
   get state(): State {
@@ -117,7 +120,7 @@ export class Connection {
       this.#become("missing", start.problem);
       return;
     }
-    const link = new Link(start, this.#peer);
+    const link = new Link(start, this.#peer, this.#traffic);
     this.#link = link;
     void link.ended.then((words) => { this.#lost(run, words); });
     try {

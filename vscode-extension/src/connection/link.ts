@@ -5,6 +5,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { Readable, Writable } from "node:stream";
 import { client, ndJsonStream, PROTOCOL_VERSION, type ClientConnection, type InitializeResponse } from "@agentclientprotocol/sdk";
 import { CAPABILITIES } from "../../panel/capabilities";
+import type { Traffic } from "./traffic";
 
 /** What the daemon says and asks. */
 export interface Peer {
@@ -35,11 +36,13 @@ const DECLARED = { ...CAPABILITIES, _meta: { ...CAPABILITIES._meta, sould: OWN }
 export class Link {
   readonly #child: ChildProcess;
   readonly #connection: ClientConnection;
+  readonly #traffic: Traffic;
   #words = "";
   /** Resolves with what it said last when the program has ended. */
   readonly ended: Promise<string>;
 
-  constructor(start: Start, peer: Peer) {
+  constructor(start: Start, peer: Peer, traffic: Traffic) {
+    this.#traffic = traffic;
     const child = spawn(start.program, ["acp"], { cwd: start.cwd, env: start.environment, stdio: ["pipe", "pipe", "pipe"] });
     this.#child = child;
     child.stderr.setEncoding("utf8").on("data", (words: string) => {
@@ -54,8 +57,11 @@ export class Link {
     const writable = Writable.toWeb(child.stdin) as WritableStream<Uint8Array>;
     const readable = Readable.toWeb(child.stdout) as ReadableStream<Uint8Array>;
     this.#connection = client({ name: "vscode" })
-      .onNotification("*", (context) => { peer.told(context.method, context.params); })
-      .onRequest("*", (context) => peer.asked(context.method, context.params, context.requestId))
+      .onNotification("*", ({ method, params }) => {
+        traffic.told(method, params);
+        peer.told(method, params);
+      })
+      .onRequest("*", ({ method, params, requestId }) => traffic.asked(method, params, () => peer.asked(method, params, requestId)))
       .connect(ndJsonStream(writable, readable, { maxMessageBytes: LONGEST_MESSAGE }));
     void this.ended.then(() => { this.#connection.close(); });
   }
@@ -74,10 +80,12 @@ export class Link {
 
   /** `withdrawn` tells the daemon that nobody waits any more; it answers nevertheless. */
   request(method: string, params: object, withdrawn?: AbortSignal): Promise<unknown> {
-    return this.#connection.agent.request<unknown, object>(method, params, withdrawn && { cancellationSignal: withdrawn });
+    const options = withdrawn && { cancellationSignal: withdrawn };
+    return this.#traffic.asking(method, params, () => this.#connection.agent.request<unknown, object>(method, params, options));
   }
 
   notify(method: string, params: object): Promise<void> {
+    this.#traffic.telling(method, params);
     return this.#connection.agent.notify(method, params);
   }
 

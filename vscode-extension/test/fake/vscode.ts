@@ -195,6 +195,24 @@ export function editor(of: vscode.TextDocument, from: [number, number] = [0, 0],
   return made as unknown as FakeEditor;
 }
 
+/** What is remembered. */
+export class FakeMemento {
+  readonly #values = new Map<string, unknown>();
+
+  keys(): string[] {
+    return [...this.#values.keys()];
+  }
+
+  get<T>(key: string, otherwise?: T): T {
+    return (this.#values.get(key) ?? otherwise) as T;
+  }
+
+  update(key: string, value: unknown): Promise<void> {
+    this.#values.set(key, value);
+    return Promise.resolve();
+  }
+}
+
 /** A page: what it was posted, and a way to speak as it would. */
 export class FakeWebview {
   options: vscode.WebviewOptions = {};
@@ -251,6 +269,8 @@ class State {
   readonly does = new Map<string, () => void>();
   /** What other extensions export, by their ids. */
   readonly extensions = new Map<string, unknown>();
+  /** Documents, by their paths. */
+  readonly documents = new Map<string, vscode.TextDocument>();
   /** Files of the disk. */
   readonly disk = new Map<string, string>();
   readonly activeChanged = new EventEmitter<FakeEditor | undefined>();
@@ -305,6 +325,7 @@ export const window = {
     fake.shown.push({ uri: uri.toString(), options });
     return Promise.resolve(editor(document(uri.fsPath, "\n".repeat(99))));
   },
+  setStatusBarMessage: () => new Disposable(() => undefined),
   withProgress: async (_: vscode.ProgressOptions, task: (progress: never, token: never) => Thenable<unknown>) =>
     some(await task(some(undefined), some(undefined))),
 } satisfies Partial<typeof vscode.window>;
@@ -320,7 +341,7 @@ export const workspace = {
     fake.searched.push((pattern as RelativePattern).pattern);
     return Promise.resolve(some(fake.found));
   },
-  openTextDocument: (uri: unknown) => Promise.resolve(some(fake.active?.document ?? uri)),
+  openTextDocument: (uri: unknown) => Promise.resolve(some(fake.documents.get((uri as Uri).fsPath) ?? fake.active?.document ?? uri)),
   fs: some({
     readFile: (uri: Uri) => {
       const text = fake.disk.get(uri.fsPath);
