@@ -3,6 +3,7 @@
 Those that were used last are held, so that an event is folded without reading what was just written.
 """
 
+import threading
 from collections import OrderedDict
 from typing import Final
 
@@ -14,36 +15,42 @@ from sould.agents.review.file import TrackedFile
 from sould.agents.review.lines import Lines, split
 
 MOST_HELD: Final = 16
-"""Texts."""
+"""Texts, or files under review."""
+LEAST_HELD: Final = 2
+"""Texts: a write folds what was there and what is there now."""
+MOST_LINES: Final = 100_000
+"""Of all texts, where more than those are held."""
 _DECODER: Final = msgspec.msgpack.Decoder(TrackedFile)
 _ENCODER: Final = msgspec.msgpack.Encoder()
 
 
 class Texts:
-    """The contents in `store` as texts. What is not held is read: that blocks."""
+    """The contents in `store` as texts, for the loop and its threads. What is not held is read: that blocks."""
 
     def __init__(self, store: BlobStore) -> None:
         self._store = store
+        self._lock = threading.Lock()
         self._held: OrderedDict[str, Lines | None] = OrderedDict()
         self._files: OrderedDict[str, TrackedFile] = OrderedDict()
 
     def hold(self, data: bytes) -> Lines | None:
         """The lines of a content that is wanted in a moment; None: it is no text."""
-        lines = as_lines(data)
-        self._hold(digest_of(data), lines)
-        return lines
+        digest = digest_of(data)
+        try:
+            return self._again(digest)
+        except KeyError:
+            return self._hold(digest, as_lines(data))
 
     def lines(self, digest: str) -> Lines | None:
         """See `Contents`."""
-        if digest in self._held:
-            self._held.move_to_end(digest)
-            return self._held[digest]
         try:
-            lines = as_lines(self._store.get(digest))
+            return self._again(digest)
+        except KeyError:
+            pass
+        try:
+            return self._hold(digest, as_lines(self._store.get(digest)))
         except (BlobMissingError, OSError):
             return None
-        self._hold(digest, lines)
-        return lines
 
     def hold_file(self, file: TrackedFile) -> str:
         """A file under review that is wanted in a moment, once; its digest."""
@@ -63,11 +70,21 @@ class Texts:
         except (BlobMissingError, OSError, msgspec.DecodeError):
             return None
 
-    def _hold(self, digest: str, lines: Lines | None) -> None:
-        self._held[digest] = lines
-        self._held.move_to_end(digest)
-        if len(self._held) > MOST_HELD:
-            self._held.popitem(last=False)
+    def _again(self, digest: str) -> Lines | None:
+        """What is held. Raises KeyError: it is not."""
+        with self._lock:
+            self._held.move_to_end(digest)
+            return self._held[digest]
+
+    def _hold(self, digest: str, lines: Lines | None) -> Lines | None:
+        with self._lock:
+            self._held[digest] = lines
+            self._held.move_to_end(digest)
+            count = sum(len(each) for each in self._held.values() if each)
+            while len(self._held) > MOST_HELD or (len(self._held) > LEAST_HELD and count > MOST_LINES):
+                _, gone = self._held.popitem(last=False)
+                count -= len(gone or ())
+        return lines
 
 
 def encoded(file: TrackedFile) -> bytes:

@@ -7,7 +7,8 @@ one block; what lies between them is compared by longest common subsequence.
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, pairwise
+from operator import itemgetter
 
 from msgspec import Struct
 
@@ -18,7 +19,9 @@ MOST_COMPARED = 400_000_000
 
 
 _BLOCK = 256
-"""Lines that are compared in one go, at the speed of C."""
+"""Lines that are compared in one go, at the speed of C; so many in a row that are the same are the same lines."""
+_NEAR = 512
+"""Lines in which it is looked for where two texts go on alike. What is not longer is compared as a whole."""
 
 
 class LineEdit(Struct, frozen=True, array_like=True):
@@ -41,14 +44,15 @@ class _Stretch(Struct, frozen=True):
 def edits_between(old: Sequence[str], new: Sequence[str]) -> tuple[LineEdit, ...]:
     """What turns `old` into `new`: in order, without common lines at their edges, with equal lines between any two."""
     whole = _trimmed(old, new, _Stretch(0, len(old), 0, len(new)))
-    gaps = chain.from_iterable(_compared(old, new, gap) for gap in _between_unique(old, new, whole))
+    between = chain.from_iterable(_between_unique(old, new, each) for each in _between_alike(old, new, whole))
+    gaps = chain.from_iterable(_compared(old, new, gap) for gap in between)
     return tuple(LineEdit(gap.a, gap.b, tuple(new[gap.c : gap.d])) for gap in _joined(gaps))
 
 
 def _trimmed(old: Sequence[str], new: Sequence[str], at: _Stretch) -> _Stretch:
     """Without the lines that are equal at both edges."""
     a, b, c, d = at.a, at.b, at.c, at.d
-    while min(b - a, d - c) >= _BLOCK and old[a : a + _BLOCK] == new[c : c + _BLOCK]:
+    while _go_on_alike(old, new, _Stretch(a, b, c, d)):
         a, c = a + _BLOCK, c + _BLOCK
     while a < b and c < d and old[a] == new[c]:
         a, c = a + 1, c + 1
@@ -59,11 +63,33 @@ def _trimmed(old: Sequence[str], new: Sequence[str], at: _Stretch) -> _Stretch:
     return _Stretch(a, b, c, d)
 
 
+def _between_alike(old: Sequence[str], new: Sequence[str], at: _Stretch) -> Iterator[_Stretch]:
+    """The stretches between long blocks that are the same, as far as these begin near where the texts begin to differ.
+
+    So a few changes that are far apart in a long text cost little more than one.
+    """
+    while min(at.b - at.a, at.d - at.c) > _NEAR:
+        near = _Stretch(at.a, at.a + _NEAR, at.c, at.c + _NEAR)
+        pairs = sorted(_unique(old, new, near), key=sum)
+        alike = next(((i, j) for i, j in pairs if _go_on_alike(old, new, _Stretch(i, at.b, j, at.d))), None)
+        if alike is None:
+            break
+        yield _trimmed(old, new, _Stretch(at.a, alike[0], at.c, alike[1]))
+        at = _trimmed(old, new, _Stretch(alike[0], at.b, alike[1], at.d))
+    yield at
+
+
+def _go_on_alike(old: Sequence[str], new: Sequence[str], at: _Stretch) -> bool:
+    """Whether both begin with a long block that is the same."""
+    return min(at.b - at.a, at.d - at.c) >= _BLOCK and old[at.a : at.a + _BLOCK] == new[at.c : at.c + _BLOCK]
+
+
 def _between_unique(old: Sequence[str], new: Sequence[str], at: _Stretch) -> Iterator[_Stretch]:
     """The stretches between the lines that both sides have once, as far as these are in the same order."""
     a, c = at.a, at.c
     for i, j in _in_order(_unique(old, new, at)):
-        yield _trimmed(old, new, _Stretch(a, i, c, j))
+        if a < i or c < j:
+            yield _trimmed(old, new, _Stretch(a, i, c, j))
         a, c = i + 1, j + 1
     yield _trimmed(old, new, _Stretch(a, at.b, c, at.d))
 
@@ -75,8 +101,10 @@ def _unique(old: Sequence[str], new: Sequence[str], at: _Stretch) -> list[tuple[
     return [(i, places[line]) for i, line in found if olds[line] == 1 and line in places]
 
 
-def _in_order(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def _in_order(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """The longest part of the pairs in which the second members rise too."""
+    if all(one < other for one, other in pairwise(map(itemgetter(1), pairs))):
+        return pairs
     ends: list[int] = []
     last: list[int] = []
     before: list[int] = []

@@ -221,8 +221,8 @@ class TrackedFile(Struct, frozen=True, gc=False):
 
     def line_ends_to(self, end: LineEnd | None) -> str:
         """The name of these ends, when a change of the file had them replaced, or brought them, and it has the others now."""
-        now = line_end(self.text.current)
         known = [each for each in (*self.changes, *self.absent) if each.kind == "line_ends"]
+        now = line_end(self.text.current) if known else None
         ways = [(each.after, each.before) if each in self.changes else (each.before, each.after) for each in known]
         return next((to for of, to in ways if now == ENDS[of] and end == ENDS[to]), "")
 
@@ -336,7 +336,10 @@ def ended(text: ReviewedText, end: LineEnd) -> ReviewedText:
     """The text with this end for every line that has one."""
 
     def part(of: Part) -> Part:
-        return Same(with_end(of.lines, end)) if isinstance(of, Same) else hunk(of)
+        if isinstance(of, Hunk):
+            return hunk(of)
+        lines = with_end(of.lines, end)
+        return of if lines is of.lines else Same(lines)
 
     def hunk(of: Hunk) -> Hunk:
         return replace(of, base=with_end(of.base, end), lines=tuple(line(each) for each in of.lines))

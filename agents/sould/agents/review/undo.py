@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from sould.agents.review.hunk import AgentCall, Hunk, Part
 from sould.agents.review.lines import without_ends
 from sould.agents.review.splice import Away
+from sould.agents.review.stretches import ShortTexts
 from sould.agents.review.text import ReviewedText
 from sould.agents.review.unwoven import Fate, unwoven
 from sould.agents.review.weave import Replacement, Step, Weave, WovenLine
@@ -36,12 +37,16 @@ def without_calls(
 
     Steps may be left out, as long as each write has the text before it and after it. `with_kept`: what was kept goes back, too.
     """
-    weave = Weave(before)
-    done = list(steps)
-    for step in (*done, Step(text.parts)):
+    done = [*steps, Step(text.parts)]
+    short = ShortTexts.of([before, *(step.parts for step in done)])
+    first, *texts = short.texts
+    done = [replace(step, parts=parts) for step, parts in zip(done, texts, strict=True)]
+    weave = Weave(first, short.marks)
+    for step in done:
         weave.follow(step)
     undoing = _Undoing(weave, text.away, [step for step in done if step.undone], with_kept=with_kept)
-    now = unwoven(text, undoing.fates(), undoing.calls)
+    pieces, edits = unwoven(texts[-1], undoing.fates(), undoing.calls)
+    now = text.changed(short.pieces(pieces), [*short.edits(edits)])
     pending = {number for each in now.hunks for number in each.hunk.ids}
     gone = tuple(each.hunk.id for each in text.hunks if each.hunk.id not in pending)
     return Undone(now, gone, tuple(sorted(undoing.kept)), undoing.conflicts)

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from sould.agents.review.difference import LineEdit
 from sould.agents.review.hunk import AgentCall, Hunk, Line, Part, Same, base_lines, current_lines
 from sould.agents.review.splice import Left, Piece, lines_of, trimmed, without_end
-from sould.agents.review.text import ReviewedText
 from sould.agents.review.weave import LineState, WovenLine
 
 
@@ -42,9 +41,14 @@ class Fate(Struct, frozen=True):
         return hunk.id if hunk is not None else 0
 
 
-def unwoven(text: ReviewedText, fates: Sequence[Fate], undone: Collection[str]) -> ReviewedText:
-    """The text with its lines in these states. Calls that are `undone` have a part in hunks only with lines of theirs that stay."""
-    parts = (each for part in text.parts for each in without_end(part))
+def unwoven(
+    parts: Iterable[Part], fates: Sequence[Fate], undone: Collection[str]
+) -> tuple[list[Piece], list[LineEdit]]:
+    """A text with its lines in these states, and what becomes of it thereby.
+
+    Calls that are `undone` have a part in hunks only with lines of theirs that stay.
+    """
+    parts = (each for part in parts for each in without_end(part))
     homes = {part.id: part for part in parts if isinstance(part, Hunk)}
     calls: dict[int, set[str]] = {}
     places: dict[int, list[int]] = {}
@@ -70,7 +74,7 @@ def unwoven(text: ReviewedText, fates: Sequence[Fate], undone: Collection[str]) 
         pieces += placed.get(id(fate.line), ())
     ended = next((fate.ended for fate in fates if fate.state == "same" and fate.ended), "")
     pieces[last - 1 :] = _with_end(pieces[last - 1 :], ended) if last else pieces[last - 1 :]
-    return text.changed(pieces, list(_edits(fates)))
+    return pieces, list(_edits(fates))
 
 
 def _with_end(pieces: Sequence[Piece], ended: str) -> list[Piece]:

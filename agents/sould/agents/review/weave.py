@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from sould.agents.review.difference import LineEdit, edits_between
 from sould.agents.review.hunk import AgentCall, Hunk, Line, Part, Same
-from sould.agents.review.lines import without_ends
+from sould.agents.review.lines import Lines, without_ends
 from sould.agents.review.splice import without_end
 
 LineState: TypeAlias = Literal["same", "base", "written", "gone"]
@@ -176,10 +176,14 @@ class WovenLine:
 
 
 class Weave:
-    """All lines that a text ever had, in one order: that of base and that of the text are parts of it."""
+    """All lines that a text ever had, in one order: that of base and that of the text are parts of it.
 
-    def __init__(self, parts: Sequence[Part]) -> None:
+    `fixed`: lines that each of the texts has once, in this order, and in no hunk.
+    """
+
+    def __init__(self, parts: Sequence[Part], fixed: Collection[str] = ()) -> None:
         self._parts = parts
+        self._fixed = fixed
         self.lines: list[WovenLine] = []
         self.replacements: Final[list[Replacement]] = []
         for entry in _entries(parts):
@@ -194,7 +198,7 @@ class Weave:
         stop = visible[len(visible) - below] if below else len(self.lines)
         here, beside = self.lines[start:stop], (self.lines[:start], self.lines[stop:])
         entries = list(_entries(parts))
-        known = _matched(here, entries, step)
+        known = _matched(here, entries, step, self._fixed)
         if not step.call_id:
             known |= _back(sorted(here, key=_is_gone), entries, known)
             known |= _back(_by_distance(*beside), [each if each.hunk else None for each in entries], known)
@@ -304,7 +308,9 @@ def _reversed(parts: Sequence[Part]) -> list[Part]:
     return [Same(part.lines[::-1]) if isinstance(part, Same) else part for part in reversed(parts)]
 
 
-def _matched(lines: Sequence[WovenLine], entries: Sequence[_Entry], step: Step) -> dict[int, WovenLine]:
+def _matched(
+    lines: Sequence[WovenLine], entries: Sequence[_Entry], step: Step, fixed: Collection[str]
+) -> dict[int, WovenLine]:
     """Which lines the entries are, by their numbers: by base first, which nobody can change unseen."""
     known: dict[int, WovenLine] = {}
     taken: set[int] = set()
@@ -314,12 +320,12 @@ def _matched(lines: Sequence[WovenLine], entries: Sequence[_Entry], step: Step) 
             known[n] = line
             taken.add(id(line))
 
-    for n, line in _equal([line for line in lines if line.in_base], entries, ("same", "base")):
+    for n, line in _equal([line for line in lines if line.in_base], entries, ("same", "base"), fixed):
         take(n, line)
-    for n, line in _equal([line for line in lines if line.is_current], entries, ("same", "written")):
+    for n, line in _equal([line for line in lines if line.is_current], entries, ("same", "written"), fixed):
         if _can_be(line, entries[n], step):
             take(n, line)
-    for n, line in _equal([line for line in lines if line.is_own], entries, ("base",)):
+    for n, line in _equal([line for line in lines if line.is_own], entries, ("base",), ()):
         take(n, line)
     return known
 
@@ -357,16 +363,28 @@ def _key(text: str, line: Line | None) -> tuple[str, AgentCall | None]:
 
 
 def _equal(
-    lines: Sequence[WovenLine], entries: Sequence[_Entry], states: Sequence[LineState]
+    lines: Sequence[WovenLine], entries: Sequence[_Entry], states: Sequence[LineState], fixed: Collection[str]
 ) -> Iterator[tuple[int, WovenLine]]:
     """The lines that are among the entries in these states, in order; the last of a text may have got an end, or lost it."""
     there = [(n, entry) for n, entry in enumerate(entries) if entry.state in states]
-    old = without_ends(line.text for line in lines)
-    new = without_ends(entry.text for _, entry in there)
+    old, new = [line.text for line in lines], [entry.text for _, entry in there]
+    start = first = 0
+    for stop, last in [*zip(_behind(old, fixed), _behind(new, fixed), strict=True), (len(old), len(new))]:
+        for i, j in _pairs(without_ends(old[start:stop]), without_ends(new[first:last])):
+            yield there[first + j][0], lines[start + i]
+        start, first = stop, last
+
+
+def _behind(lines: Sequence[str], fixed: Collection[str]) -> list[int]:
+    """The places behind these lines."""
+    return [n for n, line in enumerate(lines, 1) if line in fixed] if fixed else []
+
+
+def _pairs(old: Lines, new: Lines) -> Iterator[tuple[int, int]]:
+    """Which lines are equal, in order."""
     i = j = 0
     for edit in (*edits_between(old, new), LineEdit(len(old), len(old), ())):
-        for n in range(edit.start - i):
-            yield there[j + n][0], lines[i + n]
+        yield from ((i + n, j + n) for n in range(edit.start - i))
         i, j = edit.stop, j + edit.start - i + len(edit.lines)
 
 
