@@ -146,9 +146,14 @@ class Server:
         ]
         given = world.environment | {"PATH": _path()} if environment is None else environment
         self.process = subprocess.Popen(
-            command, env={**given, "EXTENSIONS_GALLERY": GALLERY}, cwd=world.root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            command,
+            env={**given, "EXTENSIONS_GALLERY": GALLERY},
+            cwd=world.root,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
             start_new_session=True,
-        )  # fmt: skip
+        )
         self.said: list[str] = []
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
