@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.agents.review.reviewing import agent
 
-from sould.agents.review.atonce import decided_at_once
+from sould.agents.review.atonce import decided_at_once, taken_back_at_once
 from sould.agents.review.decisions import Decided, Decision, decided, taken_back
 from sould.agents.review.difference import edits_between
 from sould.agents.review.lines import Lines
@@ -89,6 +89,36 @@ def test_at_once_is_one_after_the_other(
         assert at_once.text == one
 
 
+@settings(max_examples=600, derandomize=True, deadline=None)
+@given(
+    base=st.lists(st.sampled_from("abcdefgh"), min_size=5, max_size=30),
+    end=st.sampled_from(["\n", ""]),
+    events=st.lists(EVENT, min_size=2, max_size=12),
+    chosen=st.lists(st.integers(0, 20), min_size=2, max_size=8),
+    all_first=st.booleans(),
+)
+def test_taken_back_at_once_is_one_after_the_other(
+    base: list[str], end: str, events: list[tuple[str, tuple[int, int, list[str]]]], chosen: list[int], all_first: bool
+) -> None:
+    text = ReviewedText.of(ended(base, end=end), 1)
+    for what, write in events:
+        text = after(text, what, write)
+    for each in text.hunks if all_first else ():
+        answer = decided(text, Decision("keep" if each.start % 2 else "reject", each.hunk.id, each.hunk.digest))
+        text = answer.text if isinstance(answer, Decided) else text
+    ids = [text.away[number % len(text.away)].hunk.id for number in chosen] if text.away else []
+
+    at_once = taken_back_at_once(text, ids)
+
+    if at_once is not None:
+        one = text
+        for number in ids[: len(at_once.stayed)]:
+            answer = taken_back(one, number)
+            assert isinstance(answer, Decided)
+            one = answer.text
+        assert at_once.text == one
+
+
 def test_hunks_with_lines_between_them_are_decided_at_once_and_others_are_not() -> None:
     base = ended(list("abcdefgh"))
     text = ReviewedText.of(base, 1).agent_wrote(edits_between(base, ended(list("aBcDefGh"))), CALLS[0])
@@ -99,3 +129,22 @@ def test_hunks_with_lines_between_them_are_decided_at_once_and_others_are_not() 
     assert found is not None
     assert [each.hunk.id for each in found.text.hunks] == [third.id, fourth.id]
     assert [each.hunk.id for each in found.text.away] == [second.id, first.id]
+
+
+def test_decisions_with_lines_between_them_are_taken_back_at_once() -> None:
+    base = ended([f"{n}" for n in range(40)])
+    text = ReviewedText.of(base, 1)
+    text = text.agent_wrote(edits_between(base, tuple(line for n, line in enumerate(base) if n % 4)[1:]), CALLS[0])
+    ids = [each.hunk.id for each in text.hunks]
+    for n, each in enumerate(text.hunks):
+        answer = decided(text, Decision("keep" if n % 2 else "reject", each.hunk.id, each.hunk.digest))
+        assert isinstance(answer, Decided)
+        text = answer.text
+
+    found = taken_back_at_once(text, ids[1:])
+
+    assert found is not None
+    assert len(found.stayed) == len(ids) - 1
+    assert [each.hunk.id for each in found.text.hunks] == ids[1:]
+    assert [each.hunk.id for each in found.text.away] == ids[:1]
+    assert taken_back_at_once(text, ids[:1]) is None

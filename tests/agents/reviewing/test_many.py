@@ -36,6 +36,7 @@ async def test_a_thousand_hunks_are_rejected_brought_back_and_kept_also_over_a_r
     assert not await desk.hunks()
     latest = [each.id for each in hunks[-200:]]
     assert len((await desk.decide("undo", *latest)).done) == len(latest)
+    await desk.restart()
     assert [each.id for each in await desk.hunks()] == latest
     await desk.decide("keep", *latest)
     assert not await desk.hunks()

@@ -6,7 +6,7 @@ from itertools import takewhile
 from msgspec.structs import replace
 
 from sould.agents.edits.editlog import Decided
-from sould.agents.review.atonce import FEWEST, decided_at_once
+from sould.agents.review.atonce import FEWEST, decided_at_once, taken_back_at_once
 from sould.agents.review.decisions import Decided as DecidedHunk
 from sould.agents.review.decisions import Decision, HunkStale, Refusal, Verdict, taken_back
 from sould.agents.review.file import DecidedChange, FileChange, TrackedFile
@@ -58,8 +58,14 @@ def outcomes_at_once(file: TrackedFile, events: Sequence[Decided]) -> Sequence[D
     if not file.exists or not file.in_base or file.content or len(events) < FEWEST:
         return ()
     whole = {each.id for each in (*file.changes, *file.absent)} | {each.change.id for each in file.decided}
-    about_text = takewhile(lambda each: each.hunk_id not in whole and each.verdict != "undo", events)
-    at_once = decided_at_once(file.text, [*map(_decision, about_text)])
+    about_text = takewhile(lambda each: each.hunk_id not in whole, events)
+    is_undo = events[0].verdict == "undo"
+    alike = [*takewhile(lambda each: (each.verdict == "undo") == is_undo, about_text)]
+    at_once = (
+        taken_back_at_once(file.text, [each.hunk_id for each in alike])
+        if is_undo
+        else decided_at_once(file.text, [*map(_decision, alike)])
+    )
     if at_once is None:
         return ()
     after = replace(file, text=at_once.text)

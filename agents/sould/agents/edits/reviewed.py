@@ -157,7 +157,7 @@ class ReviewedFiles:
         rest = iter(events)
         first = next(rest, None)
         decision = self.state.decided.get(first.n) if first is not None else None
-        if first is None or decision is None or not first.written or decision.verdict == "undo":
+        if first is None or decision is None or not first.written:
             return 0
         change = self._change(first) if self.readers else None
         before = self.state.files.get(decision.path)
@@ -187,16 +187,9 @@ class ReviewedFiles:
                 return _by_agent(intent, intent.path)
             case Settled(written=True) if event.n in self.state.decided:
                 decision = self.state.decided[event.n]
-                return _Change(decision.path, "user", known_to=self._told_of(decision))
+                return _Change(decision.path, "user", known_to=self.state.told_of(decision))
             case _:
                 return None
-
-    def _told_of(self, decision: Decided) -> Collection[str]:
-        """The sessions that are told of a reject as such, or never knew of one that is taken back."""
-        if decision.verdict != "undo":
-            return decision.sessions
-        untold = self.state.untold
-        return [each for each in decision.sessions if any(e.hunk_id == decision.hunk_id for e, _ in untold(each))]
 
     def note_places(self, events: Sequence[Event], starts: Sequence[int]) -> None:
         """The log has these events there."""

@@ -5,7 +5,7 @@ that the next event says was there counts, as if it had been found on disk.
 """
 
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import Final, Literal, TypeAlias
 
@@ -196,7 +196,8 @@ class ReviewState(Struct):
         file = self.files.get(first.path) if first is not None else None
         if first is None or file is None:
             return 0
-        alike = [*takewhile(lambda each: _kind(each) == _kind(first), decisions)]
+        kind = self._kind(first)
+        alike = [*takewhile(lambda each: self._kind(each) == kind, decisions)]
         done = outcomes_at_once(file.numbered(events[0].first_id), alike)
         if done:
             self._put(first.path, done[-1].file)
@@ -341,10 +342,16 @@ class ReviewState(Struct):
             if wrote and each.n > told:
                 yield each, wrote
 
+    def told_of(self, event: Decided) -> Collection[str]:
+        """The sessions that are told of a reject as such, or never knew of one that is taken back."""
+        if event.verdict != "undo":
+            return event.sessions
+        untold = ((name, each) for name in event.sessions for each, _ in self.untold(name))
+        return dict.fromkeys(name for name, each in untold if each.hunk_id == event.hunk_id)
 
-def _kind(event: Decided) -> object:
-    """What decisions have in common of which the same sessions are told."""
-    return event.path, event.verdict, event.sessions
+    def _kind(self, event: Decided) -> object:
+        """What decisions have in common of which the same sessions are told."""
+        return event.path, event.verdict, event.sessions, tuple(self.told_of(event))
 
 
 _NOBODY: Final = (("", ""),)

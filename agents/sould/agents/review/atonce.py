@@ -5,16 +5,18 @@ nothing else is to be moved. All others are for `decisions`, one by one.
 """
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Final
 
 from msgspec import Struct
 
-from sould.agents.review.decisions import Decision, Verdict, left_by, settled_pieces
+from sould.agents.review.decisions import UNDOABLE, Decision, Verdict, divided, left_by, possible, settled_pieces
 from sould.agents.review.difference import LineEdit
-from sould.agents.review.hunk import Hunk, PlacedHunk, Same, placed
+from sould.agents.review.hunk import Hunk, Part, PlacedHunk, Same, placed, size
 from sould.agents.review.lines import Lines, line_end
-from sould.agents.review.splice import Piece
+from sould.agents.review.splice import Away, Piece
 from sould.agents.review.text import ReviewedText
 
 FEWEST: Final = 2
@@ -57,6 +59,22 @@ def decided_at_once(text: ReviewedText, decisions: Sequence[Decision]) -> Decide
     return DecidedAtOnce(text.changed(pieces, edits, order=order), tuple(stayed))
 
 
+def taken_back_at_once(text: ReviewedText, ids: Sequence[int]) -> DecidedAtOnce | None:
+    """With as many of the first of these decisions taken back as can be at once; None: not even two."""
+    gone = _gone_apart(text)
+    chosen: dict[int, Away] = {}
+    for number in ids:
+        if number not in gone or number in chosen:
+            break
+        chosen[number] = gone[number]
+    if len(chosen) < FEWEST or any(len(divided(part)) > 1 for part in text.parts):
+        return None
+    back = sorted(chosen.values(), key=lambda each: each.start)
+    there = _with_lines(text.parts, back)
+    edits = [LineEdit(each.start, each.stop, each.hunk.texts) for each, lines in there if lines != each.hunk.texts]
+    return DecidedAtOnce(text.changed(_with(text.parts, back), edits), ((),) * len(chosen))
+
+
 def _left(hunk: Hunk, decision: Decision) -> tuple[Lines, Lines] | None:
     """What stands there after a decision, and which of that a reject left; None: it is not carried out, or not of all of the hunk."""
     if decision.lines is not None or decision.digest != hunk.digest:
@@ -83,3 +101,54 @@ def _apart(text: ReviewedText) -> Mapping[int, PlacedHunk]:
         if is_alone and all(not side or line_end(side[-1:]) for side in (part.base, part.texts)):
             found[part.id] = place
     return found
+
+
+def _gone_apart(text: ReviewedText) -> Mapping[int, Away]:
+    """The hunks that were decided about, by id, whose place has lines of base above and below, and no other such place beside it."""
+    known = Counter(number for each in text.away for number in each.hunk.ids)
+    known.update(number for each in text.hunks for number in each.hunk.ids)
+    away = sorted(text.away, key=lambda each: (each.start, each.stop))
+    above = accumulate((each.stop for each in away), max, initial=-1)
+    below = [each.start for each in away[1:]]
+    alone = [
+        each
+        for each, stop, start in zip(away, above, (*below, len(text.current) + 1), strict=False)
+        if stop < each.start and each.stop < start and all(known[number] == 1 for number in each.hunk.ids)
+    ]
+    return {each.hunk.id: each for each, there in _with_lines(text.parts, alone) if _can_be_back(each, there)}
+
+
+def _can_be_back(away: Away, there: Lines) -> bool:
+    """Whether a decision can be undone, as these lines stand there, and nothing but them changes by it."""
+    hunk = away.hunk
+    is_alone = not (away.below or away.last or away.astray) and hunk.has_agent and away.state in UNDOABLE
+    has_ends = all(not side or line_end(side[-1:]) for side in (hunk.base, hunk.texts, there))
+    return is_alone and has_ends and there in possible(away)
+
+
+def _with_lines(parts: Iterable[Part], away: Iterable[Away]) -> Iterator[tuple[Away, Lines]]:
+    """Those, given from the top, in whose place, and directly above and below it, lines stand that no hunk has; with those in it."""
+    rest = [*away][::-1]
+    at = 0
+    for part in parts:
+        stop = at + size(part)
+        while rest and rest[-1].start < stop:
+            each = rest.pop()
+            if isinstance(part, Same) and at < each.start and each.stop < stop:
+                yield each, part.lines[each.start - at : each.stop - at]
+        at = stop
+
+
+def _with(parts: Iterable[Part], back: Iterable[Away]) -> Iterator[Piece]:
+    """The parts with these hunks, given from the top, in their places."""
+    rest = [*back][::-1]
+    at = 0
+    for part in parts:
+        done, stop = at, at + size(part)
+        while rest and rest[-1].start < stop and isinstance(part, Same):
+            each = rest.pop()
+            yield Same(part.lines[done - at : each.start - at])
+            yield each.hunk
+            done = each.stop
+        yield Same(part.lines[done - at :]) if isinstance(part, Same) and done > at else part
+        at = stop

@@ -3,8 +3,8 @@
 A decision names a hunk and the digest it saw. The answer to one that cannot be carried out has what is needed to go on.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Literal, TypeAlias
+from collections.abc import Sequence
+from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,6 +20,8 @@ from sould.agents.review.text import ReviewedText
 Verdict: TypeAlias = Literal["keep", "reject"]
 Choice: TypeAlias = Literal["drop", "mine", "leave"]
 """Of mixed lines: they go (and stay in the log), they stay with the user's own, or nothing is done."""
+UNDOABLE: Final[frozenset[AwayState]] = frozenset({"kept", "rejected", "undone"})
+"""States of hunks that are pending again when that is taken back."""
 
 
 class Decision(Struct, frozen=True):
@@ -178,16 +180,17 @@ def taken_back(text: ReviewedText, hunk_id: int) -> Decided | Refusal:
     away = text.gone(hunk_id)
     if away is None:
         return UnknownHunk(hunk_id)
-    if away.state not in ("kept", "rejected", "undone"):
+    if away.state not in UNDOABLE:
         return NotThere(away)
     there = current_between(text.parts, away.start, away.stop)
     below = current_between(text.parts, away.stop, away.stop + 1)
-    if away.astray or all(stacked(lines, below) != (*there, *below) for lines in _possible(away)):
+    if away.astray or all(stacked(lines, below) != (*there, *below) for lines in possible(away)):
         return SomethingElseThere(away)
     return _put_back(text, away)
 
 
-def _possible(away: Away) -> Iterable[Lines]:
+def possible(away: Away) -> Sequence[Lines]:
+    """What may stand in the place of a hunk that was decided about, so that the decision can be undone."""
     hunk = away.hunk
     if away.state == "kept":
         return (hunk.texts,)
@@ -196,7 +199,7 @@ def _possible(away: Away) -> Iterable[Lines]:
 
 
 def _put_back(text: ReviewedText, away: Away) -> Decided | Refusal:
-    splicing = Splicing([part for each in text.parts for part in _divided(each)])
+    splicing = Splicing([part for each in text.parts for part in divided(each)])
     taken = splicing.take(away.start, away.stop)
     if any(isinstance(part, Hunk) for part in taken.parts):
         return SomethingElseThere(away)
@@ -227,7 +230,7 @@ def _without_end(text: ReviewedText, last: str) -> ReviewedText:
     return text.changed([*text.parts[:at], part, *below], ())
 
 
-def _divided(part: Part) -> Sequence[Part]:
+def divided(part: Part) -> Sequence[Part]:
     """A part, apart from a last line of base that gets the same end again from what stands below it."""
     if isinstance(part, Hunk) and stacked(part.base, part.texts[1:])[:1] == part.texts[:1]:
         return without_end(part)
