@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sould.agents.wire.messages import QuestionItem, QuestionOption, QuestionRequest, QuestionResponse
+from sould.agents.wire.messages import ApprovalResponse, QuestionItem, QuestionOption, QuestionRequest, QuestionResponse
 from soultest.acpclient import AgentError, ignore
 from soultest.bench import Bench, call
 from soultest.bench.acp import Connect
@@ -69,6 +69,24 @@ async def test_an_approval_is_asked_here_when_the_better_client_leaves_and_not_b
         await editor.wait_told("window/showMessage", lambda params: params["message"] == "done")
         assert len(editor.told(ASK)) == 1
     assert (bench.project / "b.txt").read_text() == "new\n"
+
+
+async def test_a_client_whose_library_tells_it_no_ids_is_told_which_question_is_withdrawn(
+    bench: Bench, connect_editor: ConnectEditor
+) -> None:
+    bench.script(call("Shell", command="touch b.txt"), "text: done")
+    async with bench.running(), connect_editor() as editor:
+        editor.hang.add(ASK)
+        await editor.initialize({**FULL, "experimental": {"sould": {"withdraws": True}}}, bench.project)
+        session = (await editor.execute("sould.session", {"new": True}))["sessionId"]
+        await editor.execute("sould.prompt", {"text": "touch"})
+        asked = await editor.wait_told(ASK)
+        live = bench.host.live(session)
+        assert live is not None
+        [request] = live.log.channel.pending
+        live.answer(ApprovalResponse(request_id=request.id, response="approve"), "somebody")
+        assert await editor.wait_told("_sould/message/withdrawn") == {"token": asked["token"]}
+        await editor.wait_told("window/showMessage", lambda params: params["message"] == "done")
 
 
 async def test_a_question_is_withdrawn_here_when_a_better_client_comes_unless_the_user_wanted_it(

@@ -128,6 +128,21 @@ def test_the_inbox_is_told_what_comes_and_what_others_answer(world: World, progr
         assert (world.project / "made.txt").exists()
 
 
+def test_a_question_of_the_server_that_is_answered_elsewhere_leaves_the_inbox(world: World, program: Path) -> None:
+    world.script([call("Shell", "s", command="touch made.txt"), "text: So be it."])
+    with opened(world, program) as editor:
+        editor.keys(":Sould inbox<CR>")
+        editor.screen.wait("Nothing waits for an answer.")
+        prompt = "require('sould.lsp').execute(..., 'sould.prompt', { text = 'touch it' })"
+        editor.lua(prompt, str(world.project))
+        editor.screen.wait("this Neovim")
+        (waiting,) = json.loads(world.sould("inbox", "--json").stdout)["items"]
+        assert world.sould("approve", waiting["id"]).returncode == 0
+        editor.screen.wait("Nothing waits for an answer.")
+        until((world.project / "made.txt").exists, PATIENCE, "the command")
+        assert "waiting" not in editor.lua("return require('sould').statusline()")
+
+
 def test_what_is_about_to_be_written_is_shown_and_cannot_be_decided(world: World, program: Path) -> None:
     world.script([rewrite()[0], "text: Done."])
     with opened(world, program) as editor:

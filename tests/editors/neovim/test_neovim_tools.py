@@ -25,6 +25,11 @@ vim.api.nvim_create_autocmd("FileType", {{
 }})
 """
 """As a user has it in their `init.lua`."""
+WITH_CHECKER = WITH_SERVER.replace("jedi-language-server", "basedpyright-langserver").replace(
+    '-langserver"', '-langserver", "--stdio"'
+)
+"""One whose errors are of types, too."""
+WRONG = 'wrong: int = "many"\n'
 REPORTED = """
 local namespace = vim.api.nvim_create_namespace("checker")
 vim.diagnostic.set(namespace, 0, {
@@ -185,3 +190,40 @@ def test_a_file_that_no_server_of_neovim_knows_is_left_to_others(world: World, p
         (answer,) = answers(world)
         assert "No language server" in answer
         assert editor.lua("return vim.fn.bufnr('notes.txt')") == -1
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n"], ids=["lf", "crlf"])
+def test_an_edit_is_told_with_the_errors_that_neovims_server_finds_in_it(
+    world: World, program: Path, ends: str
+) -> None:
+    file = world.project / "area.py"
+    file.write_text(WRONG + OLD, newline=ends)
+    broken = [call("StrReplaceFile", "s", path="area.py", edit={"old": "return w * h", "new": "return wide * h"})]
+    mended = [call("StrReplaceFile", "m", path="area.py", edit={"old": "return wide * h", "new": "return h * w"})]
+    world.script([*broken, "text: Oh.", *mended, "text: Mended."])
+    with opened(world, program, more=WITH_CHECKER) as editor:
+        errors = "return #vim.diagnostic.get(0, { severity = 1 })"
+        until(lambda: editor.lua(errors) == 1, PATIENCE, "the error that was there before")
+        [problem] = new_problems(world, "break it")
+        assert problem.startswith('line 7: "wide" is not defined'), "what was there before is not new"
+        [hunk] = hunks(world)
+        assert hunk["problems"] == [problem]
+        assert new_problems(world, "--continue", "mend it") == []
+        [hunk] = hunks(world)
+        assert not hunk.get("problems")
+        assert file.read_bytes() == (WRONG + OLD.replace("w * h", "h * w")).replace("\n", ends).encode()
+
+
+def new_problems(world: World, *arguments: str) -> list[str]:
+    """What an agent is told of its one edit."""
+    run = world.sould("run", "--mode", "review", "--output-format", "stream-json", *arguments)
+    assert run.returncode == 0, run.stdout + run.stderr
+    updates = [json.loads(line).get("update", {}) for line in run.stdout.splitlines()]
+    [ended] = [each for each in updates if each.get("status") == "completed"]
+    return ended["rawOutput"].get("new_problems", [])
+
+
+def hunks(world: World) -> list[Any]:
+    """All that wait for the review."""
+    listed = json.loads(world.sould("review", "list", "--json").stdout)
+    return [hunk for file in listed["files"] for hunk in file["hunks"]]

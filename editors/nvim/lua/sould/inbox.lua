@@ -25,13 +25,14 @@ local NAME = "sould://inbox"
 ---@field message string
 ---@field actions { title: string }[]
 ---@field answer fun(action: any)
+---@field token? string
 
 local asking = {} ---@type sould.Asking[]
 local items = {} ---@type sould.Item[]
 local rows = {} ---@type table<integer, { item: sould.Item, option: integer? }>
 
 ---Has the server's question wait until it is answered here. Only in a coroutine, as handlers of requests are.
----@param asked { message: string, actions: table[]? }
+---@param asked { message: string, actions: table[]?, token: string? }
 ---@return any the action, or vim.NIL
 function M.wait_for(asked)
   local routine = coroutine.running()
@@ -39,7 +40,7 @@ function M.wait_for(asked)
     message.say(asked.message)
     return vim.NIL
   end
-  local entry = { message = asked.message, actions = asked.actions }
+  local entry = { message = asked.message, actions = asked.actions, token = asked.token }
   function entry.answer(action)
     asking = vim.tbl_filter(function(each)
       return each ~= entry
@@ -50,7 +51,20 @@ function M.wait_for(asked)
   table.insert(asking, entry)
   status.asked(#asking)
   message.say(asked.message:match("^[^\n]*") .. " (:Sould inbox)")
+  M.refresh()
   return coroutine.yield()
+end
+
+---Takes a question of the server back: somebody else has answered it, or nobody has to.
+---@param token string
+function M.withdraw(token)
+  for _, each in ipairs(asking) do
+    if each.token == token then
+      each.answer(vim.NIL)
+      M.refresh()
+      return
+    end
+  end
 end
 
 ---@return integer

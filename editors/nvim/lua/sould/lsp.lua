@@ -230,6 +230,9 @@ local function handlers(project)
     ["window/showMessageRequest"] = function(_, asked)
       return require("sould.inbox").wait_for(asked)
     end,
+    ["_sould/message/withdrawn"] = function(_, told)
+      require("sould.inbox").withdraw(told.token)
+    end,
     ["window/showMessage"] = function(_, told)
       message.say(told.message, told.type <= 2 and vim.log.levels.WARN or vim.log.levels.INFO)
     end,
@@ -273,7 +276,7 @@ end
 ---@return vim.lsp.ClientConfig
 local function settings(project)
   local capabilities = vim.lsp.protocol.make_client_capabilities()
-  capabilities.experimental = { sould = { writes = true, review = true } }
+  capabilities.experimental = { sould = { writes = true, review = true, withdraws = true } }
   return {
     name = "sould",
     cmd = config.line("lsp"),

@@ -47,6 +47,8 @@ class EditorCapabilities(Struct, frozen=True):
     """It can be asked for its user's settings."""
     writes: bool = False
     """Ours: it puts our edits into its buffers, and saves them when it is asked to."""
+    withdraws: bool = False
+    """Ours: it takes a question back when it is told so by its token; its own means do not tell it which one is cancelled."""
     knows_us: bool = False
     """Ours: it shows hunks itself."""
 
@@ -107,6 +109,7 @@ def _capabilities(raw: Json) -> EditorCapabilities:
         shows_content=isinstance(workspace.get("textDocumentContent"), dict),
         has_settings=_flag(workspace, "configuration"),
         writes=_flag(ours, "writes"),
+        withdraws=_flag(ours, "withdraws"),
         knows_us=isinstance(own, dict),
     )
 

@@ -282,11 +282,12 @@ class MessageAction(Shape, frozen=True):
 
 
 class ShowMessageRequestParams(Shape, frozen=True):
-    """`window/showMessageRequest`."""
+    """`window/showMessageRequest`. `token`: ours, for clients that are told with it that nobody needs the answer any more."""
 
     type: int
     message: str
     actions: Sequence[MessageAction]
+    token: str = ""
 
 
 class ShowDocumentParams(Shape, frozen=True):

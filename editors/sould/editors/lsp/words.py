@@ -1,7 +1,9 @@
 """What the editor's user is told and asked in the editor's own way: messages, and questions with buttons."""
 
+import asyncio
+import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
 from sould.agents.rpc.errors import METHOD_NOT_FOUND, ConnectionGoneError, RpcError
 from sould.editors.lsp import types
@@ -20,6 +22,8 @@ NO_BUTTONS = (
     "This editor has no buttons for an answer: `sould review` in a terminal asks about hunks, "
     "and `sould status` says how to answer agents."
 )
+WITHDRAWN: Final = "_sould/message/withdrawn"
+"""Of a question with a token: somebody else answered it, or nobody has to."""
 LONGEST: int = 2_000
 """Characters of a message."""
 
@@ -33,7 +37,8 @@ def tell(peer: "Peer", importance: Importance, sentence: str) -> None:
 async def ask(peer: "Peer", importance: Importance, question: str, answers: Sequence[str]) -> str | None:
     """Which of the answers the user chose; None: none of them, or the editor cannot ask, and the question was told with who can."""
     actions = [types.MessageAction(title) for title in answers]
-    params = types.ShowMessageRequestParams(_TYPES[importance], shortened(question), actions)
+    token = os.urandom(8).hex() if peer.can.withdraws else ""
+    params = types.ShowMessageRequestParams(_TYPES[importance], shortened(question), actions, token)
     try:
         answer: Any = await peer.connection.request("window/showMessageRequest", written(params))
     except RpcError as error:
@@ -42,6 +47,10 @@ async def ask(peer: "Peer", importance: Importance, question: str, answers: Sequ
         return None
     except ConnectionGoneError:
         return None
+    except asyncio.CancelledError:
+        if token:
+            peer.connection.notify(WITHDRAWN, {"token": token})
+        raise
     title = cast("dict[str, Any]", answer).get("title") if isinstance(answer, dict) else None
     return title if isinstance(title, str) and title in answers else None
 

@@ -121,7 +121,7 @@ end
 ---@param event string
 ---@param buf integer
 ---@param milliseconds integer
-function M.wait(event, buf, milliseconds)
+local function wait(event, buf, milliseconds)
   local routine, timer, watching = coroutine.running(), nil, nil
   local function go()
     if timer then
@@ -162,7 +162,7 @@ local without = {} ---@type table<string, boolean> types of files that no server
 function M.servers(buf, method)
   local filetype, stop = vim.bo[buf].filetype, vim.uv.now() + FOR_A_SERVER_MS
   while #clients(buf) == 0 and #clients() > 0 and not without[filetype] and vim.uv.now() < stop do
-    M.wait("LspAttach", buf, stop - vim.uv.now())
+    wait("LspAttach", buf, stop - vim.uv.now())
     if not vim.api.nvim_buf_is_valid(buf) then
       M.fail("not_found", "The buffer was closed.")
     end

@@ -1,5 +1,6 @@
 --- The tools that show a place, save, and list what is reported. The cursor and the focus stay the user's, unless they asked for them.
 local documents = require("sould.tools.documents")
+local freshness = require("sould.tools.freshness")
 local place = require("sould.tools.place")
 local state = require("sould.review.state")
 local write = require("sould.review.write")
@@ -183,27 +184,32 @@ local function open_files(call)
   return found
 end
 
----Has `take` called with each buffer that is asked about. Those that nothing reports about yet get a moment.
+---Has `take` called with each buffer that is asked about, once what is reported is about its text; all of them get a moment for that.
 ---@param call sould.Call
 ---@param take fun(buf: integer, file: string)
 ---@return boolean known something here reports about one of them
+---@return boolean fresh what was taken is about the texts as they are now
 local function each_asked(call, take)
-  local files, known = call.arguments.files or {}, false
+  local files, known, fresh = call.arguments.files or {}, false, true
+  local stop = vim.uv.now() + (call.arguments.waitMs or 1500)
+  local function one(buf, file)
+    if #reported(buf) > 0 or #documents.servers(buf) > 0 then
+      known = true
+      fresh = freshness.wait(buf, stop) and fresh
+    end
+    if vim.api.nvim_buf_is_valid(buf) then
+      take(buf, file)
+    end
+  end
   for _, file in ipairs(files) do
     documents.with(file, function(buf)
-      local served = #reported(buf) > 0 or #documents.servers(buf) > 0
-      if served and #reported(buf) == 0 then
-        documents.wait("DiagnosticChanged", buf, call.arguments.waitMs or 1500)
-      end
-      known = known or served
-      take(buf, file)
+      one(buf, file)
     end)
   end
   for buf, file in pairs(#files == 0 and open_files(call) or {}) do
-    known = known or #reported(buf) > 0 or #documents.servers(buf) > 0
-    take(buf, file)
+    one(buf, file)
   end
-  return known
+  return known, fresh
 end
 
 ---@param call sould.Call
@@ -214,7 +220,7 @@ function M.diagnostics(call)
     rank[severity] = index
   end
   local items, counts = {}, vim.empty_dict()
-  local known = each_asked(call, function(buf, file)
+  local known, fresh = each_asked(call, function(buf, file)
     problems(buf, file, rank[worst], items)
   end)
   if not known then
@@ -232,7 +238,8 @@ function M.diagnostics(call)
   for _, each in ipairs(items) do
     counts[each.severity] = (counts[each.severity] or 0) + 1
   end
-  return { data = { items = vim.list_slice(items, 1, call.arguments.limit or 100), counts = counts } }
+  local shown = vim.list_slice(items, 1, call.arguments.limit or 100)
+  return { data = { items = shown, counts = counts, stillAnalyzing = not fresh or nil } }
 end
 
 return M
