@@ -1,11 +1,12 @@
 """Git moved by an agent's own commands, with the real git and the real Shell tool: what they stage or commit stays to be reviewed."""
 
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 
 import pytest
 from tests.agents.reviewing.gitdesk import BASE, BOTH, IDENTITY, git_in
+from tests.agents.reviewing.livedesk import LiveDesk
 
 from sould.agents.projects.port import ProjectPort
 from sould.agents.reviewing.listing import ReviewedHunk, Selection
@@ -164,6 +165,27 @@ async def test_what_the_agent_committed_is_not_kept_by_switching_away_and_back(b
         git_in(bench.project, "switch", "-q", "main")
 
         assert await pending(port) == hunks
+
+
+async def test_what_a_command_takes_back_to_what_was_committed_just_now_is_still_to_be_reviewed_after_a_restart(
+    tmp_path: Path,
+) -> None:
+    async with aclosing(LiveDesk(tmp_path)) as desk:
+        desk.user("a.txt", BOTH)
+        desk.commit()
+        desk.user("a.txt", BOTH.replace("B", "mine"))
+        await desk.hunks()
+
+        def work() -> None:
+            desk.git("reset", "-q", "--hard")
+
+        await desk.runs(work, "T1", "S1")
+        hunks = await desk.hunks()
+        assert [each.texts for each in hunks] == [("B\n",)]
+
+        await desk.killed(len)
+
+        assert await desk.hunks() == hunks
 
 
 async def test_what_the_user_staged_before_a_command_of_the_agent_is_the_users(bench: Bench) -> None:

@@ -9,6 +9,7 @@ import contextlib
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 from sould.agents.edits.editlog import Decided, Noted
 from sould.agents.edits.outcomes import outcome
@@ -24,6 +25,8 @@ from sould.agents.reviewing.settlerule import settle_rule
 
 BY_GIT = "git"
 """Who decided, in the log."""
+JUST_NOW: Final = 10.0
+"""Seconds ago: what a command that has just ended wrote was noted within them."""
 
 
 class GitReview:
@@ -96,6 +99,7 @@ class GitReview:
     async def note_agent(self) -> None:
         """What moved since the files were looked at was moved by an agent's command, which has ended: note what it brought into git."""
         moved = await self._read(self._files)
+        told = await self._told(moved)
         for path, each in moved.items():
             self._moved.pop(path, None)
             found = await self._newly_in(path, each)
@@ -103,8 +107,18 @@ class GitReview:
             if settle_rule(self._config) == "commit":
                 await self._keep_all(path, ((number, how) for number, how in found.items() if how == "committed"))
                 found = {number: how for number, how in found.items() if how != "committed"}
-            if found or path in self._project.review.state.git:
+            is_told_wrong = told.get(path, "") not in ("", each.known.commit)
+            if found or is_told_wrong or path in self._project.review.state.git:
                 await self._keep_note(path, each.known, tuple(found))
+
+    async def _told(self, paths: Iterable[str]) -> dict[str, str]:
+        """What git's log of HEAD, which has whole seconds, will tell the next daemon of files that were written just now."""
+        past = {path: self._past(path).written for path in paths}
+        latest = time.time() - JUST_NOW
+        written = {path: int(seconds) for path, seconds in past.items() if seconds is not None and seconds > latest}
+        git = self.activity.git
+        commits = {second: await asyncio.to_thread(git.commit_at, second) for second in {*written.values()}}
+        return {path: commits[second] for path, second in written.items()}
 
     async def note_taken_back(self, path: str) -> None:
         """Decisions about the file were taken back: what git has of it now is no reason to keep that again, for any daemon."""
