@@ -113,3 +113,24 @@ def test_a_commit_message_is_written_into_the_source_control_box(world: World, o
     expect(window.page.locator(".scm-editor .view-lines")).to_contain_text(
         re.compile("Say[ \u00a0]there,[ \u00a0]not[ \u00a0]here")
     )
+
+
+@pytest.mark.parametrize(
+    "settings", [{"security.workspace.trust.enabled": True, "security.workspace.trust.startupPrompt": "never"}]
+)
+def test_agents_ask_before_everything_until_their_user_trusts_the_workspace(world: World, open_window: Open) -> None:
+    first = call("WriteFile", "w", path="one.txt", content="one\n")
+    second = call("WriteFile", "v", path="two.txt", content="two\n")
+    window = begun(world, open_window, first, "text: One.", second, "text: Two.")
+    panel = open_chat(window)
+    panel.prompt("Write one")
+    panel.approve()
+    expect(panel.says("One.")).to_be_visible()
+    window.status("Restricted Mode").click()
+    window.page.locator(".workspace-trust-editor a.monaco-button", has_text="Trust").first.click()
+    expect(window.status("Restricted Mode")).to_have_count(0)
+    window.page.locator(".monaco-modal-editor-block a.action-label.codicon-close").first.click()
+    panel.prompt("Write two")
+    expect(panel.says("Two.")).to_be_visible()
+    expect(panel.question).to_have_count(0)
+    assert "is not trusted" in world.sould("trust", "--show").stdout

@@ -8,6 +8,7 @@ import * as vscode from "vscode";
 import type { KeyGiven } from "../panel/link";
 import { Connection, type Starting } from "./connection/connection";
 import { usersEnvironment } from "./connection/environment";
+import { withRestriction } from "./connection/restricted";
 import { Traffic } from "./connection/traffic";
 import { Answerer } from "./editor/answer";
 import { Badges } from "./editor/badges";
@@ -70,6 +71,7 @@ export class Context implements vscode.Disposable {
     const peer = {
       told: (method: string, params: unknown): void => { this.#told(method, params); },
       asked: (method: string, params: unknown, id: unknown): Promise<unknown> => this.#asked(method, params, id),
+      sending: (method: string, params: object): object => withRestriction(method, params, this.#directories(), vscode.workspace.isTrusted),
     };
     const log = (line: string): void => { this.log.warn(line); };
     const traffic = new Traffic(() => this.log.isTraced, (line) => { this.log.trace(line); });
@@ -111,6 +113,7 @@ export class Context implements vscode.Disposable {
       new Keys(this.model, this.places, this.connection),
       this.connection.onDidChangeState(() => { this.#stateChanged(); }),
       vscode.workspace.onDidChangeWorkspaceFolders(() => void this.#followed()),
+      vscode.workspace.onDidGrantWorkspaceTrust(() => void this.panels.router.openAgain()),
       vscode.workspace.onDidChangeConfiguration((event) => { this.#configured(event); }),
       watchProjects(this.#projects(), () => void this.connectIfNeeded()),
     ];

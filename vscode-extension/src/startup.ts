@@ -65,6 +65,7 @@ function parse(text: string): string | undefined {
   }
 }
 
-function isWithin(inner: string, outer: string): boolean {
+/** Whether a directory is another one, or below it. */
+export function isWithin(inner: string, outer: string): boolean {
   return inner === outer || inner.startsWith(outer.endsWith(path.sep) ? outer : outer + path.sep);
 }

@@ -72,12 +72,30 @@ class McpMessageParams(Inbound):
     params: Lenient[Json | None] = None
 
 
+class OwnOpening(Inbound):
+    """What clients that know us say of a session they open, in `_meta.sould` (docs/session-clients.md)."""
+
+    restricted: Lenient[bool | None] = None
+    """Whether their user holds the workspace restricted."""
+
+
+class OpeningMeta(Inbound):
+    """`_meta` of such a request, as far as we know it."""
+
+    sould: Lenient[OwnOpening] = Field(default_factory=OwnOpening)
+
+
 class OpeningParams(Inbound):
     """`session/new`, and what the other ways to open a session share."""
 
     cwd: str
     additional_directories: Items[str] = Field(default_factory=list)
     mcp_servers: Items[ServerEntry] = Field(default_factory=list)
+
+    @property
+    def own(self) -> OwnOpening:
+        """What it says beyond the protocol."""
+        return OpeningMeta.model_validate(self.meta).sould
 
 
 class SessionParams(Inbound):

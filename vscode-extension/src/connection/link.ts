@@ -13,6 +13,8 @@ export interface Peer {
   told(method: string, params: unknown): void;
   /** Answers a request. Raises for one it does not know. `id`: what `$/cancel_request` calls it. */
   asked(method: string, params: unknown, id: unknown): Promise<unknown>;
+  /** A request as it is to be sent: with what the daemon has to know of this window. */
+  sending(method: string, params: object): object;
 }
 
 export interface Start {
@@ -37,12 +39,14 @@ export class Link {
   readonly #child: ChildProcess;
   readonly #connection: ClientConnection;
   readonly #traffic: Traffic;
+  readonly #peer: Peer;
   #words = "";
   /** Resolves with what it said last when the program has ended. */
   readonly ended: Promise<string>;
 
   constructor(start: Start, peer: Peer, traffic: Traffic) {
     this.#traffic = traffic;
+    this.#peer = peer;
     const child = spawn(start.program, ["acp"], { cwd: start.cwd, env: start.environment, stdio: ["pipe", "pipe", "pipe"] });
     this.#child = child;
     child.stderr.setEncoding("utf8").on("data", (words: string) => {
@@ -81,7 +85,8 @@ export class Link {
   /** `withdrawn` tells the daemon that nobody waits any more; it answers nevertheless. */
   request(method: string, params: object, withdrawn?: AbortSignal): Promise<unknown> {
     const options = withdrawn && { cancellationSignal: withdrawn };
-    return this.#traffic.asking(method, params, () => this.#connection.agent.request<unknown, object>(method, params, options));
+    const sent = this.#peer.sending(method, params);
+    return this.#traffic.asking(method, sent, () => this.#connection.agent.request<unknown, object>(method, sent, options));
   }
 
   notify(method: string, params: object): Promise<void> {

@@ -6,6 +6,7 @@
  * declined here, and the log has methods and durations, never parameters.
  */
 import { RequestError } from "@agentclientprotocol/sdk";
+import { OPENING } from "../connection/restricted";
 import { CANCEL, read, type Id, type Message, type Params, type Said, type WindowMethod } from "./messages";
 
 /** What the daemon asks that a person answers. */
@@ -13,9 +14,6 @@ export const ASKED_OF_PANELS: ReadonlySet<string> = new Set(["session/request_pe
 
 /** What the daemon tells this window alone. */
 const NOT_FOR_PANELS: ReadonlySet<string> = new Set(["_sould/review/forgotten", "_sould/editor/forgotten", "_sould/tools/forgotten"]);
-
-/** Requests by which a panel begins to show a session. */
-const SHOWS: ReadonlySet<string> = new Set(["session/new", "session/load", "session/resume", "session/fork"]);
 
 /** The connection, as panels need it. */
 export interface Daemon {
@@ -91,6 +89,14 @@ export class Router {
     this.#panels.forEach((panel) => { panel.tellState(); });
   }
 
+  /** Opens what is shown once more, because this window stands differently now. What cannot be is told when the user goes on with it. */
+  async openAgain(): Promise<void> {
+    const sessions = new Map([...this.#panels].flatMap((each) => [...each.shown]));
+    const opening = [...sessions].map(([sessionId, cwd]) => this.#daemon.request("session/resume", { sessionId, cwd, mcpServers: [] }));
+    const problems = (await Promise.allSettled(opening)).filter((each) => each.status === "rejected");
+    problems.forEach(({ reason }) => { this.#log(`panel: session/resume: ${errorOf(reason).message}`); });
+  }
+
   /** For `Panel`: it shows a session now. */
   shows(panel: Panel, session: string): void {
     for (const [id, { method, params }] of this.#questions) {
@@ -144,8 +150,8 @@ export class Router {
 
 /** One panel: its requests in, with ids of its own, and what it shows. */
 export class Panel {
-  /** The sessions that it has opened. */
-  readonly shown = new Set<string>();
+  /** The sessions that it has opened, and where they work. */
+  readonly shown = new Map<string, string>();
   /** The one that it opened last, and where that works. */
   current: { readonly id: string; readonly cwd: string } | undefined;
   readonly post: (message: Message) => void;
@@ -232,9 +238,10 @@ export class Panel {
     }
     const answer = await this.#daemon.request(method, params, withdrawn);
     const opened = sessionOf(answer) ?? session;
-    if (SHOWS.has(method) && opened !== undefined) {
-      this.shown.add(opened);
-      this.current = typeof params["cwd"] === "string" ? { id: opened, cwd: params["cwd"] } : undefined;
+    const cwd = params["cwd"];
+    if (OPENING.has(method) && opened !== undefined) {
+      this.shown.set(opened, typeof cwd === "string" ? cwd : "");
+      this.current = typeof cwd === "string" ? { id: opened, cwd } : undefined;
     }
     return answer;
   }
@@ -242,7 +249,7 @@ export class Panel {
   /** What waits in a session is asked behind the answer that introduces it. */
   #catchUp(method: string, params: Params): void {
     const session = sessionOf(params);
-    if (SHOWS.has(method) && session !== undefined && this.shown.has(session)) {
+    if (OPENING.has(method) && session !== undefined && this.shown.has(session)) {
       this.#router.shows(this, session);
     }
   }

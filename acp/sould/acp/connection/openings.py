@@ -20,5 +20,6 @@ def opening_of(peer: Peer, params: OpeningParams) -> Opening:
         umask=peer.services.client.umask,
         mcp_servers=given_servers(params.mcp_servers, peer.carrier),
         default_mode="review" if peer.shows_hunks else "ask",
+        restricted=params.own.restricted,
         capabilities=peer.capabilities.names,
     )

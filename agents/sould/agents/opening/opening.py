@@ -44,6 +44,8 @@ class Opening(Struct, frozen=True):
     default_mode: Mode = "ask"
     """What suits the client: `review` where it shows hunks (D20)."""
     model: str | None = None
+    restricted: bool | None = None
+    """Whether the client's user holds the workspace restricted there; None: it does not say."""
     capabilities: frozenset[str] = frozenset()
     """What the client can do, by ACP's names: `fs.readTextFile`, `terminal` …; conditional tools ask for them."""
 

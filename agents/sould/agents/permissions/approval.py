@@ -117,6 +117,10 @@ class Approval:
         self.trust: Trust = trust
         self._modes = modes
 
+    def judge_as(self, trust: Trust) -> None:
+        """From now on the workspace stands like this."""
+        self.trust = trust
+
     @property
     def mode(self) -> Mode:
         """What goes ahead without asking. A change holds at once, also for questions being asked."""

@@ -53,6 +53,10 @@ class TrustStore:
     def __init__(self, path: Path) -> None:
         self._path = path
 
+    def of_session(self, session: Path) -> "SessionTrust":
+        """The same for one session, by its own directory."""
+        return SessionTrust(self._path, session)
+
     def state(self, workspace: Path) -> Trust:
         """What the user said about this directory."""
         resolved = Path(os.path.realpath(workspace))
@@ -141,6 +145,38 @@ class TrustStore:
         with _kept_in(self._path):
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             write_private(self._path, body, durable=True)
+
+
+class SessionTrust(TrustStore):
+    """The user's decisions as one session has them. Never more than the editor it was opened in gives the workspace.
+
+    An editor may hold a workspace restricted that the user trusts here; that it trusts one says nothing about the
+    configuration in it, so it never makes trust. What an editor said stays until one says otherwise, also over a restart.
+    """
+
+    def __init__(self, path: Path, session: Path) -> None:
+        """`session`: the session's own directory."""
+        super().__init__(path)
+        self._marker = session / "restricted"
+
+    def state(self, workspace: Path) -> Trust:
+        return "restricted" if self._marker.exists() else super().state(workspace)
+
+    def files(self, workspace: Path) -> tuple[Path, ...]:
+        return *super().files(workspace), self._marker
+
+    def set(self, workspace: Path, state: Trust, seen: Contents | None = None) -> None:
+        if state == "trusted" and self._marker.exists():
+            raise TrustError("Your editor holds this workspace restricted. Trust it there first, then here.")
+        super().set(workspace, state, seen)
+
+    def restrict(self, restricted: bool) -> None:
+        """What the session's editor says. Raises JournalFullError: the disk refuses."""
+        with _kept_in(self._marker):
+            if restricted:
+                write_private(self._marker, b"", durable=True)
+            else:
+                self._marker.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

@@ -157,6 +157,10 @@ async def compose(
         NoModelError, ConfigError, InvalidToolError
     """
     state = load_state(stored.directory)
+    trust = host.policy.trust.of_session(stored.directory)
+    if opening.restricted is not None:
+        trust.restrict(opening.restricted)
+    host = replace(host, policy=replace(host.policy, trust=trust))
     storage, configuration, policy = host.storage, host.configuration, host.policy
     workplace = await make_workplace(configuration.live, policy, opening, log)
     costs = Costs()
@@ -180,7 +184,7 @@ async def compose(
     repeats = LoopOption(configuration.live, state, options)
     options.offer(switch, *model_options(models, state), AgentOption(agent, models, state), repeats)
     sessions = stored.directory.parent
-    trusting = TrustQuestion(policy.trust, opening.cwd, sessions, log, permission.questions, policy.changes)
+    trusting = TrustQuestion(trust, opening.cwd, sessions, log, permission.questions, policy.changes)
     entry = SessionEntry(stored.info, host.storage.store, log)
     further = FurtherTools(make_servers(services, log, agent, external), external)
     return Parts(

@@ -178,6 +178,8 @@ class SessionHost:
             if live is not None:
                 live.mcp.add(opening.mcp_servers)
                 live.operations.directories.add(opening.additional)
+                if opening.restricted is not None:
+                    live.restrict(opening.restricted)
                 return live
             stored = self._store.find(session_id)
             listener = _Rested(self, session_id)

@@ -113,6 +113,12 @@ class Session:
         self.mcp.left(client_id)
         self._parts.further.clients.left(client_id)
 
+    def restrict(self, restricted: bool) -> None:
+        """What a client says of the workspace: see `SessionTrust`. Raises JournalFullError."""
+        trust, approval = self._parts.choices.trusting.trust, self._parts.services.permission.approval
+        trust.restrict(restricted)
+        approval.judge_as(trust.state(self.opening.cwd))
+
     async def commit_message(self) -> str:
         """See `SessionPort.commit_message`."""
         return await self._side_questions.answer(await self.operations.committing.question())

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from sould.agents.filechanges import FileChanges, Stamp
 from sould.agents.permissions.projectfiles import Change, Contents, Seen, contents, stamp_of
 from sould.agents.permissions.servedfiles import HOOKS_FILE, MCP_FILES
-from sould.agents.permissions.trust import Trust, TrustError, TrustStore
+from sould.agents.permissions.trust import SessionTrust, Trust, TrustError, TrustStore
 from sould.agents.projects.authors import described
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.settings.toldonce import ToldOnce
@@ -90,7 +90,7 @@ def _all(seen: Contents) -> list[Change]:
 class TrustQuestion(Struct):
     """Of one session. `tell` says at a turn's beginning what changed; `ask` puts the question."""
 
-    trust: TrustStore
+    trust: SessionTrust
     workspace: Path
     sessions: Path
     log: SessionLog
