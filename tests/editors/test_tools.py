@@ -6,9 +6,9 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,7 +28,7 @@ from soultest.editors.plugin import SETTINGS, installed, spot
 from soultest.lspclient import FULL, LspClient
 from soultest.screen import PATIENCE
 from soultest.souldemacs import HOUSE, connected, settings
-from soultest.toolscene import ASKS, SHOWN, Json, lay_out
+from soultest.toolscene import ASKS, BASEDPYRIGHT, JEDI, SHOWN, Ask, Json, lay_out
 from soultest.world import SOULD, World
 
 pytestmark = [pytest.mark.timeout(300)]
@@ -109,14 +109,14 @@ async def in_no_editor(world: World) -> AsyncGenerator[None]:
 
 
 @asynccontextmanager
-async def in_the_daemon(world: World) -> AsyncGenerator[None]:
+async def in_the_daemon(world: World, name: str = "typescript-language-server") -> AsyncGenerator[None]:
     """What it runs is shown, and only once somebody has asked."""
     assert json.loads(world.sould("status", "--json").stdout)["language_servers"] == []
     yield
     (server,) = json.loads(world.sould("status", "--json").stdout)["language_servers"]
-    assert (server["name"], server["root"]) == ("typescript-language-server", str(world.project))
+    assert (server["name"], server["root"]) == (name, str(world.project))
     assert server["memory_bytes"] > 1_000_000
-    assert "typescript-language-server" in world.sould("status").stdout.partition("Language servers")[2]
+    assert name in world.sould("status").stdout.partition("Language servers")[2]
 
 
 @dataclass(frozen=True)
@@ -128,6 +128,7 @@ class Row:
     column: str
     opened: Callable[[World], AbstractAsyncContextManager[None]]
     config: str = "[languageservers]\nenabled = false\n"
+    asks: Mapping[str, Ask] = field(default_factory=lambda: ASKS)
 
 
 def _row(row: Row, *marks: pytest.MarkDecorator) -> Any:
@@ -138,12 +139,33 @@ def _emacs(version: str) -> Row:
     return Row(f"emacs-{version}", "Emacs", "by Emacs, our package", lambda world: in_emacs(world, version))
 
 
+DAEMON: Final = "by sould's language servers"
 ROWS: Final = [
     _row(Row("neovim", "Neovim", "by Neovim, our plugin", lambda world: in_neovim(world, "0.12")), pytest.mark.editors),
     _row(_emacs("28"), pytest.mark.editors),
     _row(_emacs("30"), pytest.mark.editors),
     _row(Row("plain-lsp", "Kate", "by an LSP editor without a plugin", in_plain_editor)),
-    _row(Row("language-servers", "language server", "by sould's language servers", in_the_daemon, "")),
+    _row(Row("typescript-language-server", "language server", DAEMON, in_the_daemon, "")),
+    _row(
+        Row(
+            "basedpyright",
+            "language server",
+            DAEMON,
+            lambda world: in_the_daemon(world, "basedpyright"),
+            "",
+            BASEDPYRIGHT,
+        )
+    ),
+    _row(
+        Row(
+            "jedi-language-server",
+            "language server",
+            DAEMON,
+            lambda world: in_the_daemon(world, "jedi-language-server"),
+            '[languageservers.commands]\npython = ["jedi-language-server"]\n',
+            JEDI,
+        )
+    ),
     _row(Row("disk", "disk", "by no editor", in_no_editor)),
 ]
 
@@ -196,7 +218,9 @@ async def test_each_tool_does_what_it_says(world: World, row: Row, subtests: pyt
         for tool in CATALOGUE:
             if tool in serves | ON_DISK:
                 with subtests.test(tool=tool):
-                    await asked_and_seen(client, world.project, tool, row.by if tool in serves else "disk")
+                    await asked_and_seen(
+                        client, world.project, row.asks[tool], tool, row.by if tool in serves else "disk"
+                    )
 
 
 async def test_over_http_it_is_the_same(world: World, subtests: pytest.Subtests) -> None:
@@ -210,12 +234,11 @@ async def test_over_http_it_is_the_same(world: World, subtests: pytest.Subtests)
         for tool in CATALOGUE:
             if tool in ON_DISK:
                 with subtests.test(tool=tool):
-                    await asked_and_seen(client, world.project, tool, "disk")
+                    await asked_and_seen(client, world.project, ASKS[tool], tool, "disk")
 
 
-async def asked_and_seen(client: Client[Any], project: Path, tool: str, by: str) -> None:
+async def asked_and_seen(client: Client[Any], project: Path, ask: Ask, tool: str, by: str) -> None:
     """Call a tool, and look at what came of it."""
-    ask = ASKS[tool]
     answer = await asked(client, tool, ask.arguments)
     assert not answer["text"], answer
     assert ask.sees(answer["data"]) == ask.expected

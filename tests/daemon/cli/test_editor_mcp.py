@@ -83,6 +83,22 @@ async def test_an_agent_reads_and_edits_as_the_user_sees_it_and_the_user_reviews
     assert file["hunks"][0]["agents"][0]["sessionId"] == "mcp:other agent"
 
 
+async def test_an_agent_sees_and_edits_unsaved_text_of_an_editor_that_cannot_say_what_it_has_open(world: World) -> None:
+    world.script(["text: hello"])
+    path = world.project / "a.txt"
+    async with client_of(world, buffers={str(path): "one\nunsaved\n"}, save=False) as editor:
+        await editor.new_session(world.project)
+        async with agent(world) as client:
+            read = (await made(client, "doc_read", {"file": "a.txt"}))["data"]
+            assert (read["text"], read["dirty"]) == ("one\nunsaved\n", True)
+            on_disk = (await made(client, "doc_read", {"file": "a.txt", "version": "disk"}))["data"]
+            assert on_disk["text"] == "one\ntwo\n"
+            edits = [{"file": "a.txt", "hunks": [{"oldText": "one", "newText": "1"}]}]
+            await made(client, "doc_edit", {"edits": edits})
+        assert editor.buffers[str(path)] == "1\nunsaved\n"
+        assert path.read_text() == "one\ntwo\n", "what its user has not saved is not saved for them"
+
+
 async def test_what_an_editor_serves_is_offered_and_routed_to_it(world: World) -> None:
     async with editor_of(world, ["hover"], {"hover": {"data": {"markdown": "a word"}}}), agent(world) as client:
         [hover] = [tool for tool in await client.list_tools() if tool.name == "hover"]

@@ -53,6 +53,24 @@ export const count = "many";
     "ugly.js": "export function plain( a ) {\n        return a\n}\n",
 }
 """By name. What is behind an emoji shows who counts columns how."""
+PYTHON: Final[Mapping[str, str]] = {
+    "prices.py": '''\
+def doubled(cents: int) -> int:
+    """Twice as much."""
+    return cents * 2
+''',
+    "till.py": """\
+from prices import doubled
+
+
+def total(prices: list[int]) -> int:
+    note = "grüße 🎉"; first = doubled(prices[0])
+    return first + len(note) + doubled(1)
+""",
+    "wrong.py": 'count: int = "many"\n',
+    "unread.py": "count = = 1\n",
+}
+"""The same for servers of Python."""
 SHOWN: Final = "till.js"
 """The file that the editor has open."""
 PLACE: Final = {"file": "till.js", "anchor": {"symbol": "doubled", "lineText": "const first"}}
@@ -62,7 +80,7 @@ DECLARED: Final = {"file": "prices.js", "anchor": {"symbol": "doubled", "lineTex
 
 def column(name: str, line: int, word: str, nth: int = 0) -> int:
     """Where a word stands in a line, in UTF-16 code units."""
-    text = FILES[name].splitlines()[line - 1]
+    text = {**FILES, **PYTHON}[name].splitlines()[line - 1]
     found = -1
     for _ in range(nth + 1):
         found = text.index(word, found + 1)
@@ -91,11 +109,15 @@ def _places(data: Json) -> Any:
     ]
 
 
-def _problems(data: Json) -> Any:
+def _problem_places(data: Json) -> Any:
     return [
         (each["file"], each["severity"], each["range"]["start"]["line"], each["range"]["start"]["column"])
         for each in data["items"]
-    ], ["not assignable" in each["message"] for each in data["items"]]
+    ]
+
+
+def _problems(data: Json) -> Any:
+    return _problem_places(data), ["not assignable" in each["message"] for each in data["items"]]
 
 
 def _applied(data: Json) -> Any:
@@ -156,8 +178,49 @@ ASKS: Final[Mapping[str, Ask]] = {
 """By tool, in the order in which they are called: what writes comes to the review."""
 
 
+IN_PYTHON: Final = {"file": "till.py", "anchor": {"symbol": "doubled", "lineText": "first = doubled"}}
+IN_PYTHON_TWICE: Final = {name: PYTHON[name].replace("doubled", "twice") for name in ("prices.py", "till.py")}
+
+
+def python_asks(diagnostics: Ask) -> Mapping[str, Ask]:
+    """The same of a server of Python; what they find wrong differs."""
+    return {
+        **ASKS,
+        "diagnostics": diagnostics,
+        "symbols": Ask(
+            {"file": "prices.py"},
+            lambda data: [(each["kind"], each["range"]["start"]["line"]) for each in _named(data, "doubled")],
+            [("function", 1)],
+        ),
+        "definition": Ask(IN_PYTHON, _places, [("prices.py", 1, 5)]),
+        "references": Ask(
+            IN_PYTHON,
+            _hits,
+            (3, {"till.py": [(1, 20), *((line, column("till.py", line, "doubled")) for line in (5, 6))]}),
+        ),
+        "hover": Ask(IN_PYTHON, lambda data: "Twice as much." in data["markdown"], True),
+        "rename": Ask({**IN_PYTHON, "newName": "twice"}, _applied, ["prices.py", "till.py"], IN_PYTHON_TWICE),
+    }
+
+
+def _named(data: Json, name_path: str) -> list[Json]:
+    return [each for each in data["symbols"] if each["namePath"] == name_path]
+
+
+BASEDPYRIGHT: Final = python_asks(
+    Ask(
+        {"files": ["wrong.py"], "waitMs": 20_000, "minSeverity": "error"},
+        _problems,
+        ([("wrong.py", "error", 1, 14)], [True]),
+    )
+)
+JEDI: Final = python_asks(
+    Ask({"files": ["unread.py"], "waitMs": 20_000}, _problem_places, [("unread.py", "error", 1, 9)])
+)
+
+
 def lay_out(project: Path, modules: Path) -> None:
     """The files, in the project; `modules`: where node finds the language server's."""
-    for name, text in FILES.items():
+    for name, text in {**FILES, **PYTHON}.items():
         (project / name).write_text(text, encoding="utf-8")
     (project / "node_modules").symlink_to(modules)

@@ -3,7 +3,7 @@
 Tools hold this one object for the session's life; which client stands behind it changes under them.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from sould.agents.reviewing.buffers import Buffers
@@ -27,6 +27,11 @@ class ClientFiles:
     def detach(self, client_id: str) -> None:
         """A client left; what it was asked for falls back to the disk by its own workspace (D13)."""
         self._clients.pop(client_id, None)
+
+    @property
+    def attached(self) -> Mapping[str, Workspace]:
+        """What clients with buffers read and write through, by client, the newest last."""
+        return self._clients
 
     def turn_of(self, client_id: str) -> None:
         """The turn that begins now was asked for by this client: it comes first where nobody has the file open."""

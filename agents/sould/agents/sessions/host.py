@@ -38,6 +38,7 @@ from sould.agents.settings.state import load_state
 from sould.agents.store.store import Page, SessionInfo
 from sould.agents.store.waitingnotes import WaitingNotes
 from sould.agents.wire.messages import DirectoryAdded, SessionChanged, SystemPrompt
+from sould.agents.workspace import Workspace
 
 if TYPE_CHECKING:
     from sould.agents.languageservers.backend import RunningServer
@@ -114,7 +115,16 @@ class SessionHost:
         """Editor tools for agents that are not ours."""
         from sould.agents.sessions.otheragents import OtherAgents  # noqa: PLC0415 -- hardly any daemon has one
 
-        return OtherAgents(self._services)
+        return OtherAgents(self._services, self._client_files)
+
+    def _client_files(self, directory: Path) -> Mapping[str, Workspace]:
+        """What clients of sessions there, above or below read and write through, by client, the newest last."""
+        found: dict[str, Workspace] = {}
+        for session in self._sessions.values():
+            cwd = session.info.cwd
+            if cwd.is_relative_to(directory) or directory.is_relative_to(cwd):
+                found |= session.client_files
+        return found
 
     @property
     def finder(self) -> "FileFinder":

@@ -4,9 +4,10 @@ Such an agent asks its own user before it calls; here nobody can be asked. What 
 is denied: what lies outside the project, secrets, protected files, what runs something and no rule allows.
 """
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TypeAlias
 
 from pydantic import ValidationError
 
@@ -28,14 +29,18 @@ from sould.agents.sessions.unasked import Unasked
 from sould.agents.settings.projectmemory import ProjectMemory
 from sould.agents.toolapi.base import RefusedError, ToolCallContext
 from sould.agents.wording import faulty
-from sould.agents.workspace import WorkspaceError
+from sould.agents.workspace import Workspace, WorkspaceError
+
+ClientFilesOf: TypeAlias = Callable[[Path], Mapping[str, Workspace]]
+"""What clients of sessions around a directory read and write through: editors that cannot say what they have open (D44)."""
 
 
 class OtherAgents:
     """The editor tools of a daemon, for any of them."""
 
-    def __init__(self, services: HostServices) -> None:
+    def __init__(self, services: HostServices, client_files: ClientFilesOf) -> None:
         self._services = services
+        self._client_files: ClientFilesOf = client_files
         self._unasked = Unasked(services)
         self._memory = ProjectMemory(services.storage.directory / "projects.json")
 
@@ -92,7 +97,10 @@ class OtherAgents:
         approval = self._unasked.approval(agent, environment)
         disk = LocalWorkspace(agent.cwd, (), no_commands, environment.home, umask=agent.umask)
         author = Author(f"mcp:{agent.name}", None, environment.home, approval, agent.umask)
-        recorded = await SessionFiles.open(ClientFiles(disk, projects.buffers), projects, author)
+        files = ClientFiles(disk, projects.buffers)
+        for client_id, workspace in self._client_files(agent.cwd).items():
+            files.attach(client_id, workspace)
+        recorded = await SessionFiles.open(files, projects, author)
         try:
             yield recorded, approval
         finally:

@@ -36,6 +36,7 @@ from sould.agents.turns.sidequestions import SideQuestions
 from sould.agents.turns.turns import Prompt, Turns
 from sould.agents.wire.content import UserInput, input_text
 from sould.agents.wire.messages import ContextReverted, Response, StatusUpdate, ToolResult
+from sould.agents.workspace import Workspace
 
 logger = logging.getLogger(__name__)
 
@@ -104,6 +105,11 @@ class Session:
         files = self._parts.services.files.clients
         files.attach(client.id, client.workspace(files.disk, self.id))
         return news
+
+    @property
+    def client_files(self) -> Mapping[str, Workspace]:
+        """What its clients with buffers read and write through, by client, the newest last."""
+        return self._parts.services.files.clients.attached
 
     def detach(self, client_id: str) -> None:
         """A client is gone or looks elsewhere. The turn goes on (D12); the host applies `on_last_detach`."""
