@@ -109,6 +109,33 @@ def test_nothing_is_wrong_in_any_state(world: World, open_panel: Open) -> None:
     assert axe.found == [], "\n".join(axe.found)
 
 
+def test_nothing_is_wrong_beside_the_conversation(world: World, open_panel: Open) -> None:
+    (world.project / "a.txt").write_text("one\ntwo\n")
+    begin = call("Shell", "s1", command="sleep 600", run_in_background=True, description="the server")
+    write = call("WriteFile", "w1", path="a.txt", content="one\n2\n")
+    world.script([call("SetTodoList", "t1", todos=TODOS), begin, write, "text: Done."])
+    panel = open_panel(380)
+    axe = Axe(panel)
+    panel.send("Go")
+    panel.choose(1)
+    panel.shows("Done.")
+    panel.idle()
+    plan = panel.page.get_by_role("region", name="Plan")
+    plan.get_by_role("button").first.click()
+    plan.get_by_role("button", name="Comment on step 2").click()
+    tasks = panel.page.get_by_role("region", name="Background tasks")
+    tasks.get_by_role("button").first.click()
+    tasks.get_by_role("button", name="Output of the server").click()
+    expect(tasks.get_by_text("No output yet.")).to_be_visible()
+    axe.look("a comment on the plan, a background task")
+    panel.page.get_by_role("button", name="More", exact=True).click()
+    axe.look("a menu")
+    panel.page.get_by_role("menuitem", name="Review its changes").click()
+    expect(panel.page.get_by_role("button", name="Keep line 2 of a.txt")).to_be_visible()
+    axe.look("the review")
+    assert axe.found == [], "\n".join(axe.found)
+
+
 def test_nothing_is_cut_off_at_double_size_or_from_right_to_left(world: World, open_panel: Open) -> None:
     """A side bar of 380 pixels at 200 % is one of 190."""
     world.script([call("Shell", "s1", command="touch made"), "text: שלום, this is `code`."])

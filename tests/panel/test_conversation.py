@@ -76,7 +76,7 @@ def test_a_rejection_tells_the_agent_what_to_do_instead(world: World, open_panel
     words.fill("only say it")
     words.press("Enter")
     panel.shows("As you like.")  # without words, the turn would have ended
-    expect(panel.card(re.compile("rm -rf build: failed"))).to_contain_text("Rejected by user")
+    expect(panel.card(re.compile("rm -rf build: failed"))).to_contain_text("Rejected: only say it")
 
 
 def test_a_key_pressed_as_a_question_appears_answers_nothing(world: World, open_panel: Open) -> None:
@@ -182,6 +182,8 @@ def test_nothing_is_lost_when_the_daemon_is_killed_in_a_turn(world: World, open_
     expect(panel.composer).to_have_value("a draft")
     panel.composer.fill("")
     panel.idle()
+    expect(panel.page.get_by_text("The turn ended with this error.")).to_be_visible()
+    expect(panel.conversation.get_by_text("sould was stopped in the middle of this turn")).to_have_count(1)
     panel.send("Go on")
     panel.shows("Go on", "Gone on.")
 
@@ -259,7 +261,9 @@ def test_words_are_found_and_the_conversation_is_copied(world: World, open_panel
     expect(panel.page.locator(".row.found")).to_contain_text("The needle is here.")
     panel.page.keyboard.press("Escape")
     expect(panel.composer).to_be_focused()
-    panel.page.get_by_role("button", name="Copy the conversation as Markdown").click()
+    panel.page.get_by_role("button", name="More", exact=True).press("Enter")
+    expect(panel.page.get_by_role("menuitem", name="Copy the conversation as Markdown")).to_be_focused()
+    panel.page.keyboard.press("Enter")
     copied = "## You\n\nWhere is it?\n\nThe needle is here.\n\n## You\n\nAnd now?\n\nNothing more.\n"
     until(
         lambda: copied in str(panel.page.evaluate("navigator.clipboard.readText()")),

@@ -42,6 +42,8 @@ export interface Kept {
   readonly session?: { readonly id: string; readonly cwd: string };
   /** What is typed and not sent, by session; "" is the one for a session that does not exist yet. */
   readonly drafts?: Readonly<Record<string, string>>;
+  /** The user has begun a new session, which has no prompt yet: no other is shown in its place. */
+  readonly fresh?: boolean;
   /** Distance from the end of the transcript; absent when it follows the end. */
   readonly scroll?: number;
 }
@@ -59,6 +61,8 @@ export interface Link {
   openFile(place: Place): void;
   /** Lets the user choose files; none when they chose none. */
   pickFile(): Promise<readonly string[]>;
+  /** Has the user say where a text is kept as a file, if they want to. Rejects with the reason where it cannot be. */
+  saveFile(name: string, text: string): Promise<void>;
   readonly theme: Theme;
   onTheme(listener: (theme: Theme) => void): void;
   state: Kept;
@@ -73,6 +77,8 @@ export interface Surroundings {
    * there, as an edit of the session that is reviewed. An error says what the user can do.
    */
   readonly canInsert: boolean;
+  /** The notification `_panel/review` shows in the editor what is to be reviewed. */
+  readonly canReview: boolean;
   /** Who shows the panel, for what it says to the user. */
   readonly editor: string;
 }

@@ -109,7 +109,7 @@ function serve(socket) {
 /** What the other end of the link answers itself: see panel/link.ts. */
 async function own({ id, method, params }, post) {
   const answers = {
-    "_panel/surroundings": () => ({ roots: roots.map((root) => ({ path: root, name: path.basename(root) })), canInsert: false, editor: "browser" }),
+    "_panel/surroundings": () => ({ roots: roots.map((root) => ({ path: root, name: path.basename(root) })), canInsert: false, canReview: false, editor: "browser" }),
     "_panel/findFiles": find,
     "_panel/pickFile": () => ({ paths: [] }),
     "_panel/login": async ({ provider, key, file }) => {

@@ -307,7 +307,7 @@ describe("what a panel has this window do", () => {
   it("tells which folders are open, and what is chosen in the dialog", async () => {
     const page = view();
     await ask(page, 1, "_panel/surroundings");
-    expect(answerTo(page, 1)?.["result"]).toEqual({ roots: [{ path: "/shop", name: "shop" }], canInsert: true, editor: "VS Code" });
+    expect(answerTo(page, 1)?.["result"]).toEqual({ roots: [{ path: "/shop", name: "shop" }], canInsert: true, canReview: true, editor: "VS Code" });
     fake.picked = [Uri.file("/shop/a.png")];
     await ask(page, 2, "_panel/pickFile");
     expect(answerTo(page, 2)?.["result"]).toEqual({ paths: ["/shop/a.png"] });

@@ -6,7 +6,10 @@ import { changeOf } from "../panel/session/changes";
 import { completed, completingAt, fileUri, fitting } from "../panel/session/completion";
 import { markdownOf } from "../panel/session/export";
 import { rowsWith } from "../panel/session/find";
+import { aboutStep } from "../panel/session/plan";
+import { leftOf, readPending } from "../panel/session/review";
 import { rowsOf } from "../panel/session/rows";
+import { counted, readTasks } from "../panel/session/tasks";
 import { screen } from "../panel/session/terminal";
 import { checkpointOf, outcomeOf, readTimeline } from "../panel/session/timeline";
 import { apply, EMPTY, readSequenced } from "../panel/session/transcript";
@@ -135,5 +138,34 @@ describe("a conversation", () => {
     expect(checkpointOf(timeline, "a long\none that goes on", 0)?.checkpoint).toBe(5);
     expect(checkpointOf(timeline, "never", 0)).toBeUndefined();
     expect(outcomeOf({ outcome: "done", files: [{ path: "a", action: "restored" }, { path: "b", action: "conflict" }] })).toBe("1 file went back. 1 was left as it is: the card says why.");
+  });
+});
+
+describe("what stands beside the conversation", () => {
+  test("counts background tasks, and takes what is unknown for lost", () => {
+    const tasks = readTasks({ tasks: [{ id: "a", kind: "shell", description: "server", status: "running" }, { id: "b", status: "of a newer sould" }, 7] });
+    expect(tasks.map((task) => task.state)).toEqual(["running", "lost", "lost"]);
+    expect(counted(tasks)).toBe("1 running, 2 ended");
+    expect(counted([])).toBe("");
+  });
+
+  test("names the step that a comment is about as the agent wrote it", () => {
+    expect(aboutStep(2, { content: "Change it", status: "in_progress" }, " not that \n")).toBe("About step 2 of your plan (in progress):\n\n> Change it\n\nnot that");
+  });
+
+  test("has what is pending, by file, and why something was left", () => {
+    const hunk = { id: 3, digest: "d", state: "pending", kind: "text", start: 4, base: ["old\n"], lines: [{ text: "new\n" }] };
+    const files = readPending({ files: [{ path: "/p/a", hunks: [hunk, { ...hunk, state: "kept" }] }, { path: "/p/b", hunks: [] }] });
+    expect(files).toEqual([{ path: "/p/a", hunks: [{ id: 3, digest: "d", line: 5, removed: ["old\n"], added: ["new\n"], what: "" }] }]);
+    expect(leftOf({ left: [{ message: "It changed." }, { message: "It changed." }] })).toBe("It changed.");
+  });
+
+  test("never fails over what comes in", () => {
+    fc.assert(fc.property(fc.jsonValue(), (raw) => {
+      readTasks(raw);
+      readPending(raw);
+      readPending({ files: [raw] });
+      leftOf(raw);
+    }));
   });
 });

@@ -12,7 +12,7 @@ import { Client, RequestFailed, wasLost, type Question } from "./client";
 import { Session, SIGN_IN } from "./session";
 import { Sessions } from "./sessions";
 
-export type View = "conversation" | "sessions" | "timeline" | "sign-in";
+export type View = "conversation" | "sessions" | "timeline" | "review" | "sign-in";
 
 /** What is searched for in the conversation, and which of what was found is shown. */
 export interface Finding {
@@ -39,7 +39,7 @@ export interface Offer {
 }
 
 export const NO_OFFER: Offer = { words: "", attached: [] };
-const NOWHERE: Surroundings = { roots: [], canInsert: false, editor: "" };
+const NOWHERE: Surroundings = { roots: [], canInsert: false, canReview: false, editor: "" };
 
 export class Panel {
   readonly link: Link;
@@ -62,6 +62,8 @@ export class Panel {
   readonly #offered = signal<Offer>(NO_OFFER);
   #introduced = false;
   #starting = false;
+  /** The user, or a command of theirs, has said what is to be shown. */
+  #chosen = false;
   #becomeReady: () => void = () => undefined;
   /** Resolves when `start` has come to its end: what was shown before is shown again, or there is a problem. */
   #ready = this.#notReady();
@@ -109,6 +111,7 @@ export class Panel {
         await this.show(session.id, session.cwd);
       }
       await this.sessions.refresh();
+      await this.#goOn();
     });
     this.#starting = false;
     this.#becomeReady();
@@ -116,6 +119,7 @@ export class Panel {
 
   /** Shows a session. */
   async show(id: string, cwd: string): Promise<void> {
+    this.#chosen = true;
     await this.attempt(async () => {
       const session = new Session(this.client, id, cwd);
       this.#become(session);
@@ -125,11 +129,14 @@ export class Panel {
 
   /** Shows an empty conversation; the session begins with its first prompt. */
   begin(): void {
+    this.#chosen = true;
     this.#become(undefined);
+    this.keep({ fresh: true });
   }
 
   /** The session that is shown, or a new one. Undefined when none can begin, which is said. */
   async ensure(cwd?: string): Promise<Session | undefined> {
+    this.#chosen = true;
     await this.#ready;
     if (!this.#introduced) {
       this.#problem.value ||= "There is no connection to sould yet.";
@@ -189,6 +196,15 @@ export class Panel {
     return offered;
   }
 
+  /** Shows what is to be reviewed: in the editor, or here where there is none. */
+  review(): void {
+    if (this.#surroundings.value.canReview) {
+      this.client.notify("_panel/review", {});
+    } else {
+      this.view.value = "review";
+    }
+  }
+
   /** Puts words into the composer, unsent. */
   offer(words: string): void {
     this.#offered.value = { words, attached: [] };
@@ -200,12 +216,31 @@ export class Panel {
     return id === "" || cwd === "" ? undefined : { id, cwd };
   }
 
+  /** Where nothing says what was shown before, the project's session that waits for the user, or was used last. */
+  async #goOn(): Promise<void> {
+    const roots = this.#surroundings.value.roots.map((root) => root.path);
+    const here = this.sessions.known.value.filter((known) => roots.includes(known.cwd) && !known.archived);
+    if (here.length > 0 && !this.#decided()) {
+      const waits = list(object(await this.client.request("_sould/inbox/list", {}))["items"]).map((item) => object(object(item)["session"])["id"]);
+      const found = here.find((known) => waits.includes(known.id)) ?? here[0];
+      if (found !== undefined && !this.#decided()) {
+        await this.show(found.id, found.cwd);
+      }
+    }
+  }
+
+  /** What is shown is what the user wants to see, or they are writing for a session that is yet to begin. */
+  #decided(): boolean {
+    const { fresh, drafts } = this.link.state;
+    return this.#chosen || fresh === true || this.#session.value !== undefined || (drafts?.[""] ?? "") !== "";
+  }
+
   #become(session: Session | undefined): void {
     this.#session.value = session;
     this.view.value = "conversation";
     this.finding.value = undefined;
     this.resending.value = undefined;
-    const { session: _, scroll: __, ...kept } = this.link.state;
+    const { session: _, scroll: __, fresh: ___, ...kept } = this.link.state;
     this.link.state = session === undefined ? kept : { ...kept, session: { id: session.id, cwd: session.cwd } };
   }
 
@@ -249,6 +284,7 @@ export class Panel {
   }
 
   #open(params: Readonly<Record<string, unknown>>): void {
+    this.#chosen = true;
     const session = object(params["session"]);
     if (has(params, "session")) {
       void this.show(text(session["id"]), text(session["cwd"]));
@@ -261,10 +297,11 @@ export class Panel {
 }
 
 function surroundingsOf(raw: unknown): Surroundings {
-  const { roots, canInsert, editor } = object(raw);
+  const { roots, canInsert, canReview, editor } = object(raw);
   return {
     roots: list(roots).map(object).map((root) => ({ path: text(root["path"]), name: text(root["name"]) || text(root["path"]) })),
     canInsert: canInsert === true,
+    canReview: canReview === true,
     editor: text(editor),
   };
 }

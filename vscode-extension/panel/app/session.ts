@@ -6,9 +6,10 @@
 import { computed, signal, type ReadonlySignal } from "@preact/signals";
 import { readQueue, sent, type Queued } from "../session/queue";
 import { object, text } from "../session/read";
+import { readTasks, type Task } from "../session/tasks";
 import { checkpointOf, outcomeOf, readTimeline, type Timeline } from "../session/timeline";
 import { apply, attach, EMPTY, prepend, readPage, readSequenced, type Sequenced, type Transcript } from "../session/transcript";
-import { readOptions, type Block } from "../session/updates";
+import { readOptions, type Block, type Update } from "../session/updates";
 import { RequestFailed, wasLost, type Client } from "./client";
 import { Frames } from "./frames";
 
@@ -34,11 +35,14 @@ export class Session {
   readonly #transcript = signal<Transcript>(EMPTY);
   readonly #queue = signal<readonly Queued[]>([]);
   readonly #sending = signal<readonly (readonly Block[])[]>([]);
+  readonly #tasks = signal<readonly Task[]>([]);
   readonly #running = signal(false);
   readonly #stopping = signal(false);
   readonly #trouble = signal<Trouble | undefined>(undefined);
   readonly #loading = signal(true);
   readonly #frames: Frames<Sequenced>;
+  /** Of what is being sent, what was given to the running turn. */
+  #steered: readonly (readonly Block[])[] = [];
   /** What came while a snapshot is under way. */
   #early: Sequenced[] | undefined;
   #becomeReady: () => void = () => undefined;
@@ -54,6 +58,8 @@ export class Session {
 
   get transcript(): ReadonlySignal<Transcript> { return this.#transcript; }
   get queue(): ReadonlySignal<readonly Queued[]> { return this.#queue; }
+  /** What goes on in the background, as it was when something was last told of it. */
+  get tasks(): ReadonlySignal<readonly Task[]> { return this.#tasks; }
   /** Prompts that were sent, and of which the daemon has said nothing yet. */
   get sending(): ReadonlySignal<readonly (readonly Block[])[]> { return this.#sending; }
   get trouble(): ReadonlySignal<Trouble | undefined> { return this.#trouble; }
@@ -95,6 +101,7 @@ export class Session {
     this.#loading.value = false;
     const queue = await this.#client.request("_sould/queue", { sessionId: this.id });
     this.queued(queue);
+    this.#lookAtTasks();
   }
 
   /** The page before the first that is shown, if there is one. */
@@ -154,10 +161,20 @@ export class Session {
     }
   }
 
-  /** Gives words to the running turn; they are the next prompt when it has just ended. */
+  /** Gives words to the running turn, which takes them between two steps; they are the next prompt when it has just ended. */
   async steer(blocks: readonly Block[]): Promise<void> {
-    const answer = object(await this.#client.request("_session/steering", { sessionId: this.id, prompt: blocks.map(sent) }));
-    if (answer["outcome"] !== "injected") {
+    this.#steered = [...this.#steered, blocks];
+    this.#sending.value = [...this.#sending.value, blocks];
+    let injected = false;
+    try {
+      const answer = object(await this.#client.request("_session/steering", { sessionId: this.id, prompt: blocks.map(sent) }));
+      injected = answer["outcome"] === "injected";
+    } finally {
+      if (!injected) {
+        this.#sending.value = this.#sending.value.filter((each) => each !== blocks);
+      }
+    }
+    if (!injected) {
       await this.prompt(blocks);
     }
   }
@@ -192,6 +209,17 @@ export class Session {
   async choose(option: string, value: string): Promise<void> {
     const answer = await this.#client.request("session/set_config_option", { sessionId: this.id, configId: option, value });
     this.introduced(object(answer));
+  }
+
+  /** Rejects with RequestFailed. */
+  async stopTask(task: Task): Promise<void> {
+    this.#tasks.value = readTasks(await this.#client.request("_sould/session/tasks/stop", { sessionId: this.id, id: task.id }));
+  }
+
+  /** The end of what it printed. Rejects with RequestFailed. */
+  async taskOutput(task: Task): Promise<string> {
+    this.#lookAtTasks();
+    return text(object(await this.#client.request("_sould/session/tasks/output", { sessionId: this.id, id: task.id }))["text"]);
   }
 
   // --- time travel --------------------------------------------------------------------------------------------------
@@ -230,6 +258,9 @@ export class Session {
         this.#arrived([update.block]);
       }
     }
+    if (updates.some(({ update }) => mayChangeTasks(update))) {
+      this.#lookAtTasks();
+    }
     this.#transcript.value = apply(this.#transcript.value, updates);
   }
 
@@ -246,8 +277,17 @@ export class Session {
     this.#frames.flush();
     this.#running.value = running;
     if (!running) {
+      const steered = this.#steered;
+      this.#steered = [];
+      this.#sending.value = this.#sending.value.filter((each) => !steered.includes(each));
       this.#stopping.value = false;
+      this.#lookAtTasks();
     }
+  }
+
+  /** What is told of them is told in words only: so they are listed anew. What cannot be listed now is listed the next time. */
+  #lookAtTasks(): void {
+    this.#client.request("_sould/session/tasks", { sessionId: this.id }).then((raw) => { this.#tasks.value = readTasks(raw); }, () => undefined);
   }
 
   #failed(problem: unknown, blocks: readonly Block[]): void {
@@ -257,6 +297,11 @@ export class Session {
     const signIn = problem instanceof RequestFailed && problem.code === SIGN_IN;
     this.#trouble.value = { message: problem instanceof Error ? problem.message : String(problem), blocks, signIn };
   }
+}
+
+/** One begins with a call that says so, and ends with a notice. */
+function mayChangeTasks(update: Update): boolean {
+  return update.type === "notice" || (update.type === "call" && (update.fields.status === "completed" || update.fields.status === "failed"));
 }
 
 /** A long text comes in pieces. */

@@ -6,7 +6,7 @@ const PREFIX = "link:";
 
 export class Asking {
   readonly #post: (message: Message) => void;
-  readonly #waiting = new Map<string, (result: Json) => void>();
+  readonly #waiting = new Map<string, (answer: Json) => void>();
   #last = 0;
 
   constructor(post: (message: Message) => void) {
@@ -15,13 +15,11 @@ export class Asking {
 
   /** The files the user chose. */
   async pickFile(): Promise<readonly string[]> {
-    this.#last += 1;
-    const id = `${PREFIX}${this.#last}`;
-    const result = await new Promise<Json>((resolve) => {
-      this.#waiting.set(id, resolve);
-      this.#post({ jsonrpc: "2.0", id, method: "_panel/pickFile", params: {} });
-    });
-    return list(result["paths"]).map((path) => text(path));
+    return list((await this.#ask("_panel/pickFile", {}))["paths"]).map((path) => text(path));
+  }
+
+  async saveFile(name: string, words: string): Promise<void> {
+    await this.#ask("_panel/saveFile", { name, text: words });
   }
 
   /** Whether the message was an answer to a request from here. */
@@ -32,7 +30,21 @@ export class Asking {
       return false;
     }
     this.#waiting.delete(id);
-    waiting(object(message["result"]));
+    waiting(message);
     return true;
+  }
+
+  /** Rejects with what the other end says. */
+  async #ask(method: string, params: object): Promise<Json> {
+    this.#last += 1;
+    const id = `${PREFIX}${this.#last}`;
+    const answer = await new Promise<Json>((resolve) => {
+      this.#waiting.set(id, resolve);
+      this.#post({ jsonrpc: "2.0", id, method, params });
+    });
+    if ("error" in answer) {
+      throw new Error(text(object(answer["error"])["message"]));
+    }
+    return object(answer["result"]);
   }
 }

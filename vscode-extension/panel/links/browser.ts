@@ -25,11 +25,23 @@ export function browserLink(): Link {
     onMessage: (listener) => { socket.listeners.push(listener); },
     openFile: (place: Place) => { socket.send({ jsonrpc: "2.0", method: "_panel/openFile", params: place }); },
     pickFile: () => socket.asking.pickFile(),
+    saveFile: (name, words) => {
+      download(name, words);
+      return Promise.resolve();
+    },
     get theme() { return themeOf(light.matches, contrast.matches); },
     onTheme: (listener) => { themed.push(listener); },
     get state() { return kept(); },
     set state(state: Kept) { sessionStorage.setItem(STATE, JSON.stringify(state)); },
   };
+}
+
+/** As browsers save files. */
+function download(name: string, words: string): void {
+  const address = URL.createObjectURL(new Blob([words], { type: "text/markdown" }));
+  const link = Object.assign(document.createElement("a"), { href: address, download: name });
+  link.click();
+  setTimeout(() => { URL.revokeObjectURL(address); }, 60_000);
 }
 
 function kept(): Kept {

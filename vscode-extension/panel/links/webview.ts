@@ -31,6 +31,7 @@ export function webviewLink(api: VsCode): Link {
     onMessage: (listener) => { listeners.push(listener); },
     openFile: (place: Place) => { post({ jsonrpc: "2.0", method: "_panel/openFile", params: place }); },
     pickFile: () => asking.pickFile(),
+    saveFile: (name, words) => asking.saveFile(name, words),
     get theme() { return themeOf(document.body); },
     onTheme: (listener) => {
       new MutationObserver(() => { listener(themeOf(document.body)); }).observe(document.body, { attributeFilter: ["class"] });

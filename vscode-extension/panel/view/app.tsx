@@ -3,10 +3,10 @@
  *
  * - `header`, `banner`: title and what can be done with the whole; what is wrong
  * - `transcript` (rows, scrolling) over `message` (what was said), `tool` (calls, terminals, diffs), `trouble` (a prompt that failed)
- * - `ask` and `form`: what waits for the user; `plan`, `queue`
+ * - `ask` and `form`: what waits for the user; `plan`, `tasks`, `queue`
  * - `composer` over `completion`, `images`, `pickers` (options), `meter` (usage)
- * - `sessions`, `timeline`, `signin`: shown in place of the conversation; `find` above it
- * - used by all: `context` (the panel), `fold`, `icons`, `memo`, `virtual`, `markdown` (with `languages`)
+ * - `sessions`, `timeline`, `review`, `signin`: shown in place of the conversation; `find` above it
+ * - used by all: `context` (the panel), `fold`, `menu`, `icons`, `memo`, `virtual`, `markdown` (with `languages`; read by `later`)
  */
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -20,8 +20,10 @@ import { Find } from "./find";
 import { Header } from "./header";
 import { Plan } from "./plan";
 import { Queue } from "./queue";
+import { Review } from "./review";
 import { SessionList } from "./sessions";
 import { SignIn } from "./signin";
+import { Tasks } from "./tasks";
 import { Timeline } from "./timeline";
 import { Transcript } from "./transcript";
 
@@ -35,6 +37,7 @@ export function App({ panel }: { readonly panel: Panel }): JSX.Element {
         {view === "sessions" && <SessionList />}
         {view === "sign-in" && <SignIn />}
         {view === "timeline" && panel.session.value !== undefined && <Timeline session={panel.session.value} />}
+        {view === "review" && panel.session.value !== undefined && <Review session={panel.session.value} />}
         {view === "conversation" && <Conversation panel={panel} />}
         <Announcements panel={panel} />
       </div>
@@ -54,7 +57,8 @@ function Conversation({ panel }: { readonly panel: Panel }): JSX.Element {
       {session !== undefined && <Find session={session} />}
       {session === undefined ? <Welcome panel={panel} /> : <Transcript key={session.id} session={session} />}
       <Asks />
-      {session !== undefined && <Plan steps={session.transcript.value.plan} />}
+      {session !== undefined && <Plan session={session} />}
+      {session !== undefined && <Tasks session={session} />}
       {session !== undefined && <Queue session={session} />}
       <Composer session={session} />
     </main>

@@ -3,10 +3,12 @@ import type { JSX } from "preact";
 import type { Panel } from "../app/panel";
 import type { Session } from "../app/session";
 import { markdownOf } from "../session/export";
+import { object, text } from "../session/read";
 import { usePanel } from "./context";
 import { Icon, IconButton } from "./icons";
+import { Menu } from "./menu";
 
-const TITLES = { conversation: "", sessions: "Sessions", timeline: "Timeline", "sign-in": "Choose a model" } as const;
+const TITLES = { conversation: "", sessions: "Sessions", timeline: "Timeline", review: "Review", "sign-in": "Choose a model" } as const;
 
 export function Header(): JSX.Element {
   const panel = usePanel();
@@ -25,7 +27,11 @@ export function Header(): JSX.Element {
             onClick={() => { panel.finding.value = panel.finding.value === undefined ? { words: "", at: 0 } : undefined; }} />
           <IconButton icon="fold" label="Fold the agent's steps" pressed={panel.condensed.value} onClick={() => { panel.condensed.value = !panel.condensed.value; }} />
           <IconButton icon="history" label="Timeline: go back to an earlier point" onClick={() => { panel.view.value = "timeline"; }} />
-          <IconButton icon="copy" label="Copy the conversation as Markdown" onClick={() => { void copy(panel, session); }} />
+          <Menu icon="more" label="More" entries={[
+            { name: "Copy the conversation as Markdown", does: () => { void copy(panel, session); } },
+            { name: "Export the conversation…", does: () => { void save(panel, session); } },
+            { name: "Review its changes", does: () => { panel.review(); } },
+          ]} />
         </>
       )}
       <IconButton icon="add" label="New session" onClick={() => { panel.begin(); }} />
@@ -46,5 +52,13 @@ async function copy(panel: Panel, session: Session): Promise<void> {
     await session.whole();
     await navigator.clipboard.writeText(markdownOf(titleOf(panel, session), session.transcript.value.items));
     panel.say("Copied the conversation as Markdown.");
+  });
+}
+
+/** All of it, as the daemon words it. */
+async function save(panel: Panel, session: Session): Promise<void> {
+  await panel.attempt(async () => {
+    const { text: words } = object(await panel.client.request("_sould/session/export", { sessionId: session.id }));
+    await panel.link.saveFile(`${titleOf(panel, session).replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 60)}.md`, text(words));
   });
 }

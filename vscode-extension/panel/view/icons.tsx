@@ -25,6 +25,7 @@ const PATHS = {
   right: "m6 4 4 4-4 4",
   send: "M8 13V3M4 7l4-4 4 4",
   stop: "M4.5 4.5h7v7h-7z",
+  comment: "M2.5 3h11v8h-6l-3 2.5V11h-2z",
   terminal: "m3 4 4 4-4 4M8 12h5",
   think: "M8 2a4 4 0 0 0-2.5 7.1V11h5V9.1A4 4 0 0 0 8 2zM6 13.5h4",
   trash: "M3 4.5h10M6 4V2.5h4V4M4.5 4.5l.5 9h6l.5-9",
@@ -37,7 +38,7 @@ export type IconName = keyof typeof PATHS;
 export function Icon({ name }: { readonly name: IconName }): JSX.Element {
   return (
     <svg class="icon" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" focusable="false">
-      <path d={PATHS[name]} fill={name === "stop" ? "currentColor" : "none"} stroke="currentColor" stroke-width="1.4" stroke-linecap="round" stroke-linejoin="round" />
+      <path d={PATHS[name]} fill={name === "stop" ? "currentColor" : "none"} stroke="currentColor" stroke-width={name === "more" ? "2.4" : "1.4"} stroke-linecap="round" stroke-linejoin="round" />
     </svg>
   );
 }
@@ -49,10 +50,13 @@ export function IconButton(props: {
   readonly onClick: () => void;
   readonly disabled?: boolean;
   readonly pressed?: boolean;
+  /** It opens a menu, which is open or not; `controls`: the menu's id. */
+  readonly menu?: boolean;
+  readonly controls?: string;
 }): JSX.Element {
-  const { icon, label, onClick, disabled = false, pressed } = props;
+  const { icon, label, onClick, disabled = false, pressed, menu, controls } = props;
   return (
-    <button type="button" class="icon-button" title={label} aria-label={label} aria-pressed={pressed} disabled={disabled} onClick={onClick}>
+    <button type="button" class="icon-button" title={label} aria-label={label} aria-pressed={pressed} aria-haspopup={menu === undefined ? undefined : "menu"} aria-expanded={menu} aria-controls={controls} disabled={disabled} onClick={onClick}>
       <Icon name={icon} />
     </button>
   );

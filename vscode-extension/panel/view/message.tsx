@@ -91,10 +91,13 @@ export function Thought({ item }: { readonly item: Item & { kind: "thought" } })
 }
 
 export function Notice({ item }: { readonly item: Item & { kind: "notice" } }): JSX.Element {
+  const panel = usePanel();
   return (
     <div class={`notice ${item.severity}`} role="note">
       <span class="hidden">{item.severity}: </span>
-      <span class="notice-title">{item.title}</span>
+      {item.review
+        ? <button type="button" class="link" onClick={() => { panel.review(); }}>{item.title}</button>
+        : <span class="notice-title">{item.title}</span>}
       {item.description !== "" && !item.review && <span class="notice-more"> {item.description}</span>}
     </div>
   );

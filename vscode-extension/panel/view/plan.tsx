@@ -1,12 +1,16 @@
-/** The agent's plan: how far it has come in one line, and all of it when opened. */
+/** The agent's plan: how far it has come in one line, and all of it when opened. A comment on a step goes to the agent at once. */
 import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import type { Session } from "../app/session";
+import { aboutStep, WORDS } from "../session/plan";
 import type { PlanStep } from "../session/updates";
+import { usePanel } from "./context";
 import { Fold } from "./fold";
-import { Icon } from "./icons";
+import { Icon, IconButton } from "./icons";
 
-const WORDS: Readonly<Record<PlanStep["status"], string>> = { pending: "to do", in_progress: "in progress", completed: "done" };
 
-export function Plan({ steps }: { readonly steps: readonly PlanStep[] }): JSX.Element | null {
+export function Plan({ session }: { readonly session: Session }): JSX.Element | null {
+  const steps = session.transcript.value.plan;
   const done = steps.filter((step) => step.status === "completed").length;
   if (steps.length === 0 || done === steps.length) {
     return null;
@@ -15,15 +19,44 @@ export function Plan({ steps }: { readonly steps: readonly PlanStep[] }): JSX.El
   return (
     <section class="plan" aria-label="Plan">
       <Fold title={<><span class="plan-count">Plan {done}/{steps.length}</span> {current?.content}</>}>
-        <ol>
-          {steps.map((step, at) => (
-            <li key={at} class={step.status}>
-              <span class="plan-mark" aria-hidden="true">{step.status === "completed" ? <Icon name="check" /> : step.status === "in_progress" ? <Icon name="right" /> : null}</span>
-              {step.content}<span class="hidden"> ({WORDS[step.status]})</span>
-            </li>
-          ))}
-        </ol>
+        <ol>{steps.map((step, at) => <Step key={at} step={step} number={at + 1} session={session} />)}</ol>
       </Fold>
     </section>
+  );
+}
+
+function Step({ step, number, session }: { readonly step: PlanStep; readonly number: number; readonly session: Session }): JSX.Element {
+  const panel = usePanel();
+  const [words, say] = useState<string | undefined>(undefined);
+  const send = (): void => {
+    const blocks = [{ type: "text", text: aboutStep(number, step, words ?? "") }] as const;
+    say(undefined);
+    void panel.attempt(() => (session.running.value ? session.steer(blocks) : session.prompt(blocks)));
+    panel.say("Sent to the agent.");
+  };
+  return (
+    <li class={step.status}>
+      <div class="plan-step">
+        <span class="plan-mark" aria-hidden="true">{step.status === "completed" ? <Icon name="check" /> : step.status === "in_progress" ? <Icon name="right" /> : null}</span>
+        <span class="plan-words" dir="auto">{step.content}<span class="hidden"> ({WORDS[step.status]})</span></span>
+        <IconButton icon="comment" label={`Comment on step ${number}`} pressed={words !== undefined} onClick={() => { say(words === undefined ? "" : undefined); }} />
+      </div>
+      {words !== undefined && (
+        <form class="ask-words" onSubmit={(event) => { event.preventDefault(); if (words.trim() !== "") { send(); } }}>
+          <textarea rows={1} dir="auto" aria-label={`Comment on step ${number}: ${step.content}`} placeholder="What about this step?" value={words}
+            ref={(field) => { if (words === "") { field?.focus(); } }} onInput={(event) => { say(event.currentTarget.value); }}
+            onKeyDown={(event) => {
+              if (!event.isComposing && event.key === "Enter" && !event.shiftKey) {
+                event.preventDefault();
+                event.currentTarget.form?.requestSubmit();
+              } else if (!event.isComposing && event.key === "Escape") {
+                event.stopPropagation();
+                say(undefined);
+              }
+            }} />
+          <button type="submit" class="button secondary" disabled={words.trim() === ""}>Send to the agent</button>
+        </form>
+      )}
+    </li>
   );
 }

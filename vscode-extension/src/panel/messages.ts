@@ -69,6 +69,8 @@ export const ASKED_OF_WINDOW = [
   "_panel/insert",
   "_panel/apply",
   "_panel/login",
+  "_panel/review",
+  "_panel/saveFile",
 ] as const;
 
 const DAEMON_IS_TOLD = ["session/cancel"] as const;

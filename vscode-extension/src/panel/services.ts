@@ -17,6 +17,7 @@ const place = z.object({ path: z.string().min(1), line: z.number().int().min(1).
 const code = z.object({ text: z.string() });
 const applied = z.object({ text: z.string(), sessionId: z.string() });
 const key = z.object({ provider: z.enum(NAMES), key: z.string().min(1).max(1_000), file: z.boolean() });
+const file = z.object({ name: z.string().min(1).max(200), text: z.string() });
 const search = z.object({ root: z.string(), query: z.string().max(300), limit: z.number().int().min(1).max(200) });
 
 /** Of a search, before the best are taken. */
@@ -52,6 +53,14 @@ export function services({ places, daemon, editor, login }: Around): Services {
       return {};
     },
     "_panel/apply": (params) => apply(applied.parse(params), someEditor(editor), places, daemon),
+    "_panel/review": async () => {
+      await vscode.commands.executeCommand("sould.reviewAll");
+      return {};
+    },
+    "_panel/saveFile": async (params) => {
+      await save(file.parse(params));
+      return {};
+    },
     "_panel/login": async (params) => {
       await login(key.parse(params));
       return {};
@@ -63,7 +72,7 @@ export function services({ places, daemon, editor, login }: Around): Services {
 export function surroundings(places: Places): Surroundings {
   const folders = vscode.workspace.workspaceFolders ?? [];
   const roots = folders.flatMap((each) => ({ path: places.rootOf(each) ?? "", name: each.name }));
-  return { roots: roots.filter((each) => each.path !== ""), canInsert: true, editor: vscode.env.appName };
+  return { roots: roots.filter((each) => each.path !== ""), canInsert: true, canReview: true, editor: vscode.env.appName };
 }
 
 /** As `_panel/context` has it: the file that is before the user, and what they have selected. */
@@ -80,6 +89,16 @@ export function contextOf(editor: vscode.TextEditor | undefined, places: Places)
   const last = selection.end.character === 0 ? selection.end.line - 1 : selection.end.line;
   const lines = { from: selection.start.line + 1, to: Math.max(selection.start.line, last) + 1 };
   return { file: { path: file, ...lines, ...(text.length > LONGEST_SELECTION ? {} : { selected: text }) } };
+}
+
+/** Where the user says, if they say it. */
+async function save(given: z.infer<typeof file>): Promise<void> {
+  const [folder] = vscode.workspace.workspaceFolders ?? [];
+  const name = path.basename(given.name);
+  const chosen = await vscode.window.showSaveDialog({ ...(folder && { defaultUri: vscode.Uri.joinPath(folder.uri, name) }), filters: { Markdown: ["md"] } });
+  if (chosen !== undefined) {
+    await vscode.workspace.fs.writeFile(chosen, new TextEncoder().encode(given.text));
+  }
 }
 
 async function find(asked: z.infer<typeof search>, places: Places): Promise<object> {

@@ -243,11 +243,15 @@ class Attachment:
             self.prompts.discard(prompt)
 
     def _result(self, end: wire.TurnEnd) -> Json:
-        """Being interrupted is no failure: the conversation says what happened, and the turn is over."""
+        """Being interrupted is no failure: the conversation says what happened, and the turn is over.
+
+        A client that keeps to what is kept finds it there, as the end of the turn.
+        """
         if end.stop_reason != "interrupted":
             return prompt_result(end)
         told = end.error.message if end.error else INTERRUPTED
-        self._write(self.updates.aside(told, f"t{end.turn_id}"))
+        if not self._features.sequence:
+            self._write(self.updates.aside(told, f"t{end.turn_id}"))
         return {"stopReason": "cancelled", "_meta": {"sould": {"kind": "interrupted", "details": told}}}
 
     async def _end_or_question(self, prompt: Prompt) -> wire.TurnEnd:

@@ -58,7 +58,7 @@ def tool_rejected(feedback: str = "") -> ToolReturn:
     return ToolReturn(
         is_error=True,
         message=message,
-        display=(BriefBlock(text="Rejected by user"),),
+        display=(BriefBlock(text=f"Rejected: {feedback}" if feedback else "Rejected by user"),),
         extras={"rejected": True, "feedback": feedback},
     )
 

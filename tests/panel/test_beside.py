@@ -1,0 +1,109 @@
+"""What stands beside a conversation: background tasks, comments on the plan, the review, what is exported, which session is shown."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from soultest.daemon import until
+from soultest.panelpage import PATIENCE
+from soultest.world import World, call
+
+from .conftest import Open
+
+pytestmark = [pytest.mark.panel, pytest.mark.timeout(300)]
+
+
+def test_a_background_task_is_listed_read_and_stopped(world: World, open_panel: Open) -> None:
+    os.mkfifo(world.project / "gate")
+    command = "echo listening; cat gate"
+    begin = call("Shell", "s1", command=command, run_in_background=True, description="the server")
+    world.script([begin, "text: It runs.", "text: It was stopped."])
+    panel = open_panel(380)
+    panel.send("Start it")
+    panel.shows("It runs.")
+    tasks = panel.page.get_by_role("region", name="Background tasks")
+    tasks.get_by_role("button", name=re.compile("1 running")).press("Enter")
+    tasks.get_by_role("button", name="Output of the server").click()
+    expect(tasks.get_by_label("What the server printed")).to_contain_text("listening")
+    panel.page.reload()
+    tasks.get_by_role("button", name=re.compile("1 running")).click()
+    tasks.get_by_role("button", name="Stop the server").press("Enter")
+    expect(tasks.get_by_role("listitem")).to_contain_text("stopped")
+    expect(tasks.get_by_role("button", name="Stop the server")).to_have_count(0)
+
+
+def test_a_comment_on_a_step_of_the_plan_reaches_the_running_turn(world: World, open_panel: Open) -> None:
+    gate = world.project / "gate"
+    os.mkfifo(gate)
+    todos = [{"title": "Look", "status": "done"}, {"title": "Change it", "status": "in_progress"}]
+    wait = call("Shell", "s1", command="cat gate")
+    world.script([call("SetTodoList", "t1", todos=todos), wait, "text: As you say."])
+    panel = open_panel(380)
+    panel.send("Go")
+    plan = panel.page.get_by_role("region", name="Plan")
+    plan.get_by_role("button", name=re.compile("^Plan")).click()
+    plan.get_by_role("button", name="Comment on step 2").press("Enter")
+    expect(plan.get_by_role("textbox")).to_be_focused()
+    panel.page.keyboard.type("not in the tests")
+    panel.page.keyboard.press("Enter")
+    panel.shows(re.compile(r"About step 2 of your plan \(in progress\):\s+> Change it\s+not in the tests"))
+    gate.write_text("go\n")
+    panel.shows("As you say.")
+
+
+def test_what_a_turn_changed_is_reviewed_from_its_last_line(world: World, open_panel: Open) -> None:
+    (world.project / "a.txt").write_text("one\ntwo\nthree\nfour\nfive\nsix\nseven\n")
+    changed = "ONE\ntwo\nthree\nfour\nfive\nsix\nSEVEN\n"
+    world.script([call("WriteFile", "w1", path="a.txt", content=changed), "text: Done."])
+    panel = open_panel(380)
+    panel.send("Change it")
+    panel.shows("Done.")
+    panel.conversation.get_by_role("button", name=re.compile("2 hunks")).press("Enter")
+    review = panel.page.get_by_role("main")
+    review.get_by_role("button", name="Reject line 1 of a.txt").press("Enter")
+    expect(review.get_by_role("button", name=re.compile("^Keep line"))).to_have_count(1)
+    review.get_by_role("button", name="Keep line 7 of a.txt").press("Enter")
+    expect(review.get_by_text("Nothing of this session is left to review.")).to_be_visible()
+    assert (world.project / "a.txt").read_text() == changed.replace("ONE", "one")
+
+
+def test_a_conversation_is_exported_to_a_file(world: World, open_panel: Open, tmp_path: Path) -> None:
+    world.script(["text: The answer."])
+    panel = open_panel()
+    panel.send("A question")
+    panel.shows("The answer.")
+    panel.idle()
+    panel.page.get_by_role("button", name="More", exact=True).press("Enter")
+    panel.page.keyboard.press("ArrowDown")
+    with panel.page.expect_download() as download:
+        panel.page.keyboard.press("Enter")
+    assert download.value.suggested_filename == "A-question.md"
+    download.value.save_as(tmp_path / "saved.md")
+    assert "The answer." in (tmp_path / "saved.md").read_text()
+
+
+def test_a_panel_that_remembers_nothing_shows_the_session_that_waits(world: World, open_panel: Open) -> None:
+    world.script([call("Shell", "s1", command="touch made"), "text: Done."])
+    one = open_panel()
+    one.send("The one that waits")
+    expect(one.question).to_be_visible()
+    one.page.get_by_role("button", name="New session").last.click()
+    one.send("The last one")
+    one.choose(1)
+    one.shows("The last one", "Done.")
+    one.idle()
+    (world.project / "made").unlink()
+    two = open_panel(380)
+    two.choose(1)
+    two.shows("The one that waits", "Done.")
+    two.idle()
+    until((world.project / "made").exists, PATIENCE, "the command")
+    two.page.get_by_role("button", name="New session").last.click()
+    two.page.reload()
+    expect(two.composer).to_be_visible()
+    expect(two.page.get_by_role("heading", name="New session")).to_be_visible()
+    expect(two.page.get_by_text("Go on with")).to_be_visible()
+    expect(two.conversation).to_have_count(0)

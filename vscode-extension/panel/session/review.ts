@@ -1,0 +1,43 @@
+/** What of a session's edits is to be reviewed, where no editor shows it. Pure. */
+import { list, number, object, text } from "./read";
+
+export interface Pending {
+  readonly id: number;
+  readonly digest: string;
+  /** Where it begins in the file, from 1. */
+  readonly line: number;
+  readonly removed: readonly string[];
+  readonly added: readonly string[];
+  /** What it is where it is no text, such as a deletion. */
+  readonly what: string;
+}
+
+export interface PendingFile {
+  readonly path: string;
+  readonly hunks: readonly Pending[];
+}
+
+const WHAT: Readonly<Record<string, string>> = {
+  add: "A new file", content: "Another content, which is no text", delete: "The file is deleted", line_ends: "Other line ends", mode: "Another mode", rename: "Another name",
+};
+
+export function readPending(raw: unknown): readonly PendingFile[] {
+  const files = list(object(raw)["files"]).map(object).map((file) => ({
+    path: text(file["path"]),
+    hunks: list(file["hunks"]).map(object).filter((hunk) => hunk["state"] === "pending").map((hunk) => ({
+      id: number(hunk["id"]) ?? 0,
+      digest: text(hunk["digest"]),
+      line: (number(hunk["start"]) ?? 0) + 1,
+      removed: list(hunk["base"]).map((line) => text(line)),
+      added: list(hunk["lines"]).map((line) => text(object(line)["text"])),
+      what: WHAT[text(hunk["kind"])] ?? "",
+    })),
+  }));
+  return files.filter((file) => file.hunks.length > 0);
+}
+
+/** Why some of what was to be decided was not, in a sentence; "" when all of it was. */
+export function leftOf(raw: unknown): string {
+  const left = list(object(raw)["left"]).map((each) => text(object(each)["message"]));
+  return [...new Set(left)].join(" ");
+}

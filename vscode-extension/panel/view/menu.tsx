@@ -1,0 +1,49 @@
+/** A button that opens a menu: arrows move in it, Escape and whatever is done elsewhere close it. */
+import type { JSX } from "preact";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { IconButton, type IconName } from "./icons";
+
+export interface Entry {
+  readonly name: string;
+  readonly does: () => void;
+}
+
+export function Menu({ icon, label, entries }: { readonly icon: IconName; readonly label: string; readonly entries: readonly Entry[] }): JSX.Element {
+  const [open, show] = useState(false);
+  const frame = useRef<HTMLSpanElement>(null);
+  const list = useRef<HTMLUListElement>(null);
+  const id = useId();
+  useEffect(() => {
+    if (open) {
+      list.current?.querySelector<HTMLElement>("[role=menuitem]")?.focus();
+    }
+  }, [open]);
+  const close = (): void => {
+    show(false);
+    frame.current?.querySelector<HTMLElement>("button")?.focus();
+  };
+  const moved = (event: KeyboardEvent): void => {
+    const items = [...(list.current?.querySelectorAll<HTMLElement>("[role=menuitem]") ?? [])];
+    const at = items.findIndex((item) => item === document.activeElement);
+    const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: items.length - 1 }[event.key];
+    if (next !== undefined) {
+      event.preventDefault();
+      items[(next + items.length) % items.length]?.focus();
+    } else if (event.key === "Escape") {
+      event.preventDefault();
+      close();
+    }
+  };
+  return (
+    <span class="menu-frame" ref={frame} onFocusOut={(event) => { if (!(event.relatedTarget instanceof Node && frame.current?.contains(event.relatedTarget))) { show(false); } }}>
+      <IconButton icon={icon} label={label} menu={open} {...(open && { controls: id })} onClick={() => { show(!open); }} />
+      {open && (
+        <ul class="menu" id={id} role="menu" aria-label={label} ref={list} onKeyDown={moved}>
+          {entries.map(({ name, does }) => (
+            <li key={name} role="none"><button type="button" role="menuitem" tabIndex={-1} onClick={() => { close(); does(); }}>{name}</button></li>
+          ))}
+        </ul>
+      )}
+    </span>
+  );
+}
