@@ -1,8 +1,23 @@
-// Writes src/protocol/review.ts, inbox.ts, editor.ts, session.ts and files.ts from the JSON Schemas of docs/schemas; with --check, fails when they are not what those say.
+// Writes src/protocol/review.ts, inbox.ts, editor.ts, session.ts and files.ts from the JSON Schemas of docs/schemas, and into package.json the
+// editor tools that VS Code's own agents are offered; with --check, fails when they are not what those say.
 import { readFile, readdir, writeFile } from "node:fs/promises";
 import { compile } from "json-schema-to-typescript";
 
 const PARTS = ["review", "inbox", "editor", "session", "files"];
+
+/** The editor tools that VS Code has not for its own agents, as its user sees them. What writes is reviewed, and asked about before. */
+const OFFERED = {
+  diagnostics: ["Problems", "Errors and warnings of files that are open, or of all of them"],
+  symbols: ["Symbols", "The outline of a file, or symbols of the project by name"],
+  definition: ["Definition", "Where a symbol is defined, declared, typed or implemented"],
+  references: ["References", "Where a symbol is used"],
+  hierarchy: ["Hierarchy", "Who calls a function, what it calls, types above and below a type"],
+  hover: ["Hover", "The type, signature and documentation of a symbol"],
+  quick_fixes: ["Quick Fixes", "What language servers offer to do at a place"],
+  review: ["Pending Changes", "Which changes of agents wait for review"],
+  rename: ["Rename", "Rename a symbol wherever it is used; the change is reviewed"],
+  safe_delete: ["Safe Delete", "Delete a symbol that nothing uses; the change is reviewed"],
+};
 
 /** `keep.params.json` describes `KeepParams`. */
 function nameOf(file) {
@@ -56,13 +71,36 @@ async function typesOf(part) {
     .replace(/\/\*\*\n \* This interface was referenced by `Everything`'s JSON-Schema\n \* via the `definition` "\w+"\.\n \*\/\n/g, "");
 }
 
-for (const part of PARTS) {
-  const file = new URL(`../src/protocol/${part}.ts`, import.meta.url);
-  const types = await typesOf(part);
+/** package.json with the tools as the catalogue declares them. */
+async function manifestOf(file) {
+  const catalogue = JSON.parse(await readFile(new URL("../../docs/schemas/editor/catalogue.json", import.meta.url), "utf8"));
+  const manifest = JSON.parse(await readFile(file, "utf8"));
+  manifest.contributes.languageModelTools = Object.entries(OFFERED).map(([name, [displayName, userDescription]]) => ({
+    name: `sould_${name}`,
+    displayName,
+    userDescription,
+    modelDescription: catalogue[name].description,
+    toolReferenceName: `sould-${name.replaceAll("_", "-")}`,
+    canBeReferencedInPrompt: true,
+    icon: "media/icon.svg",
+    tags: ["sould", catalogue[name].does],
+    when: "config.sould.offerEditorTools == tools",
+    inputSchema: catalogue[name].arguments,
+  }));
+  return `${JSON.stringify(manifest, null, 2)}\n`;
+}
+
+async function agree(name, source, text) {
+  const file = new URL(`../${name}`, import.meta.url);
   if (!process.argv.includes("--check")) {
-    await writeFile(file, types);
-  } else if (types !== (await readFile(file, "utf8").catch(() => ""))) {
-    console.error(`src/protocol/${part}.ts is not what docs/schemas/${part} says: run node scripts/protocol.mjs`);
+    await writeFile(file, text);
+  } else if (text !== (await readFile(file, "utf8").catch(() => ""))) {
+    console.error(`vscode-extension/${name} is not what docs/schemas/${source} says: run node scripts/protocol.mjs`);
     process.exitCode = 1;
   }
 }
+
+for (const part of PARTS) {
+  await agree(`src/protocol/${part}.ts`, part, await typesOf(part));
+}
+await agree("package.json", "editor/catalogue.json", await manifestOf(new URL("../package.json", import.meta.url)));

@@ -39,6 +39,7 @@ import { Log } from "./log";
 import { ReviewModel } from "./review/model";
 import { Committer } from "./scm/commit";
 import { Setup } from "./setup/setup";
+import { Lender } from "./tools/lend";
 import { Offer } from "./tools/offer";
 import { Tools } from "./tools/serve";
 import { hasProject, projectsDirectory, watchProjects } from "./startup";
@@ -109,6 +110,7 @@ export class Context implements vscode.Disposable {
       new ChangesView(this.model, this.places, titles),
       new Badges(this.model, this.places, this.connection),
       new Entry(this.connection, this.#version),
+      new Lender(extension.extension.packageJSON, this.connection, this.places),
       new Offer(() => this.setup.find(), () => usersEnvironment(process.env)),
       new Keys(this.model, this.places, this.connection),
       this.connection.onDidChangeState(() => { this.#stateChanged(); }),

@@ -97,12 +97,13 @@ def chromium() -> Generator[Browser]:
         browser.close()
 
 
-def install(root: Path) -> Path:
-    """Install the extension into a directory of extensions, to be copied for each workbench."""
+def install(root: Path, *more: Path) -> Path:
+    """Install the extension, and `more`, into a directory of extensions, to be copied for each workbench."""
     extensions = root / "extensions"
     environment = {**os.environ, "HOME": str(root), "EXTENSIONS_GALLERY": GALLERY, "PATH": _path()}
     command = [CODE_SERVER, "--user-data-dir", root / "data", "--extensions-dir", extensions]
-    run = [*command, "--config", root / "none.yaml", "--install-extension", VSIX]
+    wanted = [argument for each in (VSIX, *more) for argument in ("--install-extension", each)]
+    run = [*command, "--config", root / "none.yaml", *wanted]
     done = subprocess.run(run, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     return extensions

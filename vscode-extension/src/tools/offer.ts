@@ -9,6 +9,11 @@ import type { Found } from "../connection/program";
 export const SERVER = "sould.editor";
 const SETTING = "sould.offerEditorTools";
 
+/** Whether the user has tools offered in this way. */
+export function isOffered(as: "tools" | "mcp"): boolean {
+  return vscode.workspace.getConfiguration("sould").get<string>("offerEditorTools", "off") === as;
+}
+
 export class Offer implements vscode.McpServerDefinitionProvider<vscode.McpStdioServerDefinition>, vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<void>();
   readonly onDidChangeMcpServerDefinitions = this.#changed.event;
@@ -29,8 +34,7 @@ export class Offer implements vscode.McpServerDefinitionProvider<vscode.McpStdio
 
   async provideMcpServerDefinitions(): Promise<vscode.McpStdioServerDefinition[]> {
     const [folder] = vscode.workspace.workspaceFolders ?? [];
-    const wanted = vscode.workspace.getConfiguration("sould").get<boolean>("offerEditorTools", false);
-    if (!wanted || !vscode.workspace.isTrusted || folder === undefined) {
+    if (!isOffered("mcp") || !vscode.workspace.isTrusted || folder === undefined) {
       return [];
     }
     const found = await this.#find();
