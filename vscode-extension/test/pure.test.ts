@@ -114,6 +114,8 @@ describe("words", () => {
     expect(said).toEqual([
       "new file", "file deleted", "renamed from c/a", "mode a → b", "line ends a → b", "other contents, 1 → 2 bytes",
     ]);
+    expect(label(aHunk({ kind: "add", before: "", after: "link:v2" }))).toBe("link none → v2");
+    expect(label(aHunk({ kind: "content", before: "link:../v%0A", after: "0".repeat(64) }))).toBe("link ../v%0A → a file");
   });
 });
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
+from sould.agents.directories.nodes import read_node
 from sould.agents.diskfile import digest_of
 from sould.agents.edits.moments import moment
 from sould.agents.edits.project import Project
@@ -119,6 +120,21 @@ class ReviewDesk:
         finally:
             activity.end(call.call_id)
         await (await self.review()).command_ended()
+
+    async def relinks(self, name: str, target: str | None, turn: str = "T1", session: str = "S1") -> None:
+        """A command of a session's agent has a symbolic link lead there, whatever stood in its place; None: removes it."""
+        path = self.root / name
+        before, before_mode = self._node(path)
+        path.unlink(missing_ok=True)
+        if target is not None:
+            path.symlink_to(target)
+        after, after_mode = self._node(path)
+        change = Change(path, before, after, before_mode, after_mode)
+        await (await self.session(session)).note([change], moment(), AgentCall(session, turn, f"call of {turn}"))
+
+    def _node(self, path: Path) -> tuple[str | None, int | None]:
+        node = read_node(path)
+        return (self.projects.store.put(node.data), node.mode) if node is not None else (None, None)
 
     def _changed(self, name: str, old: str | None, new: str | None) -> Change:
         kept, left = (self.projects.store.put(text.encode()) if text is not None else None for text in (old, new))

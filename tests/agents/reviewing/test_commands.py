@@ -32,6 +32,10 @@ class Desk:
         """The next turn of the script."""
         await finish(self._watcher.session, "go")
 
+    async def says(self, text: str) -> None:
+        """The user says this."""
+        await finish(self._watcher.session, text)
+
     async def prints(self, text: str) -> None:
         """A command that runs says this."""
         await self._watcher.wait_for(ToolOutput, lambda output: text in output.text)
@@ -157,12 +161,13 @@ async def test_a_link_is_never_written_through(bench: Bench) -> None:
     command = shell(f"sed -i s/2/two/ b.txt; ln -s {outside} link.txt")
     async with desk(bench, command, "text: 1", shell(f"rm b.txt; ln -s {outside} b.txt"), "text: 2") as at:
         await at.turn()
-        assert await at.shown() == [("b.txt", "text", "two\n")]
+        assert await at.shown() == [("b.txt", "text", "two\n"), ("link.txt", "add", "")]
         await at.turn()
-        await at.pending()
+        assert await at.shown() == [("b.txt", "content", ""), ("link.txt", "add", "")]
         await at.reject()
         assert outside.read_text() == "mine\n"
-        assert (bench.project / "link.txt").is_symlink()
+        assert at.text("b.txt") == "1\n2\n"
+        assert not os.path.lexists(bench.project / "link.txt")
 
 
 async def test_a_file_too_large_to_be_kept_is_not_under_review(bench: Bench) -> None:

@@ -5,6 +5,8 @@ import { bare } from "./quickchange";
 
 const LONGEST_HINT = 40;
 const LONGEST_LABEL = 60;
+/** Before where a symbolic link leads, as `before` and `after` have it. */
+const LINK = "link:";
 
 /** How much a hunk removed and added: "−1 · +2". */
 export function counts(hunk: Hunk): string {
@@ -73,8 +75,19 @@ export function label(hunk: Hunk): string {
   return `${where}: ${clip(first, LONGEST_LABEL)}`;
 }
 
+/** Where a link leads, as it was sent: what cannot be shown is escaped in it. */
+function leads(name: string): string {
+  if (name === "") {
+    return "none";
+  }
+  return name.startsWith(LINK) ? name.slice(LINK.length) : "a file";
+}
+
 /** What happened to a file as a whole. */
 export function happened(hunk: Hunk): string {
+  if (hunk.before.startsWith(LINK) || hunk.after.startsWith(LINK)) {
+    return `link ${leads(hunk.before)} → ${leads(hunk.after)}`;
+  }
   switch (hunk.kind) {
     case "add":
       return "new file";

@@ -7,10 +7,11 @@ it in a thread.
 import os
 import stat
 from pathlib import Path
+from typing import TypeAlias
 
 from msgspec import Struct
 
-from sould.agents.directories.refs import DIRECTORY
+from sould.agents.directories.refs import DIRECTORY, link_ref, target_in
 from sould.agents.diskfile import digest_of, make_directories, read_file, remove_file, replace_file
 from sould.agents.review.file import TrackedFile
 from sould.agents.workspace import FileChangedError, OutsideError, WorkspaceError
@@ -56,6 +57,37 @@ def content_of(node: Node | None) -> bytes | None:
     return node.data if node is not None and node.kind != stat.S_IFDIR else None
 
 
+class LinkTo(Struct, frozen=True):
+    """A symbolic link, by its name among contents (`link_ref`)."""
+
+    ref: str
+
+
+Held: TypeAlias = bytes | LinkTo | None
+"""What stands at a path: a file with this content, a link, or neither."""
+
+
+def held_in(data: bytes | None, mode: int | None) -> Held:
+    """What stands there, by its content, or where it leads, and its mode, None where nobody knows."""
+    return LinkTo(link_ref(data)) if data is not None and is_link(mode) else data
+
+
+def ref_of(held: Held) -> str | None:
+    """How the review names it: a digest, or where it leads; None of nothing."""
+    return held.ref if isinstance(held, LinkTo) else digest_of(held) if held is not None else None
+
+
+def is_link(mode: int | None) -> bool:
+    """Whether this is the mode of a symbolic link."""
+    return mode is not None and stat.S_ISLNK(mode)
+
+
+def link_node(ref: str) -> Node | None:
+    """The link of that name; None: it names something else."""
+    target = target_in(ref)
+    return Node(stat.S_IFLNK | 0o777, target) if target is not None else None
+
+
 def is_file(node: Node | None) -> bool:
     """Nothing, or a regular file."""
     return node is None or node.kind == stat.S_IFREG
@@ -88,8 +120,7 @@ def replace_node(path: Path, found: Node | None, wanted: Node | None, umask: int
         FileChangedError: something else is there by now; nothing was changed.
         WorkspaceError
     """
-    if os.path.realpath(path.parent) != str(path.parent):
-        raise OutsideError(f"{path.parent} now goes through a link")
+    _refuse_links_above(path)
     try:
         if found is not None and wanted is not None and found.kind == wanted.kind:
             _exchange(path, found, wanted, umask)
@@ -100,6 +131,11 @@ def replace_node(path: Path, found: Node | None, wanted: Node | None, umask: int
                 _make(path, wanted, umask)
     except OSError as error:
         raise WorkspaceError(f"{path} was not restored: {error.strerror or 'the system refused'}") from error
+
+
+def _refuse_links_above(path: Path) -> None:
+    if os.path.realpath(path.parent) != str(path.parent):
+        raise OutsideError(f"{path.parent} now goes through a link")
 
 
 def _exchange(path: Path, found: Node, wanted: Node, umask: int) -> None:
@@ -139,9 +175,10 @@ def _make(path: Path, wanted: Node, umask: int) -> None:
 
 
 def set_permissions(path: Path, permissions: int | None) -> None:
-    """Give a file or directory its mode, never through a link."""
+    """Give a file or directory its mode, never through a link. Raises OutsideError: a directory above it became one."""
     if permissions is None:
         return
+    _refuse_links_above(path)
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         if stat.S_IMODE(os.fstat(fd).st_mode) != permissions:

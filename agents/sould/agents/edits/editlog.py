@@ -62,6 +62,11 @@ class Intent(_Event, frozen=True, kw_only=True, tag="intent", gc=False):
     becomes: str = ""
     """Of a write that took edits back, the digest of the file under review as it is with it; "" of any other."""
 
+    @property
+    def refs(self) -> tuple[str | None, str | None]:
+        """What was there and what will be, as the review names it: a digest, or where a link leads; None of nothing."""
+        return self.before, self.after
+
 
 class Captured(Intent, frozen=True, kw_only=True, tag="captured", gc=False):
     """A change that was found after a command, or another program that a call ran, had made it.
@@ -76,6 +81,15 @@ class Captured(Intent, frozen=True, kw_only=True, tag="captured", gc=False):
     """The digest of what it held there; what it `changed` is relative to that."""
     first_id: int = 0
     """See `Settled`."""
+    before_link: str = ""
+    """Of a symbolic link that stood there, how the review names it (`link_ref`)."""
+    after_link: str = ""
+    """Of one that stands there since."""
+
+    @property
+    def refs(self) -> tuple[str | None, str | None]:
+        """See `Intent`."""
+        return self.before_link or self.before, self.after_link or self.after
 
 
 class Settled(_Event, frozen=True, kw_only=True, tag="settled", gc=False):

@@ -14,7 +14,7 @@ class Contents(Protocol):
     """What files held, by digest."""
 
     def lines(self, digest: str) -> Lines | None:
-        """A text; None when it is none, or nobody has it any more."""
+        """A text; None when it is none, such as a link, or nobody has it any more."""
         ...
 
     def file(self, digest: str) -> TrackedFile | None:
@@ -37,11 +37,12 @@ def as_found(file: TrackedFile, lines: Lines, content: str, *, there: bool) -> T
 def written(file: TrackedFile, event: Intent, agent: AgentCall, contents: Contents) -> TrackedFile:
     """After a write of an agent that changed the content."""
     allowed = event.allowed
-    if event.after is None:
+    before, after = event.refs
+    if after is None:
         return file.agent_deleted(agent, allowed=allowed)
-    new = contents.lines(event.after) if event.changed is not None else None
+    new = contents.lines(after) if event.changed is not None else None
     if new is None or (file.content and file.exists):
-        return file.agent_replaced(event.before or "", event.after, agent, allowed=allowed)
+        return file.agent_replaced(before or "", after, agent, allowed=allowed)
     if not file.exists:
         return file.agent_made(new, agent, allowed=allowed)
     old_end, new_end = line_end(file.text.current), line_end(new)

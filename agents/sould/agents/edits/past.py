@@ -5,6 +5,7 @@ import stat
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
+from sould.agents.directories.nodes import is_link
 from sould.agents.directories.refs import DIRECTORY, UNKEPT
 from sould.agents.edits.blobs import BlobMissingError, BlobStore
 from sould.agents.edits.droppedtext import DroppedText, dropped_texts
@@ -71,8 +72,9 @@ class ProjectPast:
         return [*dropped_texts(path, events)]
 
     def mode_before_deletion(self, path: Path) -> int | None:
-        """The permissions of a file before it was deleted last, when somebody looked."""
-        mode = next((edit.before_mode for edit in reversed(self.edits_of(path)) if edit.after is None), None)
+        """The permissions of a file before it was deleted last, or a link took its place, when somebody looked."""
+        gone = (each for each in reversed(self.edits_of(path)) if each.after is None or is_link(each.after_mode))
+        mode = next((edit.before_mode for edit in gone if not is_link(edit.before_mode)), None)
         return stat.S_IMODE(mode) if mode is not None else None
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from sould.agents.directories.nodes import digest_of_node, read_node
+from sould.agents.directories.nodes import Held, content_of, digest_of_node, held_in, read_node, ref_of
 from sould.agents.directories.refs import DIRECTORY, UNKEPT
 from sould.agents.diskfile import digest_of, sweep
 from sould.agents.edits.ageing import Aged, Needed, aged
@@ -159,7 +159,7 @@ class Project(ProjectPast):
             intent = replace(draft, n=self._state.next_n)
             self._state.apply(intent, moment())
             try:
-                found = await self.found(intent.path, before, "disk")
+                found = await self.found(intent.path, held_in(before, intent.before_mode), "disk")
                 intent = await asyncio.to_thread(self.review.prepared, intent, before, after, becomes)
                 self.review.fold(intent)
                 whole = encoded(becomes) if becomes is not None and intent.becomes else None
@@ -170,14 +170,14 @@ class Project(ProjectPast):
             self.review.note_places((*found, intent), starts)
         return intent.n
 
-    async def found(self, path: str, data: bytes | None, how: How, left: str = "") -> Sequence[UserChanged]:
-        """What somebody who is no agent made of a file under review, which holds `data`: known from now on, and to be appended.
+    async def found(self, path: str, held: Held, how: How, left: str = "") -> Sequence[UserChanged]:
+        """What somebody who is no agent made of a path under review, where this stands: known from now on, and to be appended.
 
         `left`: an editor that ended with what it held until now. A file of secrets is not in it, of which nothing may be.
         """
         while True:
             known = self.review.state.files.get(path)
-            event = await asyncio.to_thread(self.review.found, path, data, how) if known is not None else None
+            event = await asyncio.to_thread(self.review.found, path, held, how) if known is not None else None
             if self.review.state.files.get(path) is known:
                 break
         if event is None:
@@ -225,13 +225,13 @@ class Project(ProjectPast):
                 raise
             return events
 
-    async def look(self, path: str, data: bytes | None, how: How, mode: int | None = None, *, left: str = "") -> None:
-        """A file under review, which is held, has this content now, None where it is gone; `mode`: its permissions, where known.
+    async def look(self, path: str, held: Held, how: How, mode: int | None = None, *, left: str = "") -> None:
+        """Of a file under review, which nobody else may write now, this is there; `mode`: its permissions, where known.
 
         `left`: see `found`.
         """
         async with self._log.changing():
-            found = await self.found(path, data, how, left)
+            found = await self.found(path, held, how, left)
             modes = self.review.mode_found(path, mode, self._state.next_n)
             for each in modes:
                 self._apply(each)
@@ -243,10 +243,14 @@ class Project(ProjectPast):
         """Take what files held when a call began, at the mark, that was found to have changed them: what is new in it is the user's."""
         for each in {event.path: event for event in found}.values():
             unsure = each.shared or each.secret or any(edit.order >= since for edit in self.edits_of(Path(each.path)))
-            if not unsure and self.review.differs(each.path, each.before):
+            if not unsure and self.review.differs(each.path, each.refs[0]):
                 with contextlib.suppress(BlobMissingError):
-                    data = await self.content(each.before) if each.before is not None else None
-                    await self.look(each.path, data, "disk")
+                    await self.look(each.path, await self._held_before(each), "disk")
+
+    async def _held_before(self, event: Captured) -> Held:
+        """What stood there. Raises BlobMissingError."""
+        data = await self.content(event.before) if event.before is not None else None
+        return held_in(data, event.before_mode)
 
     async def judge(self, path: Path, found: str | None) -> None:
         """Settle earlier writes of unknown outcome by what the file holds; a third text settles nothing."""
@@ -265,10 +269,10 @@ class Project(ProjectPast):
 
         Raises OSError: they could not be kept.
         """
+        drafts = await asyncio.to_thread(self.review.with_links, drafts)
         if since is not None:
             await self._look_before(drafts, since)
         async with self._log.changing():
-            drafts = list(drafts)
             found = await self._found_before(drafts)
             first = self._state.next_n
             events = [replace(draft, n=first + index) for index, draft in enumerate(drafts)]
@@ -291,7 +295,7 @@ class Project(ProjectPast):
             edits = self.edits_of(Path(draft.path))
             if not any(draft.before in (edit.before, edit.after) for edit in edits):
                 with contextlib.suppress(BlobMissingError):
-                    found += await self.found(draft.path, await self.content(draft.before), "disk")
+                    found += await self.found(draft.path, await self._held_before(draft), "disk")
         return found
 
     async def _captured(self, events: Sequence[Captured]) -> list[Captured]:
@@ -382,7 +386,7 @@ class Project(ProjectPast):
             path = Path(file.path)
             texts = ["".join(each.text.current).encode() for each in (file, *(after for _, after in steps))]
             await asyncio.to_thread(sweep, path.parent, texts)
-            found = await asyncio.to_thread(_digest_at, path)
+            found = await asyncio.to_thread(_ref_at, path)
             left = (
                 n for n, (_, after) in enumerate(steps, 1) if after.path == file.path and digest_held(after) == found
             )
@@ -409,6 +413,15 @@ def _digest_at(path: Path) -> str | None:
         return digest_of_node(read_node(path))
     except WorkspaceError:
         return None
+
+
+def _ref_at(path: Path) -> str | None:
+    """As `digest_held` would name it."""
+    try:
+        node = read_node(path)
+    except WorkspaceError:
+        return None
+    return ref_of(held_in(content_of(node), node.mode if node is not None else None))
 
 
 def _texts(store: BlobStore, edit: Edit) -> Iterator[bytes]:

@@ -14,9 +14,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sould.agents.directories.refs import DIRECTORY, UNKEPT
+from sould.agents.directories.nodes import Held, is_link, ref_of
+from sould.agents.directories.refs import DIRECTORY, UNKEPT, link_ref, target_in
 from sould.agents.diskfile import digest_of
-from sould.agents.edits.blobs import BlobStore
+from sould.agents.edits.blobs import BlobMissingError, BlobStore
 from sould.agents.edits.editlog import Captured, Checkpoint, Decided, Event, Intent, Noted, Settled, UserChanged
 from sould.agents.edits.filefold import ranges_between
 from sould.agents.edits.moments import moment
@@ -27,6 +28,8 @@ from sould.agents.review.file import ENDS, TrackedFile, ended
 from sould.agents.review.lines import Lines, line_end
 from sould.agents.review.useredit import How
 
+_REVIEWED: Final = (0, stat.S_IFREG, stat.S_IFLNK)
+"""What is reviewed; 0 where only the permissions are known."""
 MOST_COMPARED: Final = 200
 """Files that vanished in one call times files that appeared in it, beyond which only equal ones are taken for moved."""
 
@@ -224,15 +227,17 @@ class ReviewedFiles:
         file = self.state.files.get(path)
         if file is None or ref == DIRECTORY:
             return False
-        return ref != digest_held(file)
+        known = digest_held(file)
+        target = target_in(known) if known is not None else None
+        return ref != known and (target is None or ref != digest_of(target))
 
-    def found(self, path: str, data: bytes | None, how: How) -> UserChanged | None:
-        """What somebody who is no agent made of a file under review that holds `data` now; None: it is as it was known. Blocks."""
+    def found(self, path: str, held: Held, how: How) -> UserChanged | None:
+        """What somebody who is no agent made of a path under review, where this stands now; None: it is as it was known. Blocks."""
         file = self.state.files.get(path)
         if file is None:
             return None
-        lines = self.texts.hold(data) if data is not None else ()
-        return difference(file, lines, digest_of(data) if data is not None else "", how, there=data is not None)
+        lines = self.texts.hold(held) if isinstance(held, bytes) else () if held is None else None
+        return difference(file, lines, ref_of(held) or "", how, there=held is not None)
 
     def mode_found(self, path: str, mode: int | None, n: int) -> Sequence[UserChanged]:
         """Event `n`, where it matters for a file under review that it has these permissions; None: nobody knows them."""
@@ -246,11 +251,12 @@ class ReviewedFiles:
         self, intent: Intent, before: bytes | None, after: bytes | None, becomes: TrackedFile | None = None
     ) -> Intent:
         """A write that is about to begin, with what it changes; of one that takes edits back, what the file `becomes`. Blocks."""
-        if not _is_reviewed(intent):
+        links = is_link(intent.before_mode) or is_link(intent.after_mode)
+        if not _is_reviewed(intent) or (links and becomes is None):
             return intent
         old = self.texts.hold(before) if before is not None else ()
         new = self.texts.hold(after) if after is not None else ()
-        changed = ranges_between(old, new) if old is not None and new is not None else None
+        changed = ranges_between(old, new) if old is not None and new is not None and not links else None
         whole = self.texts.hold_file(becomes) if becomes is not None else ""
         return replace(intent, reviewed=True, changed=changed, becomes=whole)
 
@@ -270,16 +276,48 @@ class ReviewedFiles:
             draft = replace(draft, moved_from=source.path, moved_before=known or "")
             before = known
         else:
-            before = self._known(draft.path, draft.before)
+            before = self._known(draft.path, draft.refs[0])
         if before == UNKEPT:
             return draft
+        after = draft.refs[1]
         old = self.texts.lines(before) if before is not None else ()
-        new = self.texts.lines(draft.after) if draft.after is not None else ()
+        new = self.texts.lines(after) if after is not None else ()
         changed = ranges_between(old, new) if old is not None and new is not None else None
-        return replace(draft, reviewed=True, changed=changed, before=draft.before if source is not None else before)
+        if source is None:
+            draft = self._with_before(draft, before)
+        return replace(draft, reviewed=True, changed=changed)
+
+    def _with_before(self, draft: Captured, ref: str | None) -> Captured:
+        """A change of what the review knows by this name."""
+        target = target_in(ref) if ref is not None else None
+        if target is None:
+            return replace(draft, before=ref, before_link="")
+        return replace(draft, before=self._store.put(target, sync=False), before_link=ref or "")
+
+    def with_links(self, drafts: Sequence[Captured]) -> list[Captured]:
+        """The changes with the names of the links in them. Blocks."""
+        return [
+            replace(
+                each,
+                before_link=self._link(each.before, each.before_mode),
+                after_link=self._link(each.after, each.after_mode),
+            )
+            if is_link(each.before_mode) or is_link(each.after_mode)
+            else each
+            for each in drafts
+        ]
+
+    def _link(self, digest: str | None, mode: int | None) -> str:
+        """The name of a link whose target is known; "" of anything else."""
+        if digest is None or not is_link(mode):
+            return ""
+        try:
+            return link_ref(self._store.get(digest))
+        except (BlobMissingError, OSError):
+            return ""
 
     def _known(self, path: str, before: str | None) -> str | None:
-        """The digest of what a file held as far as the review knows, kept; `before` where it knows nothing."""
+        """How the review names what a file held as far as it knows, kept; `before` where it knows nothing."""
         file = self.state.files.get(path)
         if file is None:
             return before
@@ -293,8 +331,10 @@ class ReviewedFiles:
 
     def _moved(self, drafts: Sequence[Captured]) -> dict[str, Captured]:
         """The files that appeared in a call and are others that vanished in it, by path."""
-        gone = [each for each in drafts if each.after is None]
-        new = [each for each in drafts if each.before is None and each.path not in self.state.files]
+        gone = [each for each in drafts if each.after is None and not each.before_link]
+        new = [
+            each for each in drafts if each.before is None and not each.after_link and each.path not in self.state.files
+        ]
         moved: dict[str, Captured] = {}
         for each in new:
             same = next((other for other in gone if other.before == each.after), None)
@@ -314,7 +354,7 @@ class ReviewedFiles:
 
 
 def digest_held(file: TrackedFile) -> str | None:
-    """Of what a file under review is known to hold, None where there is none."""
+    """Of what a file under review is known to hold, or where the link that it is leads; None where there is none."""
     return (file.content or digest_of("".join(file.text.current).encode())) if file.exists else None
 
 
@@ -323,9 +363,10 @@ def difference(file: TrackedFile, lines: Lines | None, digest: str, how: How, *,
     event = UserChanged(n=0, path=file.path, how=how, timestamp=time.time())
     if not there:
         return replace(event, whole="deleted") if file.exists else None
+    if file.exists and file.content == digest:
+        return None
     if lines is None:
-        same = file.exists and file.content == digest
-        return None if same else replace(event, whole="replaced", content=digest)
+        return replace(event, whole="replaced", content=digest)
     if not file.exists or file.content:
         return replace(event, whole="made", edits=(LineEdit(0, 0, lines),) if lines else ())
     ends = file.line_ends_to(line_end(lines))
@@ -338,8 +379,11 @@ def _by_agent(event: Intent, path: str) -> _Change:
 
 
 def _is_reviewed(event: Intent, *, known: bool = False) -> bool:
-    """Regular files on both sides, of which it is known what they held; `known`: the review knows that itself."""
+    """Regular files or links on both sides, of which it is known what they held; `known`: the review knows that itself."""
     unusable = {DIRECTORY, UNKEPT}
     contents = {event.after} if known else {event.before, event.after}
+    links = (target_in(ref or "") is not None for ref in event.refs)
+    if isinstance(event, Captured) and [*links] != [is_link(event.before_mode), is_link(event.after_mode)]:
+        return False  # where one leads is not known
     modes = [mode for mode in (event.before_mode, event.after_mode) if mode is not None]
-    return contents.isdisjoint(unusable) and all(stat.S_IFMT(mode) in (0, stat.S_IFREG) for mode in modes)
+    return contents.isdisjoint(unusable) and all(stat.S_IFMT(mode) in _REVIEWED for mode in modes)

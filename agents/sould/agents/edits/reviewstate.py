@@ -233,12 +233,14 @@ class ReviewState(Struct):
         if before:
             self.files.pop(before, None)
             file = file.agent_renamed(event.path, agent, allowed=event.allowed)
-        if event.before != event.after and (event.changed or not before):
+        was, now = event.refs
+        if was != now and (event.changed or not before):
             file = written(file, event, agent, contents)
         before_mode, after_mode = event.before_mode, event.after_mode
         if before_mode is not None and after_mode is not None and before_mode != after_mode:
             modes = stat.S_IMODE(before_mode), stat.S_IMODE(after_mode)
-            file = file.agent_set_mode(modes[0], modes[1], agent, allowed=event.allowed)
+            if stat.S_IFMT(before_mode) == stat.S_IFMT(after_mode):  # a link has no permissions of its own
+                file = file.agent_set_mode(modes[0], modes[1], agent, allowed=event.allowed)
         self._put(event.path, file)
         return event.path
 
@@ -248,8 +250,9 @@ class ReviewState(Struct):
 
     def before(self, event: Intent, path: str, contents: Contents) -> TrackedFile | None:
         """The file as it was before a write; None: it cannot be had any more, so nothing of it is reviewed."""
-        before = (event.moved_before or None) if isinstance(event, Captured) and event.moved_from else event.before
-        after = contents.lines(event.after) if event.after is not None else ()
+        was, now = event.refs
+        before = (event.moved_before or None) if isinstance(event, Captured) and event.moved_from else was
+        after = contents.lines(now) if now is not None else ()
         lines = contents.lines(before) if before is not None else ()
         file = self.files.get(path)
         if event.changed is not None and (after is None or (file is None and lines is None)):

@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from sould.agents.directories.refs import target_in
 from sould.agents.diskfile import digest_of
 from sould.agents.edits.blobs import BlobMissingError, BlobStore
 from sould.agents.review.file import TrackedFile
@@ -43,6 +44,8 @@ class Texts:
 
     def lines(self, digest: str) -> Lines | None:
         """See `Contents`."""
+        if target_in(digest) is not None:
+            return None
         try:
             return self._again(digest)
         except KeyError:

@@ -150,7 +150,7 @@ class _TakingBack:
     def _take_text(self, write: PastWrite) -> None:
         now, before = self._file, write.before
         if not now.exists or now.content:
-            if before.exists:
+            if before.exists or now.content:
                 self._conflicts.append("deleted" if not now.exists else "changed")
             return
         told = len(self._conflicts), len(self._kept)

@@ -12,6 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from sould.agents.directories.refs import target_in
 from sould.agents.permissions.visible import file_name, visible
 from sould.agents.reviewing.answers import DecidedHunk, DecisionNews, LeftHunk, Outcome
 from sould.agents.reviewing.listing import FileReview, ReviewedHunk
@@ -115,7 +116,18 @@ def described(hunk: ReviewedHunk, names: Names) -> str:
 
 def what(hunk: ReviewedHunk, names: Names) -> str:
     """Where a hunk is and how large, or what happened to the file."""
+    before, after = _link_target(hunk.before), _link_target(hunk.after)
     match hunk.kind:
+        case "add" if after:
+            return f"new link to {after}"
+        case "delete" if before:
+            return f"deleted, a link to {before}"
+        case "content" if before and after:
+            return f"link to {before} -> {after}"
+        case "content" if after:
+            return f"replaced by a link to {after}"
+        case "content" if before:
+            return f"a link to {before}, replaced by a file"
         case "text":
             sizes = [f"+{len(hunk.lines)}"] * bool(hunk.lines) + [f"-{len(hunk.base)}"] * bool(hunk.base)
             return f"line {hunk.start + 1}, {' '.join(sizes)}"
@@ -131,6 +143,12 @@ def what(hunk: ReviewedHunk, names: Names) -> str:
             return f"line ends {hunk.before.upper()} -> {hunk.after.upper()}"
         case "content":
             return f"replaced, not text{_sizes(hunk)}"
+
+
+def _link_target(ref: str) -> str:
+    """Where the link of a name leads, as it can be shown; "" of any other name."""
+    target = target_in(ref)
+    return visible(file_name(target.decode(errors="backslashreplace"))) if target is not None else ""
 
 
 def _sizes(hunk: ReviewedHunk) -> str:

@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sould.agents.directories.nodes import Node, Put, digest_of_node, is_file
+from sould.agents.directories.nodes import Node, Put, digest_of_node, is_file, is_link, link_node
 from sould.agents.directories.refs import DIRECTORY
 from sould.agents.diskfile import digest_of
 from sould.agents.edits.blobs import BlobMissingError
@@ -162,7 +162,8 @@ class _Restore:
             await project.judge(path, digest_of_node(now))
             keys = {edit.key for edit in edits}
             edits = [edit for edit in self._files.edits.get(path, ()) if edit.key in keys]
-            reviewed = await self._reviewed(project, path, now, edits) if is_file(now) else None
+            is_reviewed = is_file(now) or (now is not None and is_link(now.mode))
+            reviewed = await self._reviewed(project, path, now, edits) if is_reviewed else None
             if reviewed is None:
                 return await self._take_back_nodes(path, now, edits)
             return await self._take_back_text(project, path, now, edits, *reviewed)
@@ -173,7 +174,7 @@ class _Restore:
         """The file under review with the writes that are to be taken back; None: they are about something that is no text."""
         file = project.review.state.files.get(str(path))
         if file is None:
-            lines = as_lines(now.data) if now is not None else ()
+            lines = as_lines(now.data) if is_file(now) and now is not None else () if now is None else None
             if lines is None:
                 return None
             there = now is not None
@@ -240,11 +241,14 @@ class _Restore:
         file = result.file
         if not file.exists:
             return None
+        link = link_node(file.content)
+        if link is not None:
+            return link
         data = await self._no_text(file.content) if file.content else "".join(file.text.current).encode()
         mode = now.mode if now is not None else None
         for edit in () if result.mode_decided else reversed(edits):
             mode = _mode(mode, edit)
-        return Node(mode, data)
+        return Node(mode if not is_link(mode) else None, data)
 
     async def _no_text(self, digest: str) -> bytes:
         try:

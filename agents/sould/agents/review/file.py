@@ -148,7 +148,12 @@ class TrackedFile(Struct, frozen=True, gc=False):
         return replace(self, text=ended(self.text, to))._changed("line_ends", NAMES[before], NAMES[to], agent)
 
     def agent_replaced(self, before: str, after: str, agent: AgentCall, *, allowed: bool = False) -> "TrackedFile":
-        """An agent put other bytes in the place of bytes, one of which are no text: digests."""
+        """An agent put other bytes in the place of bytes, one of which are no text: digests. Of one it had deleted, in its place."""
+        deleted = self.pending_change("delete") if not self.exists else None
+        there = self._restored(deleted.text.current) if deleted is not None and deleted.text is not None else None
+        if there is not None:
+            was = there.content or hashlib.sha256("".join(there.text.current).encode()).hexdigest()
+            return there.agent_replaced(was, after, agent, allowed=allowed)
         replaced = replace(self, text=self._emptied(), exists=True, content=after)
         if self._is_agents_alone:
             return replace(replaced, in_base=True) if allowed else replaced._changed("add", "", after, agent)

@@ -235,7 +235,7 @@ def _changed_again(file: TrackedFile, before: TrackedFile, decision: DecidedChan
             gone = replace(before, exists=False, text=_emptied(file), content="")
             put = PutText(file.path, file.text, None)
             return Done(gone, (PutContent(file.path, file.content, "") if file.content else put,))
-        case "content" if file.exists and change.before and file.content == change.before:
+        case "content" if file.exists and change.before and _is_before(file, change):
             replaced = replace(before, text=_emptied(file), content=change.after)
             return Done(replaced, (PutContent(file.path, change.before, change.after),))
         case _:
@@ -245,6 +245,13 @@ def _changed_again(file: TrackedFile, before: TrackedFile, decision: DecidedChan
 def _is_back(file: TrackedFile, change: FileChange) -> bool:
     """The file is what the reject of its deletion brought back."""
     return change.text is not None and file.text.current == change.text.current and file.content == change.before
+
+
+def _is_before(file: TrackedFile, change: FileChange) -> bool:
+    """The file is what the reject of other bytes brought back: bytes, or a text."""
+    if not file.content and change.text is not None:
+        return file.text.current == change.text.current
+    return file.content == change.before
 
 
 def _emptied(file: TrackedFile) -> ReviewedText:

@@ -58,7 +58,8 @@ class ShownHunk(Shape, frozen=True):
     """What is decided about as one: lines that became others (`kind` text), or something that happened to the whole file.
 
     `base` became `lines`; they begin at line `baseStart` of what the user accepted, and at line `start` of the file. Of other
-    kinds `before` and `after` say what happened: paths, octal modes, names of line ends, digests of contents.
+    kinds `before` and `after` say what happened: paths, octal modes, names of line ends, digests of contents; of symbolic links
+    `link:` and where they lead, with `%` escapes.
     """
 
     id: int

@@ -16,7 +16,7 @@ from sould.agents.edits.editlog import Decided
 from sould.agents.edits.outcomes import change_of, decided_change_of, outcome, outcomes_at_once
 from sould.agents.edits.project import Project
 from sould.agents.review.file import TrackedFile
-from sould.agents.review.filedecisions import Done, creates, removes
+from sould.agents.review.filedecisions import Done, PutContent, creates, removes
 from sould.agents.reviewing.answers import Outcome, failed, together
 from sould.agents.reviewing.files import ReviewFiles
 from sould.agents.reviewing.listing import ReviewedHunk
@@ -63,7 +63,8 @@ class CarryingOut:
         sessions = {session for step in run for session in step.event.sessions}
         effects = effects_of(run)
         made = [folder for each in filter(removes, effects) for folder in self._project.made_above(Path(each.path))]
-        mode = self._project.mode_before_deletion(Path(path)) if any(map(creates, effects)) else None
+        is_new = any(creates(each) or isinstance(each, PutContent) for each in effects)
+        mode = self._project.mode_before_deletion(Path(path)) if is_new else None
         await self._files.carry_out(effects, sessions, made, mode)
 
 

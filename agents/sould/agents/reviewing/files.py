@@ -14,7 +14,19 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from sould.agents.directories.nodes import Node, is_file, read_node, replace_node, set_permissions
+from sould.agents.directories.nodes import (
+    Held,
+    LinkTo,
+    Node,
+    content_of,
+    held_in,
+    is_file,
+    link_node,
+    read_node,
+    ref_of,
+    replace_node,
+    set_permissions,
+)
 from sould.agents.diskfile import digest_of, make_directories, remove_file, replace_file
 from sould.agents.edits.blobs import BlobStore
 from sould.agents.environment import USUAL_UMASK
@@ -47,6 +59,13 @@ class ReadFile(Struct, frozen=True):
     stamp: tuple[int, ...] | None
     mode: int | None = None
     """Its permissions, where it is on disk."""
+    link: LinkTo | None = None
+    """It is none, but a symbolic link."""
+
+    @property
+    def held(self) -> Held:
+        """What stands there."""
+        return self.link or self.data
 
 
 class ReviewFiles(Struct):
@@ -98,7 +117,7 @@ class ReviewFiles(Struct):
     async def read(self, path: Path, sessions: Collection[str] = ()) -> ReadFile:
         """Likewise, for a review that takes it and says so (`taken`).
 
-        Of what is no file, such as a directory or a link, there is nothing. Raises WorkspaceError: it cannot be read.
+        Of what is neither a file nor a link, such as a directory, there is nothing. Raises WorkspaceError: it cannot be read.
         """
         reported = self.buffers.text(path)
         if reported is not None:
@@ -108,6 +127,9 @@ class ReviewFiles(Struct):
         if await asyncio.to_thread(_is_no_file, path):
             return ReadFile(None, stamp)
         node = await asyncio.to_thread(read_node, path)
+        held = held_in(content_of(node), node.mode if node is not None else None)
+        if isinstance(held, LinkTo):
+            return ReadFile(None, stamp, link=held)
         if not is_file(node):
             return ReadFile(None, stamp)
         data = node.data if node is not None else None
@@ -126,7 +148,7 @@ class ReviewFiles(Struct):
         read = await self.read(path, sessions)
         longest = time.monotonic() + LONGEST_SAVE
         earlier: tuple[int, ...] | None = None
-        while read.stamp is not None and _has_less(read.data, known) and time.monotonic() < longest:
+        while read.stamp is not None and _has_less(read, known) and time.monotonic() < longest:
             # A file that is being emptied gets its new time last (ext4): an empty one counts when it is so twice.
             young = read.data == b"" and read.stamp != earlier
             wait = SAVING if young else min(SAVING, SAVING - await asyncio.to_thread(_age, path))
@@ -170,7 +192,7 @@ class ReviewFiles(Struct):
                     if effect.expected is None:
                         await run_shielded_in_thread(set_permissions, Path(effect.path), mode)
                 case PutContent():
-                    await self._put_content(effect, made)
+                    await self._put_content(effect, made, mode)
                 case Move():
                     await run_shielded_in_thread(_move, Path(effect.path), Path(effect.to))
                     await run_shielded_in_thread(_remove_empty, Path(effect.path), made)
@@ -194,22 +216,26 @@ class ReviewFiles(Struct):
         else:
             await workspace.write_text(path, "".join(effect.wanted), expected=expected)
 
-    async def _put_content(self, effect: PutContent, made: Collection[Path]) -> None:
+    async def _put_content(self, effect: PutContent, made: Collection[Path], mode: int | None) -> None:
         path = Path(effect.path)
         found = await asyncio.to_thread(read_node, path)
-        if (digest_of(found.data) if found is not None else "") != effect.expected:
+        held = held_in(content_of(found), found.mode if found is not None else None)
+        if (ref_of(held) or "") != effect.expected:
             raise FileChangedError(f"{path} is not what it was")
-        data = await asyncio.to_thread(self.store.get, effect.wanted) if effect.wanted else None
-        wanted = Node(found.mode if found else None, data) if data is not None else None
+        wanted = link_node(effect.wanted)
+        if wanted is None and effect.wanted:
+            data = await asyncio.to_thread(self.store.get, effect.wanted)
+            permissions = stat.S_IFREG | mode if mode is not None else None
+            wanted = Node(found.mode if found is not None and is_file(found) else permissions, data)
         await run_shielded_in_thread(replace_node, path, found, wanted, USUAL_UMASK)
         if not effect.wanted:
             await run_shielded_in_thread(_remove_empty, path, made)
 
 
 def _is_no_file(path: Path) -> bool:
-    """Something else stands there, such as a directory, a link or a pipe."""
+    """Something else stands there that is no link either, such as a directory or a pipe."""
     try:
-        return not stat.S_ISREG(path.lstat().st_mode)
+        return stat.S_IFMT(path.lstat().st_mode) not in (stat.S_IFREG, stat.S_IFLNK)
     except OSError:
         return False
 
@@ -223,8 +249,9 @@ def _stamp(path: str) -> tuple[int, ...]:
     return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
 
-def _has_less(data: bytes | None, known: TrackedFile | None) -> bool:
-    if known is None:
+def _has_less(read: ReadFile, known: TrackedFile | None) -> bool:
+    data = read.data
+    if known is None or read.link is not None:
         return False
     if data is None or known.content:
         return known.exists and not data

@@ -166,7 +166,7 @@ def _listed(output: bytes) -> Iterator[tuple[str, str]]:
 
 def _entry(mode: str, blob: str) -> GitEntry:
     number = int(mode, 8)
-    return GitEntry(number, blob if stat.S_ISREG(number) else "")
+    return GitEntry(number, blob if stat.S_ISREG(number) or stat.S_ISLNK(number) else "")
 
 
 def _look(path: Path) -> Look:

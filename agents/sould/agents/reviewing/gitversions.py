@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from sould.agents.diskfile import digest_of
+from sould.agents.directories.nodes import held_in, is_link, ref_of
 from sould.agents.edits.texts import as_lines
 from sould.agents.review.file import FileChange, TrackedFile
 from sould.agents.review.lines import Lines, line_end, with_end
@@ -25,8 +25,8 @@ class GitVersion(Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        """Of the data, "" where that cannot be had."""
-        return digest_of(self.data) if self.data is not None else ""
+        """Of the data, or where a link leads, "" where that cannot be had."""
+        return ref_of(held_in(self.data, self.mode)) or ""
 
 
 Versions = Mapping[str, GitVersion]
@@ -45,7 +45,7 @@ def ids_in(file: TrackedFile, versions: Versions) -> frozenset[int]:
 def lines_in(file: TrackedFile, versions: Versions) -> Lines | None:
     """The text of the file in the versions, with the line ends it has on disk; None: there is none, there or here."""
     version = versions.get(file.path)
-    data = version.data if version is not None else None
+    data = version.data if version is not None and not is_link(version.mode) else None
     lines = as_lines(data) if data is not None else None
     if lines is None or not file.exists or file.content:
         return None

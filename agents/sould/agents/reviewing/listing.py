@@ -6,6 +6,7 @@ from typing import Final, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sould.agents.directories.refs import target_in
 from sould.agents.edits.editlog import Decided, Writer
 from sould.agents.edits.reviewstate import DecisionVerdict, ReviewState, call_key
 from sould.agents.review.file import FileChange, Kind, TrackedFile
@@ -57,6 +58,11 @@ class ReviewedHunk(Struct, frozen=True):
         calls = {agent.call_id for agent in self.agents}
         shown = {agent.call_id: agent.shown_in for agent in self.agents if agent.shown_in}
         return next(iter(shown.values())) if calls == shown.keys() and len(set(shown.values())) == 1 else ""
+
+    @property
+    def is_link(self) -> bool:
+        """A symbolic link stands on one side of it, or on both."""
+        return target_in(self.before) is not None or target_in(self.after) is not None
 
     @property
     def unsure(self) -> bool:

@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from sould.agents.diskfile import digest_of
+from sould.agents.directories.nodes import ref_of
 from sould.agents.edits.project import Project
 from sould.agents.filelocks import FileLocks
 from sould.agents.patience import Behind
@@ -83,13 +83,13 @@ class LookingReview(ReviewView):
             left = self._left.get(path)
             if left is not None:
                 await self._project.look(path, left.text.encode(), "typed")
-                await self._project.look(path, data, "typed", read.mode, left=left.editor)
+                await self._project.look(path, read.held, "typed", read.mode, left=left.editor)
                 if self._left.get(path) is left:  # not before: whoever looks meanwhile waits until it is known
                     del self._left[path]
             elif written is not None and data is not None:
                 await self._project.record_saved(written, data)
             else:
-                await self._project.look(path, data, "typed" if typed else self.git.how(path, data), read.mode)
+                await self._project.look(path, read.held, "typed" if typed else self.git.how(path, data), read.mode)
             await self.git.settle(path)
             self.files.taken(Path(path), read)
 
@@ -112,8 +112,7 @@ class LookingReview(ReviewView):
         if self._closing or not self.git.activity.works:
             return False
         reviewed = self._project.review
-        digest = digest_of(read.data) if read.data is not None else None
-        return reviewed.differs(path, digest) or bool(reviewed.mode_found(path, read.mode, 0))
+        return reviewed.differs(path, ref_of(read.held)) or bool(reviewed.mode_found(path, read.mode, 0))
 
     def _is_typed(self, path: str) -> bool:
         return path in self._typed or self.files.buffers.text(Path(path)) is not None

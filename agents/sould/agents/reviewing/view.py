@@ -69,7 +69,7 @@ class ReviewView:
         """With how large contents are that nobody is shown, and what it broke."""
         if known := self._problems.get((hunk.id, hunk.digest)):
             hunk = replace(hunk, problems=known)
-        if hunk.kind not in ("add", "delete", "content") or not (hunk.before or hunk.after):
+        if hunk.kind not in ("add", "delete", "content") or not (hunk.before or hunk.after) or hunk.is_link:
             return hunk
         before, after = (self.files.store.size(each) if each else None for each in (hunk.before, hunk.after))
         return replace(hunk, before_size=before, after_size=after)

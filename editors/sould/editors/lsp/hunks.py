@@ -46,6 +46,8 @@ def named(uri: str, hunk: ReviewedHunk) -> Json:
 
 def called(hunk: ReviewedHunk, place: int, count: int) -> str:
     """`hunk 2/4`, or what happened to the file."""
+    if hunk.is_link:
+        return "changed link"
     return OF_FILES.get(hunk.kind) or f"hunk {place}/{count}"
 
 
