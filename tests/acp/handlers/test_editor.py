@@ -247,3 +247,21 @@ async def test_what_an_editor_that_knows_nothing_of_us_has_open_is_known(bench: 
     assert "editor_open" not in tools, "it does not say that it shows documents"
     assert result["data"]["open"] == [{"file": "a.txt", "dirty": True}]
     assert result["meta"]["backend"] == "Kate"
+
+
+async def test_what_an_agent_is_told_of_the_editor_is_asked_about_and_shown(bench: Bench, connect: Connect) -> None:
+    state = call("editor_state", include=["open"])
+    bench.script(*[state, "text: done"] * 3)
+    async with bench.running(), client_of("acp", bench, connect) as client:
+        assert isinstance(client, AcpClient)
+        await serve(client, bench, open=[{"file": str(bench.project / "a.txt")}])
+        session = await client.new_session(bench.project)
+        for prompt in ("look", "/editor-context on", "look", "/editor-context off", "look"):
+            await client.prompt(session, prompt)
+        asked, *more = client.asked("session/request_permission")
+        assert "Share what you have open in the editor" in json.dumps(asked)
+        assert not more
+        ended = [update for update in client.updates("tool_call_update") if update.get("status") == "completed"]
+        shown = [update["content"][0]["content"]["text"] for update in ended]
+        assert shown[:2] == ["Shared with the agent: 1 open file"] * 2
+        assert '"shared":false' in shown[2]

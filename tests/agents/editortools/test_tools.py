@@ -180,7 +180,7 @@ async def test_a_file_outside_the_project_is_asked_about_before_an_editor_hears_
         assert not editor.asked
 
 
-@pytest.mark.parametrize("file", ["../other.txt", "none.txt", "sub"])
+@pytest.mark.parametrize("file", ["../other.txt", "none.txt", "sub", "A.TXT", "sub/../../a.txt"])
 async def test_what_is_no_file_of_the_project_is_an_error(bench: Bench, file: str) -> None:
     (bench.project / "sub").mkdir()
     bench.script(call("hover", file=file, anchor=AT), "text: done")
@@ -233,11 +233,15 @@ async def test_edits_that_do_not_fit_one_file_leave_all_files_as_they_were(bench
     assert (a.read_text(), b.read_text()) == ("hello\n", "two\n")
 
 
-async def test_edits_outside_the_project_are_asked_about_like_any(bench: Bench, tmp_path: Path) -> None:
-    other = tmp_path / "other.txt"
+@pytest.mark.parametrize("way", ["{outside}/other.txt", "{project}/sub/../../other.txt", "{project}/link/other.txt"])
+async def test_edits_outside_the_project_are_asked_about_like_any(bench: Bench, way: str) -> None:
+    outside = bench.project.parent
+    (bench.project / "sub").mkdir()
+    (bench.project / "link").symlink_to(outside)
+    other = outside / "other.txt"
     other.write_text("mine\n")
     bench.script(call("rename", file="a.txt", anchor=AT, newName="x"), "text: done")
-    edits = (FileEdits(other, text="yours\n"),)
+    edits = (FileEdits(Path(way.format(outside=outside, project=bench.project)), text="yours\n"),)
     async with bench.running():
         bench.port.editors.add(FakeEditor(rename=says(EditorResult(Nothing(), edits))))
         watcher = Watcher(await bench.new("review"), answer="reject")

@@ -279,13 +279,21 @@ async def test_paths_of_any_characters_and_both_line_ends_are_no_trouble(tmp_pat
 
 
 @pytest.mark.node
-async def test_an_edit_is_told_with_the_errors_that_it_brought(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ends", ["\n", "\r\n"], ids=["lf", "crlf"])
+async def test_an_edit_is_told_with_the_errors_that_it_brought_which_stand_at_its_hunks(
+    tmp_path: Path, ends: str
+) -> None:
     case = CASES[0]
-    async with asking(tmp_path, case) as (asker, _), asyncio.timeout(90):
+    async with asking(tmp_path, case) as (asker, bench), asyncio.timeout(90):
+        (bench.project / case.till).write_text(case.files[case.till], newline=ends)
         await asker.data("diagnostics", files=[case.till], minSeverity="error", waitMs=20_000)
         result = await asker.result("WriteFile", path=case.till, content=case.wrong)
         while "new_problems" not in (result.extras or {}):  # a write waits for the server only so long
             await asker.result("WriteFile", path=case.till, content=case.files[case.till])
             result = await asker.result("WriteFile", path=case.till, content=case.wrong)
-    assert case.said in str((result.extras or {})["new_problems"])
-    assert case.said in result.message
+        assert case.said in str((result.extras or {})["new_problems"])
+        assert case.said in result.message
+        async with bench.port.project(bench.project, bench.root, "somebody") as project:
+            [file] = await project.review()
+            told = [problem for hunk in file.hunks for problem in hunk.problems]
+        assert [problem for problem in told if case.said in problem]

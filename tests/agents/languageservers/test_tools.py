@@ -155,6 +155,18 @@ async def test_a_rename_that_would_write_outside_the_project_writes_nothing(tmp_
         assert (asking.bench.project / "a.py").read_text() == TEXT
 
 
+async def test_a_server_that_wants_to_write_show_or_run_something_by_itself_gets_nothing_done(tmp_path: Path) -> None:
+    async with agent(tmp_path, "forward") as asking:
+        await asking.data("hover", file="a.py", anchor=AT)
+        project = asking.bench.project
+        answers = {each["id"]: each for each in asking.told if "method" not in each}
+        assert [answers[number]["result"]["applied"] for number in (901, 902)] == [False, False]
+        assert answers[903]["result"] == {"success": False}
+        assert "error" in answers[904]
+        assert (project / "a.py").read_text() == TEXT
+        assert not (project / "a.py.new").exists()
+
+
 async def test_a_rename_is_an_edit_to_be_reviewed(tmp_path: Path) -> None:
     async with agent(tmp_path) as asking:
         written = await asking.data("rename", file="a.py", anchor=AT, newName="three")
@@ -204,9 +216,13 @@ async def test_symbols_of_the_project_and_of_a_file(tmp_path: Path) -> None:
         assert not (await asking.data("symbols", query="nothing")).get("symbols")
 
 
+@pytest.mark.parametrize("ends", ["\n", "\r\n"], ids=["lf", "crlf"])
 @pytest.mark.parametrize("mode", ["ok", "pull"])
-async def test_an_edit_says_which_errors_it_brought_and_not_those_that_were_there(tmp_path: Path, mode: str) -> None:
+async def test_an_edit_says_which_errors_it_brought_and_not_those_that_were_there(
+    tmp_path: Path, mode: str, ends: str
+) -> None:
     async with agent(tmp_path, mode) as asking:
+        (asking.bench.project / "a.py").write_text(TEXT, newline=ends)
         await asking.data("diagnostics", files=["a.py"], waitMs=20_000)  # from now on it runs
         broke = await asking.result("WriteFile", path="a.py", content=f"{TEXT}BAD three\n")
         assert "bad: BAD three" in broke.message

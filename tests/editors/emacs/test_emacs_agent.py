@@ -73,6 +73,26 @@ def test_a_question_is_answered_in_the_chat(world: World, open_emacs: OpenEmacs)
     assert "[Reject]" not in emacs.buffer()
 
 
+def test_what_an_agent_is_told_of_this_emacs_is_asked_about_and_shown(world: World, open_emacs: OpenEmacs) -> None:
+    state = call("editor_state", "t", include=["open"])
+    world.script([state, "text: One.", state, "text: Two."])
+    emacs = open_emacs("notes.txt")
+    ask(emacs, "look")
+    emacs.screen.wait("Share what you have open in the editor", "[Allow once]")
+    emacs.screen.press("C-c", "s", "c")
+    until(lambda: emacs.lisp("(buffer-name)") == "*sould: project*", PATIENCE, "the chat")
+    emacs.screen.press("C-c", "C-y")
+    emacs.screen.wait("One.")
+    assert "Shared with the agent: 1 open file" in emacs.buffer()
+    emacs.screen.type("/editor-context off")
+    emacs.screen.press("Enter")
+    until(lambda: "working" not in emacs.screen.text, PATIENCE, "the end of the turn")
+    emacs.screen.type("look again")
+    emacs.screen.press("Enter")
+    emacs.screen.wait("Two.")
+    assert emacs.buffer().count("Shared with the agent") == 1
+
+
 def test_a_button_answers_and_what_is_typed_meanwhile_stays(world: World, open_emacs: OpenEmacs) -> None:
     world.script([MAKE, "text: Made."])
     emacs = open_emacs("notes.txt")

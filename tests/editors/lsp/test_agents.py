@@ -122,3 +122,27 @@ async def test_an_agent_is_asked_why_in_its_own_session(bench: Bench, connect_ed
         assert (await editor.press(why))["sessionId"] == wrote["sessionId"]
         await editor.wait_told("window/showMessage", lambda params: params["message"] == "Because.")
         assert "-1" in remembered(bench, wrote["sessionId"])
+
+
+async def test_what_an_agent_is_told_of_the_editor_is_asked_about_and_shown(
+    bench: Bench, connect_editor: ConnectEditor
+) -> None:
+    state = call("editor_state")
+    bench.script(state, "text: one", state, "text: two", state, "text: three")
+    async with bench.running(), connect_editor(choose=lambda params: "Allow once") as editor:
+        await editor.initialize(FULL, bench.project)
+        uri = editor.open(bench.project / "a.txt")
+        await editor.lenses(uri)
+        shared = "Shared with the agent: 1 open file"
+        for prompt, said in (("look", "one"), ("/editor-context on", ""), ("look", "two")):
+            await editor.execute("sould.prompt", {"text": prompt})
+            if said:
+                await editor.wait_told("window/showMessage", lambda params, said=said: params["message"] == said)
+        [question] = editor.told("window/showMessageRequest")
+        assert "Share what you have open in the editor" in question["message"]
+        assert [each["message"] for each in editor.told("window/showMessage")].count(shared) == 2
+        await editor.execute("sould.prompt", {"text": "/editor-context off"})
+        await editor.execute("sould.prompt", {"text": "look"})
+        await editor.wait_told("window/showMessage", lambda params: params["message"] == "three")
+        assert [each["message"] for each in editor.told("window/showMessage")].count(shared) == 2
+        assert len(editor.told("window/showMessageRequest")) == 1

@@ -192,6 +192,35 @@ def test_a_file_that_no_server_of_neovim_knows_is_left_to_others(world: World, p
         assert editor.lua("return vim.fn.bufnr('notes.txt')") == -1
 
 
+def test_what_an_agent_is_told_of_this_neovim_is_asked_about_and_shown(world: World, program: Path) -> None:
+    state = call("editor_state", "s", include=["open"])
+    world.script([state, "text: One.", state, "text: Two.", state, "text: Three."])
+    shared = "Shared with the agent: 1 open file"
+    with opened(world, program) as editor:
+        editor.keys(":Sould prompt look<CR>:Sould chat<CR>")
+        editor.screen.wait("Share what you have open in the editor", "1. Allow once")
+        editor.keys(":Sould answer 1<CR>")
+        editor.screen.wait("One.")
+        assert everything(editor).count(shared) == 1
+        editor.keys(":Sould prompt /editor-context on<CR>:Sould prompt look<CR>")
+        editor.screen.wait("Two.")
+        assert everything(editor).count(shared) == 2
+        editor.keys(":Sould prompt /editor-context off<CR>:Sould prompt look<CR>")
+        editor.screen.wait("Three.")
+        assert everything(editor).count(shared) == 2
+
+
+def everything(editor: Neovim) -> str:
+    """What all buffers hold."""
+    return editor.lua("""
+    local lines = {}
+    for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+      vim.list_extend(lines, vim.api.nvim_buf_get_lines(buf, 0, -1, false))
+    end
+    return table.concat(lines, "\\n")
+    """)
+
+
 @pytest.mark.parametrize("ends", ["\n", "\r\n"], ids=["lf", "crlf"])
 def test_an_edit_is_told_with_the_errors_that_neovims_server_finds_in_it(
     world: World, program: Path, ends: str

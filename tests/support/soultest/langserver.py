@@ -121,6 +121,21 @@ def flood() -> None:
         sys.stdout.buffer.write(block)
 
 
+def act_unasked() -> None:
+    """Ask to write, to show and to run, which nobody wanted; the answers are noted as they come."""
+    [uri] = TEXTS
+    edit = {"changes": {uri: [{"range": span(0, 0, 0), "newText": "mine "}]}}
+    send({"id": 901, "method": "workspace/applyEdit", "params": {"edit": edit}})
+    made = {"documentChanges": [{"kind": "create", "uri": f"{uri}.new"}, {"kind": "delete", "uri": uri}]}
+    send({"id": 902, "method": "workspace/applyEdit", "params": {"edit": made}})
+    send({"id": 903, "method": "window/showDocument", "params": {"uri": uri, "takeFocus": True, "external": True}})
+    send({"id": 904, "method": "workspace/executeCommand", "params": {"command": "touch"}})
+    while (message := receive()) is not None:
+        note(message)
+        if message.get("id") == 904:
+            return
+
+
 def misbehave(identifier: int) -> bool:
     """Whether the question is not to be answered."""
     match MODE:
@@ -138,6 +153,9 @@ def misbehave(identifier: int) -> bool:
             send({"id": identifier, "result": len(hoard)})
         case "huge":
             send({"id": identifier, "result": {"contents": "x" * 40_000_000}})
+        case "forward":
+            act_unasked()
+            return False
         case "indexing":
             wait_for("indexed")
             send({"method": "$/progress", "params": {"token": "index", "value": {"kind": "end"}}})

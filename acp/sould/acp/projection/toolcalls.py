@@ -265,7 +265,7 @@ def contents(display: Iterable[DisplayBlock], cwd: str) -> list[Json]:
 
 
 def result_content(result: ToolReturn, kind: ToolKind, cwd: str) -> list[Json]:
-    """What a person sees of a result: its diffs, else its output, else one line."""
+    """What a person sees of a result: its diffs, else its output below the line that says what it is, else that line."""
     diffs = contents((item for item in result.display if isinstance(item, DiffBlock)), cwd)
     if result.is_error:
         said = plain(result.output) or _brief(result) or result.message
@@ -275,7 +275,9 @@ def result_content(result: ToolReturn, kind: ToolKind, cwd: str) -> list[Json]:
         return [*shown, *diffs]
     parts = (result.output,) if isinstance(result.output, str) else result.output
     output = [_output(part, fence=kind in _FENCED) for part in parts if part != ""]
-    return [*output, *diffs] if output else contents(result.display, cwd)
+    if not output:
+        return contents(result.display, cwd)
+    return [*contents((item for item in result.display if isinstance(item, BriefBlock)), cwd), *output, *diffs]
 
 
 def changed_places(result: ToolReturn, cwd: str) -> list[Location]:

@@ -121,14 +121,16 @@ class EditorToolOfAgent(Tool[BaseModel]):
         return await self._access.approval.request(call, action, sender=self.name, description=described)
 
 
-def as_result(done: Done, brief: str = "") -> ToolReturn:
-    """What a call came to, for a model; `brief` for people."""
+def as_result(done: Done, shared: str = "") -> ToolReturn:
+    """What a call came to, for a model; `shared` is what its user is told that it now knows."""
     if done.rejected is not None:
         return done.rejected.model_copy(update={"display": (*done.display, *done.rejected.display)})
     output = orjson.dumps({"data": done.data, "meta": done.meta}).decode()
     if done.failed:
         return tool_error("Not everything was written.", output=output, display=done.display)
-    return tool_ok(output, display=(*done.display, *((BriefBlock(text=brief),) if brief else ())))
+    if shared:
+        return tool_ok(output, display=(*done.display, BriefBlock(text=shared)), extras={"shared": shared})
+    return tool_ok(output, display=done.display)
 
 
 def shared_words(done: Done) -> str:

@@ -6,11 +6,13 @@ The sink of its own follower; knows nothing of cursors, back-pressure or the jou
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from sould.agents.editortools.site import SHARED
 from sould.agents.sessionlog.channel import Cursor, Record
 from sould.agents.sessions.faces import AttachedSession
 from sould.agents.sessions.port import SessionPort
 from sould.agents.wire import messages as wire
 from sould.agents.wire.content import TextPart
+from sould.agents.wire.display import BriefBlock
 from sould.editors.lsp.dialogs import EditorDialogs
 from sould.editors.lsp.progress import TurnProgress
 from sould.editors.lsp.words import tell
@@ -37,6 +39,8 @@ class Attachment:
         self._progress: TurnProgress | None = None
         self._said: list[str] = []
         """What the agent said in this step."""
+        self._sharing: set[str] = set()
+        """The calls that tell the agent what the user has open: its user is told what that was."""
         self._mine: set[str] = set()
         """Turns that were asked for here."""
 
@@ -114,14 +118,22 @@ class Attachment:
     def _follow_turn(self, message: wire.WireMessage) -> None:
         match message:
             case wire.TurnBegin():
-                self.turn_id, self._said = message.turn_id, []
+                self.turn_id, self._said, self._sharing = message.turn_id, [], set()
                 if self._peer.can.progress and not message.command:
                     self._progress = TurnProgress(self._peer.connection, message.turn_id)
                     self._progress.begin("sould")
             case wire.StepBegin():
                 self._said = []
-            case wire.ToolCall() if self._progress is not None:
-                self._progress.say(message.function.name)
+            case wire.ToolCall():
+                if message.function.name in SHARED:
+                    self._sharing.add(message.id)
+                if self._progress is not None:
+                    self._progress.say(message.function.name)
+            case wire.ToolResult() if message.tool_call_id in self._sharing:
+                self._sharing.remove(message.tool_call_id)
+                for block in message.return_value.display:
+                    if isinstance(block, BriefBlock):
+                        tell(self._peer, "info", block.text)
             case wire.TurnEnd():
                 self._end_turn(message)
             case _:

@@ -223,6 +223,8 @@ class TextRenderer:
             self._line(f"  {click.style('✗', fg='red')} {one_line(_words(call), 200)}")
         if update.get("status") in ("completed", "failed"):
             self._show_output(call)
+        if update.get("status") == "completed" and (shared := _shared(call)):
+            self._line(f"  {one_line(shared, 200)}")
         if update.get("status") == "completed":
             self._show_diffs(call)
 
@@ -280,6 +282,12 @@ class TextRenderer:
         self._fresh_line()
         self._between = True
         click.echo(text, err=True)
+
+
+def _shared(call: Update) -> str:
+    """What of the user's editor the agent was told; "" where it was not about that."""
+    output = call.get("rawOutput")
+    return str(output.get("shared") or "") if isinstance(output, dict) else ""
 
 
 def _one_place() -> bool:
