@@ -58,6 +58,13 @@ class Asked(ControlModel, frozen=True):
     default: str = ""
 
 
+class LastingScope(ControlModel, frozen=True):
+    """An approval that outlives its session: how far it reaches, and all that it would remember."""
+
+    scope: Literal["project", "always"]
+    remembers: str
+
+
 class Waiting(ControlModel, frozen=True):
     """A request that waits for a person (a `program`: for a client's tool or hook). `title` is one line, `lines` the rest."""
 
@@ -74,6 +81,7 @@ class Waiting(ControlModel, frozen=True):
     """What approving for the session would remember; "" when that is not offered."""
     changed: bool = False
     """It was approved for the session, but what it runs is another by now."""
+    lasting: tuple[LastingScope, ...] = ()
     questions: tuple[Asked, ...] = ()
     form: dict[str, Any] = field(default_factory=dict[str, Any])
     """Of an MCP server: the `ServerForm`, whose fields are the questions in the same order. An answer of "" leaves one out."""
@@ -347,6 +355,8 @@ class AnswerParams(ControlModel, frozen=True):
     answers: tuple[str, ...] = ()
     also_changed: bool = False
     """For the session, also when what the command runs changes again."""
+    lasting: Literal["", "project", "always"] = ""
+    """For longer than the session."""
 
 
 class Answered(ControlModel, frozen=True):

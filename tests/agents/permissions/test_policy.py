@@ -388,15 +388,6 @@ def test_a_rules_file_others_may_write_is_refused(tmp_path: Path) -> None:
         Rules.load_user(file, TODAY)
 
 
-def test_a_project_may_tighten_but_not_loosen(tmp_path: Path) -> None:
-    file = tmp_path / "rules.toml"
-    file.write_text('[[rule]]\ndecision = "deny"\ntool = "shell"')
-    assert len(Rules.load_project(file, TODAY).rules) == 1
-    file.write_text(GOOD)
-    with pytest.raises(RulesError, match="only `deny` and `ask`"):
-        Rules.load_project(file, TODAY)
-
-
 @pytest.mark.parametrize(
     "line",
     ["sould trust", "cd x && env A=b /usr/bin/sould trust --yes", 'x="$(sould trust -y)"', "sould mcp add x -- y"],

@@ -139,7 +139,7 @@ async def test_always_ends_when_what_it_runs_changes_and_the_change_is_shown(
     assert f"until {name} itself changes" in person.seen[0].scope
     (project / name).write_text("two\n")
     assert await runs(approval, project, line)
-    assert f"{name} changed since you allowed this for the session." in person.seen[1].description
+    assert f"{name} changed since you allowed this." in person.seen[1].description
     diff = DiffBlock(path=str(project / name), old_text=f"one {name}\n", new_text="two\n")
     assert person.seen[1].display == (ShellBlock(command=line), diff)
     assert person.seen[1].changed
@@ -175,7 +175,7 @@ async def test_a_makefile_that_comes_before_the_one_that_was_allowed_is_a_change
     assert await runs(approval, project, "make test")
     (project / name).write_text("two\n")
     assert not await runs(approval, project, "make test")
-    assert f"{name} is new since you allowed this for the session." in person.seen[1].description
+    assert f"{name} is new since you allowed this." in person.seen[1].description
 
 
 async def test_of_package_json_only_the_script_that_runs_counts(project: Path) -> None:

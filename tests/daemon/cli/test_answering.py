@@ -161,7 +161,7 @@ def test_a_call_is_refused_with_words_at_the_terminal_and_the_agent_goes_on(user
     with terminal(user, "run", "touch it") as screen:
         screen.expect("[n] Reject")
         screen.type("what?")
-        screen.expect("Type one of: y, a, n; text after n tells the agent why not")
+        screen.expect("Type one of: y, a, w, n; text after n tells the agent why not")
         screen.type("n use mktemp")
         screen.expect("Then in another way.")
         assert screen.wait() == 0

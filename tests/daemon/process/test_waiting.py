@@ -38,7 +38,7 @@ async def test_a_makefile_that_the_agent_rewrote_is_asked_about_until_it_may_cha
         second = await asked(watcher, 1)
         shown = shown_request(session.id, second, None)
         assert shown.changed
-        assert "Makefile changed since you allowed this for the session." in shown.lines
+        assert "Makefile changed since you allowed this." in shown.lines
         assert shown.lines[-2:] == ("-\t@echo one", "+\t@echo two")
         approve(SessionPort(session), second, also_changed=True)
         await turn.outcome()

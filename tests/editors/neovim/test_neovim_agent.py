@@ -69,7 +69,7 @@ def test_a_chat_streams_folds_its_cards_and_takes_answers(world: World, program:
         editor.screen.wait("[ask]")
         editor.keys("imend it<C-s>")
         seen = editor.screen.wait(
-            "I shall look.", "? Write area.py", "+import math", "1. Allow once", "3. Reject", "1 waiting"
+            "I shall look.", "? Write area.py", "+import math", "1. Allow once", "4. Reject", "1 waiting"
         )
         assert "Read area.py" in seen
         assert "9 def name" not in seen
@@ -89,7 +89,7 @@ def test_a_question_is_answered_in_the_inbox_with_words_for_the_agent(world: Wor
         editor.screen.wait("1 waiting")
         editor.keys(":Sould inbox<CR>")
         editor.screen.wait("## Edit file", "change it", "1. Allow once")
-        editor.keys("/Edit file<CR>:Sould answer 3 not now<CR>")
+        editor.keys("/Edit file<CR>:Sould answer 4 not now<CR>")
         editor.screen.wait("Nothing waits for an answer.")
         editor.keys(":q<CR>:Sould chat<CR>")
         editor.screen.wait("I see.")
@@ -162,7 +162,7 @@ def test_what_is_about_to_be_written_is_shown_and_cannot_be_decided(world: World
         assert "Nothing is to be reviewed" in world.sould("review", "list").stdout
         editor.keys("ggO# mine<Esc>")
         until(lambda: editor.lua(COMING)[1] == "5 going", PATIENCE, "lines that go along")
-        editor.keys("u:Sould answer 3<CR>")
+        editor.keys("u:Sould answer 4<CR>")
         until(lambda: not editor.lua(COMING), PATIENCE, "nothing to come")
         assert editor.buffer() == OLD
 

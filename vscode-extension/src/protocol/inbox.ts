@@ -22,7 +22,7 @@ export interface GivenAnswer {
 export interface AnswerParams {
   id: string;
   decision: "approve" | "reject" | "answer" | "dismiss" | "decline";
-  scope?: "once" | "session" | "session_also_changed";
+  scope?: "once" | "session" | "session_also_changed" | "project" | "always";
   words?: string;
   text?: string | null;
   /**
@@ -51,7 +51,16 @@ export interface EndedItem {
   id: string;
   sessionId: string;
   outcome:
-    "answered" | "approved" | "approved_for_session" | "cancelled" | "declined" | "dismissed" | "expired" | "rejected";
+    | "answered"
+    | "approved"
+    | "approved_always"
+    | "approved_for_project"
+    | "approved_for_session"
+    | "cancelled"
+    | "declined"
+    | "dismissed"
+    | "expired"
+    | "rejected";
   by: string;
   at: string;
   words?: string;
@@ -126,9 +135,11 @@ export interface AskedEdit {
 }
 /**
  * How far an approval may reach. `label` fits a button; `remembers` is all that will not be asked again, "" for nothing.
+ *
+ *     `project` and `always` outlive the session, and say where they are kept.
  */
 export interface OfferedScope {
-  scope: "once" | "session" | "session_also_changed";
+  scope: "always" | "once" | "project" | "session" | "session_also_changed";
   label: string;
   remembers?: string;
 }

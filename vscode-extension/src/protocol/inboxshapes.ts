@@ -22,7 +22,7 @@ const edit = z.object({
   cut: z.boolean().default(false),
 });
 const scope = z.object({
-  scope: z.enum(["once", "session", "session_also_changed"]),
+  scope: z.enum(["once", "session", "session_also_changed", "project", "always"]),
   label: z.string(),
   remembers: z.string().default(""),
 });
@@ -61,6 +61,8 @@ const ended = z.object({
   outcome: z.enum([
     "answered",
     "approved",
+    "approved_always",
+    "approved_for_project",
     "approved_for_session",
     "cancelled",
     "declined",

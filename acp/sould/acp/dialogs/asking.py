@@ -7,23 +7,30 @@ from sould.acp.content import text_block
 from sould.acp.outbound import Json
 from sould.acp.projection.titles import title
 from sould.acp.projection.toolcalls import Call, permission_call
-from sould.agents.permissions.scopes import ALSO_CHANGED
+from sould.agents.permissions.scopes import Offered, Scope, offered
 from sould.agents.wire.messages import ApprovalRequest, QuestionItem, QuestionRequest
 
-FOR_SESSION = "Allow this session"
-"""Of a request that an earlier version left behind."""
+OPTIONS: dict[str, Scope] = {
+    "allow_once": "once",
+    "allow_always": "session",
+    "allow_always_also_changed": "session_also_changed",
+    "allow_always_project": "project",
+    "allow_always_everywhere": "always",
+}
+"""The ids of the first two are those of their kinds: avante knows a yes by nothing else."""
+_IDS = {scope: option_id for option_id, scope in OPTIONS.items()}
 
 
 def permission(session_id: str, call: Call, request: ApprovalRequest, *, names: bool = True) -> Json:
     """Params of `session/request_permission`, self-contained. `names`: the client shows more of an option than its kind."""
-    options: list[Json] = [{"optionId": "allow_once", "name": "Allow once", "kind": "allow_once"}]
-    if request.scope:
-        name = request.scope_button or FOR_SESSION
-        options.append({"optionId": "allow_always", "name": name, "kind": "allow_always"})
-    if request.changed and names:
-        options.append({"optionId": "allow_always_also_changed", "name": ALSO_CHANGED, "kind": "allow_always"})
-    options.append({"optionId": "reject_once", "name": "Reject", "kind": "reject_once"})
-    return {"sessionId": session_id, "toolCall": permission_call(call, request), "options": options}
+    scopes = [each for each in offered(request) if names or each.scope in ("once", "session")]
+    options = [*map(_option, scopes), {"optionId": "reject_once", "name": "Reject", "kind": "reject_once"}]
+    return {"sessionId": session_id, "toolCall": permission_call(call, request, scopes), "options": options}
+
+
+def _option(each: Offered) -> Json:
+    kind = "allow_once" if each.scope == "once" else "allow_always"
+    return {"optionId": _IDS[each.scope], "name": each.label, "kind": kind}
 
 
 # --- buttons ----------------------------------------------------------------------------------------------------------

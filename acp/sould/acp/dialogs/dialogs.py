@@ -14,13 +14,14 @@ from typing import Protocol
 from pydantic import ValidationError
 
 from sould.acp.content import text_block
-from sould.acp.dialogs.asking import buttons, elsewhere, form, form_answers, permission, pressed
+from sould.acp.dialogs.asking import OPTIONS, buttons, elsewhere, form, form_answers, permission, pressed
 from sould.acp.dialogs.serverforms import form_response, server_form, shows
 from sould.acp.features import Features
 from sould.acp.outbound import Json
 from sould.acp.projection.chunks import chunk
 from sould.acp.projection.projection import UpdatesV1
 from sould.acp.schema import ElicitationAnswer, HookAnswer, PermissionAnswer
+from sould.agents.permissions.scopes import approved
 from sould.agents.rpc.connection import Connection
 from sould.agents.rpc.errors import ConnectionGoneError, RpcError
 from sould.agents.sessions.port import SessionPort
@@ -49,13 +50,7 @@ _DECIDED: dict[ApprovalKind, str] = {
     "approve_for_session": "allowed for this session",
     "reject": "rejected",
 }
-_CHOICES: dict[str, ApprovalKind] = {
-    "allow_once": "approve",
-    "allow_always": "approve_for_session",
-    "allow_always_also_changed": "approve_for_session",
-    "reject_once": "reject",
-}
-"""The ids of the options are those of their kinds: avante knows a yes by nothing else."""
+_LASTING = {"project": "allowed in this project", "always": "always allowed"}
 
 
 class TurnCancelled(Protocol):
@@ -164,10 +159,11 @@ class Dialogs:
             logger.warning("permission %s: option %r was not offered", request.id, outcome.option_id[:80])
             self._answer(ApprovalResponse(request_id=request.id, response="reject", feedback=NOT_SHOWN))
             return
-        response = _CHOICES[outcome.option_id]
-        feedback = answer.feedback if response == "reject" else ""
-        also = outcome.option_id == "allow_always_also_changed"
-        self._answer(ApprovalResponse(request_id=request.id, response=response, feedback=feedback, also_changed=also))
+        scope = OPTIONS.get(outcome.option_id)
+        if scope is not None:
+            self._answer(approved(request, scope))
+        else:
+            self._answer(ApprovalResponse(request_id=request.id, response="reject", feedback=answer.feedback))
 
     # --- questions --------------------------------------------------------------------------------------------------
 
@@ -319,7 +315,8 @@ def answered(message: WireMessage) -> str:
     """How a request was answered and by whom, for the dialogs that close with it; "" when nobody answered it."""
     match message:
         case ApprovalResponse(answered_by=by) if by:
-            how = f"{_DECIDED[message.response]}{f': {message.feedback}' if message.feedback else ''}"
+            decided = _LASTING.get(message.lasting) or _DECIDED[message.response]
+            how = f"{decided}{f': {message.feedback}' if message.feedback else ''}"
         case QuestionResponse(answered_by=by) if by:
             how = "; ".join(message.answers.values()) or ("declined" if message.declined else "dismissed")
         case _:

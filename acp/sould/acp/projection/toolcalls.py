@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from sould.acp.content import block, fits, text_block
 from sould.acp.outbound import Json, Location, ToolFields, ToolStatus
 from sould.acp.projection.titles import first_title, title
+from sould.agents.permissions.scopes import Offered
 from sould.agents.permissions.visible import checksum, file_name, visible
 from sould.agents.readable import readable
 from sould.agents.wire.content import ContentPart
@@ -222,8 +223,10 @@ class Call(Struct):
         return {"type": "terminal", "terminalId": self.id}
 
 
-def permission_call(call: Call, request: ApprovalRequest) -> ToolFields:
+def permission_call(call: Call, request: ApprovalRequest, scopes: Iterable[Offered] = ()) -> ToolFields:
     """The `toolCall` of a permission request: everything the user needs to decide, even if nothing was announced before.
+
+    `scopes`: how far they may allow it.
 
     Diffs come first: there are editors that show nothing but the first piece of content.
     """
@@ -233,9 +236,10 @@ def permission_call(call: Call, request: ApprovalRequest) -> ToolFields:
     told = request.description == call.title or (content and title(request.description) == call.title)
     if request.description and not told:
         content = [_text_content(_as_written(request.description)), *content]
-    if request.scope_button:
-        scope = verbatim(f"“{request.scope_button}” covers {request.scope}".replace("\n", " ⏎ "))
-        content = [*content, _text_content(scope)]
+    for each in scopes:
+        if each.scope != "session_also_changed" and each.remembers and request.scope_button:
+            covers = verbatim(f"“{each.label}” covers {each.remembers}".replace("\n", " ⏎ "))
+            content = [*content, _text_content(covers)]
     if request.subagent_type:
         content = [_text_content(_who_asks(request)), *content]
     if content:

@@ -3,7 +3,8 @@
 A slip is never taken for an answer, and nothing is made up in the user's favour.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from pydantic import JsonValue
 
@@ -11,6 +12,7 @@ from sould.agents.errors import OptionError
 from sould.agents.inboxclients.params import AnswerParams, GivenAnswer
 from sould.agents.mcp.asking import answers_of, typed_answers
 from sould.agents.mcp.forms import problem, typed
+from sould.agents.permissions.scopes import Scope, approved, offered
 from sould.agents.wire.choosing import Choices
 from sould.agents.wire.display import DiffBlock
 from sould.agents.wire.messages import (
@@ -21,6 +23,12 @@ from sould.agents.wire.messages import (
     QuestionResponse,
 )
 from sould.agents.wording import plural
+
+_NOT_OFFERED: Final[Mapping[Scope, str]] = {
+    "session_also_changed": "Nothing that was allowed for the session has changed.",
+    "project": "This cannot be approved for a project.",
+    "always": "This depends on the project, so it cannot be approved for all of them.",
+}
 
 
 def response_to(
@@ -42,19 +50,11 @@ def _approval(request: ApprovalRequest, params: AnswerParams) -> ApprovalRespons
         return ApprovalResponse(request_id=request.id, response="reject", feedback=params.words.strip())
     if params.decision != "approve":
         raise OptionError("This asks for an approval: approve it or reject it.")
-    if params.scope != "once" and not request.scope:
-        raise OptionError("This can be approved once only.")
+    if params.scope not in {each.scope for each in offered(request)}:
+        raise OptionError(_NOT_OFFERED[params.scope] if request.scope else "This can be approved once only.")
     if params.text is not None:
         _require_editable(request, params)
-    also_changed = params.scope == "session_also_changed"
-    if also_changed and not request.changed:
-        raise OptionError("Nothing that was allowed for the session has changed.")
-    return ApprovalResponse(
-        request_id=request.id,
-        response="approve" if params.scope == "once" else "approve_for_session",
-        also_changed=also_changed,
-        text=params.text,
-    )
+    return approved(request, params.scope, params.text)
 
 
 def _require_editable(request: ApprovalRequest, params: AnswerParams) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
+from sould.agents.permissions.scopes import Scope
 from sould.agents.rpc.params import Inbound
 
 MOST_ANSWERS = 100
@@ -44,7 +45,7 @@ class AnswerParams(Inbound):
 
     id: str
     decision: Literal["approve", "reject", "answer", "dismiss", "decline"]
-    scope: Literal["once", "session", "session_also_changed"] = "once"
+    scope: Scope = "once"
     words: Annotated[str, Field(max_length=LONGEST_WORDS)] = ""
     text: Annotated[str, Field(max_length=LONGEST_TEXT)] | None = None
     answers: Annotated[list[GivenAnswer], Field(max_length=MOST_ANSWERS)] = Field(default_factory=list[GivenAnswer])

@@ -26,6 +26,12 @@ NOBODY: Final[Mapping[str, str]] = {
     "expired": "What this was about has changed, so it expired; nothing of it was run.",
 }
 
+_HOW: Final[Mapping[str, str]] = {
+    "approved_for_session": "approved it for the session",
+    "approved_for_project": "approved it for the project",
+    "approved_always": "approved it for all projects",
+}
+
 
 async def show_list(client: InboxClient, _: InboxParams) -> Json:
     """What waits, in all projects."""
@@ -93,7 +99,7 @@ def _missed(request_id: str, ended: Ended | None) -> Answered:
 
 
 def _words(ended: Ended) -> str:
-    how = "approved it for the session" if ended.how == "approved_for_session" else f"{ended.how} it"
+    how = _HOW.get(ended.how, f"{ended.how} it")
     return f"{how}: {ended.words}" if ended.words else how
 
 

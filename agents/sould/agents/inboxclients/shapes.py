@@ -8,13 +8,15 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import field
 
+from sould.agents.permissions.scopes import Scope
 from sould.agents.reviewclients.shapes import Shape
 
 InboxKind: TypeAlias = Literal["approval", "question", "form"]
-Scope: TypeAlias = Literal["once", "session", "session_also_changed"]
 Outcome: TypeAlias = Literal[
     "approved",
     "approved_for_session",
+    "approved_for_project",
+    "approved_always",
     "rejected",
     "answered",
     "declined",
@@ -38,7 +40,10 @@ class InboxSession(Shape, frozen=True):
 
 
 class OfferedScope(Shape, frozen=True):
-    """How far an approval may reach. `label` fits a button; `remembers` is all that will not be asked again, "" for nothing."""
+    """How far an approval may reach. `label` fits a button; `remembers` is all that will not be asked again, "" for nothing.
+
+    `project` and `always` outlive the session, and say where they are kept.
+    """
 
     scope: Scope
     label: str

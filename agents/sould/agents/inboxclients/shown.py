@@ -16,7 +16,7 @@ from sould.agents.inboxclients.shapes import (
     OfferedScope,
 )
 from sould.agents.permissions.difftext import diff_lines
-from sould.agents.permissions.scopes import ALSO_CHANGED
+from sould.agents.permissions.scopes import offered
 from sould.agents.permissions.visible import both_ends
 from sould.agents.sessions.inbox import Ended, Waiting
 from sould.agents.wire.display import BriefBlock, DiffBlock, DisplayBlock, ShellBlock
@@ -27,7 +27,6 @@ MOST_LINES: Final = 200
 """Of a request in a list."""
 MOST_TEXT: Final = 256 * 1024
 """Characters of the files' texts in one list."""
-FOR_SESSION: Final = "Allow this session"
 
 
 def shown_item(waiting: Waiting, project: str) -> InboxItem:
@@ -93,16 +92,8 @@ def _approval(request: ApprovalRequest, session: InboxSession, since: str) -> In
             if isinstance(block, ShellBlock)
         ),
         edits=tuple(_edit(block) for block in request.display if isinstance(block, DiffBlock)),
-        scopes=tuple(_scopes(request)),
+        scopes=tuple(OfferedScope(each.scope, each.label, each.remembers) for each in offered(request)),
     )
-
-
-def _scopes(request: ApprovalRequest) -> Iterator[OfferedScope]:
-    yield OfferedScope("once", "Allow once")
-    if request.scope:
-        yield OfferedScope("session", request.scope_button or FOR_SESSION, request.scope)
-    if request.scope and request.changed:
-        yield OfferedScope("session_also_changed", ALSO_CHANGED, f"{request.scope}, also when that changes again")
 
 
 def _edit(block: DiffBlock) -> AskedEdit:

@@ -4,6 +4,8 @@ Its arguments are checked by its server, not here; its schema, name and descript
 Every call is a question unless a rule, the mode or an earlier answer allows it.
 """
 
+import hashlib
+import json
 from functools import cached_property
 
 from sould.agents.llm.provider import ToolSpec
@@ -39,6 +41,17 @@ class McpTool(Tool[AnyArguments]):
         """See `Tool`."""
         return ToolSpec(self.name, self.description, safe_schema(self.definition.schema))
 
+    @cached_property
+    def _digest(self) -> str:
+        """Of all that makes it another tool: its words, and what runs. "" for one that runs in a client, whose word nobody can check."""
+        spec, made = self.server.spec, self.definition
+        if spec.carrier is not None:
+            return ""
+        # of variables and headers the names only: tokens come and go
+        runs = [spec.transport, spec.command, spec.args, sorted(spec.env), spec.cwd, spec.url, sorted(spec.headers)]
+        about = [made.name, made.description, made.schema, made.read_only, *runs]
+        return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+
     @property
     def has_effects(self) -> bool:
         """Unless its server says that it only looks."""
@@ -54,7 +67,7 @@ class McpTool(Tool[AnyArguments]):
         wanted = f"Call {' '.join(self.definition.name.split())} of the MCP server {self.server.spec.name}"
         refused = await self._approval.request(
             call,
-            CallExternal(self.name, arguments),
+            CallExternal(self.name, arguments, definition=self._digest),
             sender=self.name,
             description=f"{wanted} with\n{as_lines(arguments)}" if arguments else wanted,
         )

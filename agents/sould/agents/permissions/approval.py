@@ -18,6 +18,7 @@ from pydantic import JsonValue
 
 from sould.agents.clock import waiting_for_the_user
 from sould.agents.permissions.hardlinks import HardLinks
+from sould.agents.permissions.lasting import Lasting, Offer
 from sould.agents.permissions.policy import (
     EDIT_SECRET,
     READ_SECRET,
@@ -97,14 +98,17 @@ class Approval:
         trust: Trust,
         modes: CurrentMode,
         where: PolicyContext,
+        lasting: Lasting | None = None,
     ) -> None:
         """`rules`: the user's, read anew for each decision. `where`: the session's place, as `PolicyContext.of` makes it.
 
+        `lasting`: what answers allow beyond a session; None: nothing.
         Without an environment no command is known to be harmless, because nobody knows which program it runs.
         """
         self._ask = ask
         self._rules = rules
         self._session = Rules()
+        self._lasting = lasting
         self._secrets = SecretFiles()
         self._configured_names = where.secret_names
         self._names = where.secret_names()
@@ -126,11 +130,6 @@ class Approval:
         """What goes ahead without asking. A change holds at once, also for questions being asked."""
         return self._modes.mode
 
-    @property
-    def remembered(self) -> Rules:
-        """What was allowed for this session."""
-        return self._session
-
     def forget(self, tool: str) -> None:
         """Ask again about a tool that is not what it was when it was allowed for this session (F74)."""
         self._session = Rules(tuple(rule for rule in self._session.rules if rule.tool != tool))
@@ -145,7 +144,18 @@ class Approval:
         except RulesError as error:
             return Verdict("deny", f"your rules cannot be used: {error.message.rstrip('.')}")
         mode: Mode = "plan" if read_only else self.mode
-        return decide(action, rules + self._session, self.trust, mode, self._where)
+        kept, problem = self._kept(action)
+        verdict = decide(action, rules + kept + self._session, self.trust, mode, self._where)
+        if problem and verdict.decision == "ask":
+            return replace(verdict, reason="\n".join(filter(None, (verdict.reason, problem))))
+        return verdict
+
+    def _kept(self, action: Action) -> tuple[Rules, str]:
+        """What earlier answers allow, and why that is nothing when nobody can tell."""
+        try:
+            return self._lasting.rules(action, self.trust) if self._lasting else Rules(), ""
+        except RulesError as error:
+            return Rules(), f"What you allowed beyond a session does not count: {error.message}"
 
     async def kept_from(self, action: RunCommand) -> tuple[str, ...]:
         """Globs, without case, of the secrets that a command must not look into, because nobody was asked about it."""
@@ -221,9 +231,11 @@ class Approval:
                     verdict = _since(shown, now, verdict)
                     if verdict.decision == "ask":
                         lost = await self._not_kept(action, call)
+                        offers = await self._offers(action, verdict)
                         question = _question(call, action, verdict, sender, f"{description}{lost}", display)
+                        question = question.model_copy(update={"lasting": tuple(each.shown for each in offers)})
                         async with call.asking():
-                            answered = await self._put(question, verdict)
+                            answered = await self._put(question, verdict, offers)
                         if answered.refused is not None:
                             return answered
                         shown, text = now, answered.text
@@ -241,12 +253,19 @@ class Approval:
         names = dict.fromkeys(file_name(str(path)) for path in found)
         return f"\nGoing back could not restore what is not saved: {', '.join(names)}." if names else ""
 
-    async def _put(self, request: ApprovalRequest, verdict: Verdict) -> Consent:
+    async def _offers(self, action: Action, verdict: Verdict) -> tuple[Offer, ...]:
+        if self._lasting is None or not _is_short(action):
+            return ()
+        return await self._lasting.offers(action, verdict.scope_offer, self.trust, self._where)
+
+    async def _put(self, request: ApprovalRequest, verdict: Verdict, offers: Sequence[Offer]) -> Consent:
         self.unanswered.add(request.tool_call_id)
         with waiting_for_the_user():
             answer = await self._ask(request)
         self.unanswered.discard(request.tool_call_id)
         refused = self._settle(answer, verdict, request)
+        if refused is None and self._lasting is not None:
+            await self._lasting.keep(offers, answer)
         return Consent(refused, seen=refused is None, text=answer.text)
 
     async def ask(

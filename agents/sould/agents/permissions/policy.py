@@ -1,10 +1,10 @@
 """The decision: may this action go ahead, must a person be asked, or is it refused?
 
 `decide` never asks anybody, and looks at the machine only through the `PolicyContext` it is given and at what a command
-that was allowed for the session runs (`programs`).
+that an answer allowed runs (`programs`).
 Order: deny rules, then what the mode forbids, then the protections nothing overrides (secrets first), then ask rules, allow rules
-(the session's included), then the mode's default. Doubt is always `ask`. Parsing a command is not a sandbox: in `full`
-mode only what the text shows is protected.
+(answers' included), then the mode's default. Doubt is always `ask`. Parsing a command is not a sandbox: in `full` mode only
+what the text shows is protected.
 """
 
 import os
@@ -46,6 +46,7 @@ MODES: tuple[Mode, ...] = ("plan", "ask", "review", "auto", "full")
 _DECIDES = {
     "trust": "whether this project's configuration may run as you",
     "mcp": "which MCP servers run as you",
+    "rules": "what is not asked about",
     "login": "which key models are asked with",
     "logout": "which key models are asked with",
 }
@@ -96,11 +97,12 @@ class RunCommand(Struct, frozen=True):
 
 
 class CallExternal(Struct, frozen=True):
-    """Call a tool that is not ours (`server__tool`, a client's tool). `looks`: a client says that it changes nothing."""
+    """Call a tool that is not ours (`server__tool`, a client's). `looks`: a client says that it changes nothing."""
 
     name: str
     arguments: Mapping[str, Any]
     looks: bool = False
+    definition: str = ""  # tells it from others of its name; "" where nobody can
 
 
 class RepeatCall(Struct, frozen=True):
@@ -185,7 +187,7 @@ def _judge_read(action: ReadFile, rules: Rules, mode: Mode, where: PolicyContext
     if reason := next(filter(None, (read_is_protected(name, where) for name in names)), ""):
         return Verdict("ask", reason)
     if any(_path_rule("ask", "read", name, rules, where) for name in names):
-        return Verdict("ask", f"a rule asks before {path} is read", _path_offer("read", path))
+        return Verdict("ask", f"a rule asks before {path} is read")
     if secret or action.path.inside or mode == "full":
         return Verdict("allow")
     tools = ("read", "edit") if action.to_edit else ("read",)
@@ -246,9 +248,10 @@ def _judge_external(action: CallExternal, rules: Rules, mode: Mode) -> Verdict:
         return Verdict("deny", f"{_LOOKING}, no external tool is called")
     if any(rules.of("ask", tool)):
         return Verdict("ask", f"a rule asks before {action.name} is called")
-    if mode == "full" or action.looks or any(not rule.sandbox for rule in rules.of("allow", tool)):
+    allowing = (rule for rule in rules.of("allow", tool) if not rule.sandbox)
+    if mode == "full" or action.looks or any(rule.definition in ("", action.definition) for rule in allowing):
         return Verdict("allow")
-    return Verdict("ask", "", Rule("allow", tool))
+    return Verdict("ask", "", Rule("allow", tool, definition=action.definition))
 
 
 def _judge_fetch(action: FetchPage, rules: Rules, mode: Mode) -> Verdict:
@@ -286,7 +289,7 @@ class _Command:
         self.mode = mode
         self.where = where
         self.reading: Reading = read_strictly(action.line)
-        self.changes: dict[Changed, None] = {}
+        self.changes: dict[tuple[Path, str], Changed] = {}
 
     def judge(self) -> Verdict:
         if denied := self._denied():
@@ -304,7 +307,7 @@ class _Command:
         if self.mode == "full" or self._allowed():
             return Verdict("allow")
         if self.changes:
-            return Verdict("ask", "", self._offer(), changes=tuple(self.changes))
+            return Verdict("ask", "", self._offer(), changes=tuple(self.changes.values()))
         problem = self.reading.problem
         return Verdict("ask", f"asked because {problem}" if problem else "", self._offer())
 
@@ -463,11 +466,11 @@ class _Command:
         )
 
     def _holds(self, rule: Rule, cwd: Path) -> bool:
-        """Whether what the rule's command runs is what it was when the session was told to remember it (D48)."""
+        """Whether what the rule's command runs is what it was when somebody allowed it (D48)."""
         if rule.programs is None:
             return True
         differ = changed(rule.programs, self._programs(rule, cwd))
-        self.changes.update(dict.fromkeys(differ))
+        self.changes.update({(each.now.path, each.now.part): each for each in differ})
         return not differ
 
     def _programs(self, rule: Rule, cwd: Path) -> Programs:

@@ -43,6 +43,12 @@ CODE_RUNNERS: Final = _set(
     pyright pytest python pypy Rscript rspec ruby ruff sbt swift tox ts-node tsc tsx uv uvx vitest"""
 )
 """Interpreters, test runners, linters and builders: they run, or are steered by, what the agent writes."""
+SYSTEM: Final = _set(
+    """apt apt-cache apt-get curl date df dig dmesg dnf dpkg flatpak free host ip journalctl kubectl lsblk lscpu lsof netstat
+    nslookup pacman pgrep ping ping6 ps rpm snap ss sysctl systemctl timedatectl traceroute uname uptime vmstat wget whois yum
+    zypper"""
+)
+"""About the machine or the network: they run nothing of the directory that they are started in, and are steered by nothing there."""
 _BUILTIN: Final = _set(". source")
 """Of these no other program can run."""
 _SHELL_VALUES: Final = re.compile(r"[-+][a-zA-Z]*[oO]|--rcfile|--init-file")
@@ -118,6 +124,24 @@ def programs(commands: Iterable[Argv], places: Sequence[Path], where: PolicyCont
 def runs_code(commands: Iterable[Argv]) -> bool:
     """Whether one of these runs code that is no program named in it."""
     return any(_plain(word) in CODE_RUNNERS for argv in commands for word in (argv if _wraps(argv) else argv[:1]))
+
+
+def same_everywhere(argv: Argv, place: Path, where: PolicyContext) -> bool:
+    """Whether a command does the same whatever project it is run in: a list of what is known, so doubt is a no."""
+    found = where.find(argv[0]) if argv[0] in SYSTEM else None
+    if found is None or where.inside(found):
+        return False
+    words = (piece for word in argv[1:] for piece in (word, word[2:], word.rpartition("=")[2]) if piece)
+    return not any(_names_project(piece, place, where) for piece in words)
+
+
+def _names_project(word: str, place: Path, where: PolicyContext) -> bool:
+    try:
+        path = where.resolve(word, place)
+        looks = "/" in word or word.startswith(".")
+        return where.inside(path) and (looks or os.path.lexists(place / word))
+    except (OSError, ValueError):
+        return True
 
 
 class Changed(Struct, frozen=True):

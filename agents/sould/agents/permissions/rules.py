@@ -1,7 +1,8 @@
 """Rules: what the user allows, wants to be asked about, and forbids.
 
-The user's file may do all three; a project's may only tighten; what "for session" remembers lives in memory. A rule never
-matches the raw text of a command by prefix or pattern: `argv` matches word by word, on what bash will really run.
+The user's file may do all three. What answers of theirs allowed is in memory for a session, and beyond it in a file of the same
+form (`remembered`). A project has none. A rule never matches the raw text of a command by prefix or pattern: `argv` matches word
+by word, on what bash will really run.
 """
 
 import os
@@ -12,7 +13,7 @@ from datetime import date
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -44,7 +45,7 @@ class Rule(Struct, frozen=True):
     """`shell`, `edit`, `read`, or `mcp:<name>` for any other tool."""
     argv: Argv = ()
     line: str = ""
-    """The exact text of a command; only for what a session remembers."""
+    """The exact text of a command; only of what an answer allowed."""
     path: str = ""
     """A glob on the resolved path."""
     cwd: str = ""
@@ -52,7 +53,9 @@ class Rule(Struct, frozen=True):
     sandbox: str = ""
     expires: date | None = None
     programs: Programs | None = None
-    """What the command runs, as it was when a session was told to remember it; None: whatever it is by now (D48)."""
+    """What the command runs, as it was when somebody allowed it; None: whatever it is by now (D48)."""
+    definition: str = ""
+    """Of an external tool: which one of this name; see `CallExternal`."""
 
 
 class Rules(Struct, frozen=True):
@@ -82,28 +85,8 @@ class Rules(Struct, frozen=True):
             raise RulesError(f"{path}: cannot be read ({error}).") from error
         if problem := why_not_own(path):
             raise RulesError(problem)
-        return cls(_parse(text, str(path), today))
-
-    @classmethod
-    def load_project(cls, path: Path, today: date) -> "Rules":
-        """A project's rules, which may only tighten.
-
-        Raises:
-            RulesError: the file is wrong, or it allows something.
-        """
-        try:
-            text = path.read_text(encoding="utf-8")
-        except FileNotFoundError:
-            return cls()
-        except (OSError, UnicodeDecodeError) as error:
-            raise RulesError(f"{path}: cannot be read ({error}).") from error
-        rules = _parse(text, str(path), today)
-        for number, rule in enumerate(rules, 1):
-            if rule.decision == "allow":
-                raise RulesError(
-                    f"{path}: rule {number}: a project may only `deny` and `ask`; allow it in your own rules."
-                )
-        return cls(rules)
+        entries = parse_entries(text, str(path), RuleEntry)
+        return cls(tuple(entry.as_rule() for _, entry in entries if not entry.is_over(today)))
 
 
 def argv_matches(pattern: Argv, argv: Argv) -> bool:
@@ -165,7 +148,9 @@ def _folded(part: str) -> str:
 # --- the file ----------------------------------------------------------------------------------------------------------------
 
 
-class _Entry(Parsed):
+class RuleEntry(Parsed):
+    """A rule as it is written."""
+
     model_config = ConfigDict(extra="forbid", strict=True)
 
     decision: Decision
@@ -202,8 +187,25 @@ class _Entry(Parsed):
     def _date(cls, value: object) -> object:
         return date.fromisoformat(value) if isinstance(value, str) else value
 
+    def is_over(self, today: date) -> bool:
+        """It has expired."""
+        return self.expires is not None and self.expires < today
 
-def _parse(text: str, name: str, today: date) -> tuple[Rule, ...]:
+    def as_rule(self) -> Rule:
+        """What it says."""
+        rule = Rule(self.decision, self.tool, tuple(self.argv), path=self.path, cwd=self.cwd)
+        return replace(rule, sandbox=self.sandbox, expires=self.expires)
+
+
+EntryT = TypeVar("EntryT", bound=RuleEntry)
+
+
+def parse_entries(text: str, name: str, kind: type[EntryT]) -> tuple[tuple[int, EntryT], ...]:
+    """The entries of a file, each with the line on which its table begins; 0 where it is written in another way.
+
+    Raises:
+        RulesError: something is wrong with it.
+    """
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -211,31 +213,31 @@ def _parse(text: str, name: str, today: date) -> tuple[Rule, ...]:
     unknown = sorted(document.keys() - {"rule"})
     if unknown:
         raise RulesError(f"{name}: unknown key {unknown[0]!r}; rules are written as [[rule]] tables.")
-    entries = document.get("rule", [])
-    if not isinstance(entries, list):
+    raws = document.get("rule", [])
+    if not isinstance(raws, list):
         raise RulesError(f"{name}: `rule` must be written as [[rule]] tables.")
-    lines = [number for number, line in enumerate(text.splitlines(), 1) if line.strip().startswith("[[rule]]")]
-    rules: list[Rule] = []
-    for number, raw in enumerate(entries, 1):  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] -- parsed TOML
-        at = f"{name}: rule {number}" + (f" (line {lines[number - 1]})" if number <= len(lines) else "")
-        rule = _rule(raw, at)
-        if rule.expires is None or rule.expires >= today:
-            rules.append(rule)
-    return tuple(rules)
+    lines = table_lines(text)
+    entries: list[tuple[int, EntryT]] = []
+    for number, raw in enumerate(raws, 1):  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] -- parsed TOML
+        line = lines[number - 1] if number <= len(lines) else 0
+        at = f"{name}: rule {number}" + (f" (line {line})" if line else "")
+        entries.append((line, _entry(raw, at, kind)))
+    return tuple(entries)
 
 
-def _rule(raw: Any, at: str) -> Rule:
+def table_lines(text: str) -> list[int]:
+    """Where the tables of a file begin, by the look of its lines."""
+    return [number for number, line in enumerate(text.split("\n"), 1) if line.strip().startswith("[[rule]]")]
+
+
+def _entry(raw: Any, at: str, kind: type[EntryT]) -> EntryT:
     try:
-        entry = _Entry.model_validate(raw)
+        return kind.model_validate(raw)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         key = ".".join(str(part) for part in first["loc"]) or "the rule"
         if first["type"] == "extra_forbidden":
-            nearest = get_close_matches(key, list(_Entry.model_fields), 1)
-            advice = (
-                f"; did you mean {nearest[0]!r}?" if nearest else f"; known keys: {', '.join(_Entry.model_fields)}."
-            )
+            nearest = get_close_matches(key, list(kind.model_fields), 1)
+            advice = f"; did you mean {nearest[0]!r}?" if nearest else f"; known keys: {', '.join(kind.model_fields)}."
             raise RulesError(f"{at}: unknown key {key!r}{advice}") from error
         raise RulesError(f"{at}: {key}: {fault(first)}.") from error
-    rule = Rule(entry.decision, entry.tool, tuple(entry.argv), path=entry.path, cwd=entry.cwd)
-    return replace(rule, sandbox=entry.sandbox, expires=entry.expires)

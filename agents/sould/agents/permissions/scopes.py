@@ -1,52 +1,119 @@
-"""How an answer for the session is worded: on its button in a few words, and exactly. Says what a rule covers, decides nothing."""
+"""How far an answer may reach, in words: on its button in a few, and exactly. The same for every face. Decides nothing."""
 
-from typing import Final
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct
 
 from sould.agents.permissions.programs import Changed, runs_code
 from sould.agents.permissions.rules import Rule
 from sould.agents.permissions.shelltext import Argv, read_loosely
 from sould.agents.permissions.visible import columns_of, file_name, visible
 from sould.agents.wire.display import DiffBlock
+from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, Lasts
 
 BUTTON: Final = 40
 """Columns of a button: more are cut by editors, each in its own way."""
+ONCE: Final = "Allow once"
 ALSO_CHANGED: Final = "Allow this session, also when it changes"
+_FOR_SESSION: Final = "Allow this session"
+"""Of a request that an earlier version left behind."""
 PLACE: Final = 24
 """Characters of a directory shown beside a command: what is allowed is the command."""
 
 
+Scope: TypeAlias = Literal["once", "session", "session_also_changed", "project", "always"]
+"""How far an approval reaches; each but the first two is offered only where it makes sense."""
+
+LASTING: Final[Mapping[Scope, Lasts]] = {"project": "project", "always": "always"}
+"""Those that outlive the session."""
+
+
+class Offered(Struct, frozen=True):
+    """One approval that a request takes. `label` fits a button; `remembers` is all that will not be asked again, "" for nothing."""
+
+    scope: Scope
+    label: str
+    remembers: str = ""
+
+
+def offered(request: ApprovalRequest) -> tuple[Offered, ...]:
+    """All approvals that a request takes, the most careful first."""
+    return tuple(_offered(request))
+
+
+def _offered(request: ApprovalRequest) -> Iterator[Offered]:
+    yield Offered("once", ONCE)
+    if request.scope:
+        yield Offered("session", request.scope_button or _FOR_SESSION, request.scope)
+    if request.scope and request.changed:
+        yield Offered("session_also_changed", ALSO_CHANGED, f"{request.scope}, also when that changes again")
+    for each in request.lasting:
+        yield Offered(each.scope, each.button, each.remembers)
+
+
+def approved(request: ApprovalRequest, scope: Scope, text: str | None = None) -> ApprovalResponse:
+    """The answer that gives this approval, which the request must take. `text`: see `ApprovalResponse`.
+
+    One that lasts is one for the session, too: that is all of it to those who know no other.
+    """
+    return ApprovalResponse(
+        request_id=request.id,
+        response="approve" if scope == "once" else "approve_for_session",
+        also_changed=scope == "session_also_changed",
+        lasting=LASTING.get(scope, ""),
+        text=text,
+    )
+
+
 def button(rule: Rule) -> str:
     """What the button says that remembers this rule for the session."""
+    return _button(rule, "Allow ", " this session")
+
+
+def lasting_button(rule: Rule, lasts: Lasts) -> str:
+    """What the button says that remembers this rule beyond it."""
+    return _button(rule, "Allow ", " in this project") if lasts == "project" else _button(rule, "Always allow ", "")
+
+
+def _button(rule: Rule, before: str, after: str) -> str:
     if rule.tool == "edit":
-        return "Allow edits this session" if rule.cwd == "workspace" else "Allow changes to it this session"
+        return f"{before}{'changes to it' if rule.path else 'edits'}{after}"
     if rule.tool == "read":
-        return "Allow reading it this session"
+        return f"{before}reading it{after}"
     if rule.tool == "fetch":
-        return _quoting(" ".join(rule.argv))
-    return _quoting(_command(rule) if rule.tool == "shell" else rule.tool.removeprefix("mcp:"))
+        return _quoting(" ".join(rule.argv), before, after)
+    return _quoting(_command(rule) if rule.tool == "shell" else rule.tool.removeprefix("mcp:"), before, after)
+
+
+def lasting_words(rule: Rule, root: Path | None, file: str) -> str:
+    """All that the rule covers in a project, or in all when there is none, and where that is kept."""
+    where = f"every session in {_path(str(root))}" if root is not None else "every project"
+    return f"{exactly(rule)}, in {where}; kept in {_path(file)}"
 
 
 def exactly(rule: Rule) -> str:
     """All that the rule covers; a command itself stands in the question."""
-    if rule.tool == "edit":
-        return "edits in this workspace" if rule.cwd == "workspace" else f"changes to {visible(file_name(rule.path))}"
-    if rule.tool == "read":
-        return f"reading {visible(file_name(rule.path))}"
+    if rule.tool == "edit" and not rule.path:
+        return "edits in this workspace" if rule.cwd == "workspace" else f"edits in {_path(rule.cwd)}"
+    if rule.tool in ("edit", "read"):
+        return f"{'changes to' if rule.tool == 'edit' else 'reading'} {_path(rule.path)}"
     if rule.tool == "fetch":
         return f"fetching from {visible(' '.join(rule.argv))}"
     if rule.tool == "shell":
-        where = visible(file_name(rule.cwd))
+        where = _path(rule.cwd)
         where = where if len(where) <= PLACE else f"…{where[-PLACE:]}"  # its end tells places apart
-        return f"exactly this command in {where}{_until(rule)}"
+        return f"exactly this command in {where or 'any directory'}{_until(rule)}"
     return f"calls of {visible(rule.tool.removeprefix('mcp:'))}"
 
 
 def told(change: Changed) -> str:
     """A sentence about a program that is not what it was."""
-    name = visible(file_name(change.now.path.name))
+    name = _path(change.now.path.name)
     if not change.now.digest:
-        return f"{name} is gone since you allowed this for the session."
-    return f"{name} {'changed' if change.before.digest else 'is new'} since you allowed this for the session."
+        return f"{name} is gone since you allowed this."
+    return f"{name} {'changed' if change.before.digest else 'is new'} since you allowed this."
 
 
 def difference(change: Changed) -> DiffBlock | None:
@@ -80,12 +147,16 @@ def _quoted(word: str) -> str:
     return word if plain else "'" + word.replace("'", "'\\''") + "'"
 
 
-def _quoting(text: str) -> str:
+def _path(path: str) -> str:
+    return visible(file_name(path))
+
+
+def _quoting(text: str, before: str, after: str) -> str:
     """The text between backticks, its end left out where there is no room for it."""
     shown = visible(" ".join(file_name(text).split()))
-    room = BUTTON - len("Allow `` this session")
+    room = BUTTON - len(f"{before}``{after}")
     if columns_of(shown) > room:
         while columns_of(shown) > room - 1:
             shown = shown[:-1]
         shown = f"{shown.rstrip()}…"
-    return f"Allow `{shown}` this session"
+    return f"{before}`{shown}`{after}"

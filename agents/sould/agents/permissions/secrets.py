@@ -25,6 +25,8 @@ _HEAD: Final = 512
 _KEY = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?:-----BEGIN[ A-Z0-9]{0,100}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d|AGE-SECRET-KEY-1)"
 )
+_MAY_HOLD_SECRET = re.compile(r"[:=@]|\S{20,}")
+"""What a text without a secret rarely has: most need not be looked at closely."""
 
 KeyT = TypeVar("KeyT")
 ValueT = TypeVar("ValueT")
@@ -147,12 +149,21 @@ class SecretFiles:
             return f"{path} holds the same as {original}, which holds secrets"
         if is_private_key(data) and not fixture:
             return f"{path} is a private key"
-        if not likely:
-            return ""
-        from sould.agents.permissions.secretcontent import secret_in  # noqa: PLC0415 -- rules that few sessions need
-
-        kind = secret_in(data, path.name, fixture=fixture)
+        kind = _kind_of(data, path.name, fixture=fixture) if likely else ""
         return f"{path} holds {kind}" if kind else ""
+
+
+def text_holds_secret(text: str) -> bool:
+    """Whether a text that is about to be kept as it is has a secret in it. Blocks."""
+    if not _MAY_HOLD_SECRET.search(text):
+        return False
+    return bool(_kind_of(text.encode(errors="replace"), "", fixture=False))
+
+
+def _kind_of(data: bytes, name: str, *, fixture: bool) -> str:
+    from sould.agents.permissions.secretcontent import secret_in  # noqa: PLC0415 -- rules that few sessions need
+
+    return secret_in(data, name, fixture=fixture)
 
 
 def _listed(directory: Path) -> list[Path]:

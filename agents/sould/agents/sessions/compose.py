@@ -40,6 +40,7 @@ from sould.agents.operations.sharing import Sharing
 from sould.agents.operations.travel import TimeTravel
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
+from sould.agents.permissions.lasting import Lasting
 from sould.agents.permissions.policy import Mode
 from sould.agents.permissions.policycontext import PolicyContext, SecretNames
 from sould.agents.permissions.protected import account_places
@@ -75,6 +76,7 @@ from sould.agents.settings.modeluse import ModelUse
 from sould.agents.settings.modes import Modes, usual_mode
 from sould.agents.settings.modeswitch import ModeSwitch
 from sould.agents.settings.options import SessionOptions
+from sould.agents.settings.projectkey import project_key
 from sould.agents.settings.projectmemory import ProjectMemory
 from sould.agents.settings.state import SessionState, load_state
 from sould.agents.settings.trusting import TrustQuestion
@@ -170,7 +172,7 @@ async def compose(
     projects = project_memory(host)
     modes = make_modes(configuration.live.now, projects.mode(opening.cwd), state, opening, new=not stored.info.turns)
     switch = ModeSwitch(modes, state, log, AwayMode(log.channel, modes), options, attached, projects, stored.info.cwd)
-    permission = make_permission(policy, configuration.live, stored, log, workplace, switch, Company(attached, modes))
+    permission = make_permission(host, stored, log, workplace, switch, Company(attached, modes))
     mailbox = host.dmail.open(stored.info.id, opening.cwd)
     files = await open_files(host, stored, log, workplace, permission, mailbox)
     opened.push_async_callback(files.recorded.aclose)
@@ -239,8 +241,7 @@ async def open_models(providers: ProviderPool, config: Config, state: SessionSta
 
 
 def make_permission(
-    policy: Policy,
-    config: LiveConfig,
+    host: HostServices,
     stored: StoredSession,
     log: SessionLog,
     workplace: Workplace,
@@ -249,9 +250,8 @@ def make_permission(
 ) -> Permission:
     """What the session may do unasked, and how its user is asked."""
     asker = ApprovalRequester(log)
-    approval = make_approval(
-        policy, config, asker, company.modes, workplace, (stored.directory / OUTPUTS, *workplace.skills.places)
-    )
+    readable = (stored.directory / OUTPUTS, *workplace.skills.places)
+    approval = make_approval(host, asker, company.modes, workplace, readable)
     plan_mode = PlanMode(switch, log, stored.directory)
     return Permission(approval, asker, company.modes, plan_mode, Questions(log.channel), company)
 
@@ -370,14 +370,14 @@ def make_budgets(directory: Path, config: LiveConfig, log: SessionLog, state: Se
 
 
 def make_approval(
-    policy: Policy,
-    config: LiveConfig,
+    host: HostServices,
     asker: ApprovalRequester,
     modes: Modes,
     workplace: Workplace,
     readable: tuple[Path, ...],
 ) -> Approval:
     """The session's one door to effects, with the user's rules and trust."""
+    policy, config = host.policy, host.configuration.live
     workspace, environment = workplace.opening.cwd, workplace.environment
     account = account_places(environment.home)
     where = PolicyContext.of(workspace, workplace.directories, environment, policy.own, readable, account)
@@ -387,6 +387,11 @@ def make_approval(
         trust=policy.trust.state(workspace),
         modes=modes,
         where=replace(where, secret_names=lambda: _secret_names(config.now)),
+        lasting=Lasting(
+            policy.remembered,
+            partial(project_key, host.files.projects, where.root, environment.home),
+            partial(host.news.tell, "Your answer was not saved", severity="warning", keep=True),
+        ),
     )
 
 

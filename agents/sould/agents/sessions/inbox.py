@@ -37,6 +37,8 @@ ForAPerson: TypeAlias = ApprovalRequest | QuestionRequest
 How: TypeAlias = Literal[
     "approved",
     "approved_for_session",
+    "approved_for_project",
+    "approved_always",
     "rejected",
     "answered",
     "declined",
@@ -53,6 +55,7 @@ _DECIDED: Final[Mapping[str, How]] = {
     "approve_for_session": "approved_for_session",
     "reject": "rejected",
 }
+_LASTING: Final[Mapping[str, How]] = {"project": "approved_for_project", "always": "approved_always"}
 _OF_APPROVALS: Final = {"ApprovalRequest", "ApprovalResponse", "ApprovalRequestResolved", "RequestClosed"}
 
 
@@ -270,7 +273,8 @@ def _about(message: WireMessage) -> str:
 def _ended(request_id: str, session_id: str, message: WireMessage, at: float) -> Ended:
     match message:
         case ApprovalResponse(answered_by=by):
-            return Ended(request_id, session_id, _DECIDED[message.response], by, at, message.feedback)
+            decided = _LASTING.get(message.lasting) or _DECIDED[message.response]
+            return Ended(request_id, session_id, decided, by, at, message.feedback)
         case QuestionResponse(answers=answers, answered_by=by):
             how: How = "answered" if answers or message.content else "declined" if message.declined else "dismissed"
             return Ended(request_id, session_id, how, by, at, "; ".join(answers.values()))

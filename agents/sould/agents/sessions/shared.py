@@ -16,6 +16,7 @@ from sould.agents.llm.pool import ProviderPool
 from sould.agents.mcp.pool import McpPool
 from sould.agents.permissions.approval import Approval, RulesSource
 from sould.agents.permissions.callfiles import CallFiles
+from sould.agents.permissions.remembered import Remembered
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.process.guard import ProcessGuard
 from sould.agents.projects.clientfiles import ClientFiles
@@ -63,6 +64,8 @@ class Policy(Struct, frozen=True):
 
     trust: TrustStore
     rules: RulesSource
+    remembered: Remembered
+    """What was allowed beyond a session."""
     own: tuple[Path, ...]
     """The daemon's own directories, which no session may touch."""
     changes: FileChanges = field(default_factory=FileChanges)

@@ -68,6 +68,8 @@ from sould.agents.wire.requests import (
     QuestionResponse,
     ToolCallRequest,
 )
+from sould.agents.wire.requests import LastingScope as LastingScope
+from sould.agents.wire.requests import Lasts as Lasts
 from sould.agents.wire.requests import QuestionItem as QuestionItem
 from sould.agents.wire.requests import QuestionOption as QuestionOption
 

@@ -11,13 +11,24 @@ from sould.agents.wire.display import Display
 from sould.agents.wire.extensions import Message
 
 ApprovalKind: TypeAlias = Literal["approve", "approve_for_session", "reject"]
+Lasts: TypeAlias = Literal["project", "always"]
+"""For all sessions of one project; for all there are."""
+
+
+class LastingScope(Message):
+    """Ours: an approval that holds beyond the session. `remembers`: all that it covers, and where it is kept; `button`: in 40 columns."""
+
+    scope: Lasts
+    button: str
+    remembers: str
 
 
 class ApprovalRequest(Message):
     """May this call run? Nothing of it runs before the answer. Self-contained: `display` shows all that will happen.
 
     Ours: `digest` binds the answer to the exact action. `scope` words what "for session" would remember (`scope_button`: in 40
-    columns); empty: not offered. `changed`: what it runs is not as it was allowed. `subagent_chain`: kinds, the asker's last.
+    columns); empty: not offered. `changed`: what it runs is not as it was allowed. `lasting`: what may be approved for longer.
+    `subagent_chain`: kinds, the asker's last.
     """
 
     id: str
@@ -36,12 +47,14 @@ class ApprovalRequest(Message):
     scope: str = ""
     scope_button: str = ""
     changed: bool = False
+    lasting: tuple[LastingScope, ...] = ()
 
 
 class ApprovalResponse(Message):
     """The answer everybody sees, once, before the call's result.
 
-    Ours: `answered_by` (client id), `also_changed` (see the button), `text`: what the user made of the one file that was to be written.
+    Ours: `answered_by` (client), `also_changed` (see the button), `lasting`: for longer than the session, which the response alone
+    says, `text`: what the user made of the one file that was to be written.
     """
 
     request_id: str
@@ -49,6 +62,7 @@ class ApprovalResponse(Message):
     feedback: str = ""
     answered_by: str = ""
     also_changed: bool = False
+    lasting: Literal[""] | Lasts = ""
     text: str | None = None
 
 

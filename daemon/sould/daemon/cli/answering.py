@@ -7,6 +7,7 @@ meant, and shown. Nothing is answered but what the id names.
 import re
 import sys
 from collections.abc import Callable
+from typing import Literal, TypeAlias
 
 import click
 
@@ -18,19 +19,23 @@ from sould.daemon.cli.output import FAILED, USAGE, CommandError, one_line, visib
 from sould.daemon.cli.waiting import ID, places, show_waiting
 from sould.daemon.control import AnswerParams, Waiting
 
+Lasting: TypeAlias = Literal["project", "always"]
 _AN_ID = re.compile(rf"[0-9a-f]{{{ID},}}")
 
 
 @click.command(cls=Command)
 @click.argument("request", default="")
 @click.option("--for-session", is_flag=True, help="Do not ask about the same again in this session.")
+@click.option("--for-project", "lasting", flag_value="project", help="Nor in any session of the project.")
+@click.option("--always", "lasting", flag_value="always", help="Nor in any session.")
 @click.option("--also-changed", is_flag=True, help="With --for-session: not even when what it runs changes again.")
 @click.option("--show", is_flag=True, help="Show the whole request without answering it.")
-def approve(request: str, for_session: bool, also_changed: bool, show: bool) -> None:
+def approve(request: str, for_session: bool, lasting: Lasting | None, also_changed: bool, show: bool) -> None:
     """Allow what a session asks. REQUEST is the id that `sould status` shows.
 
     It may be left out at a terminal when one thing waits: that is shown, and you are asked whether you mean it.
     The first answer wins, wherever it is given; open dialogs in editors close. Exits 1 when somebody was faster.
+    What --for-project and --always would cover is shown with the request; `sould rules` lists and ends them.
 
     Examples:
       sould status
@@ -38,6 +43,8 @@ def approve(request: str, for_session: bool, also_changed: bool, show: bool) -> 
       sould approve 3fa9c2d1
       sould approve 3fa9c2d1 --for-session
     """
+    if lasting and (for_session or also_changed):
+        raise CommandError("--for-project and --always cover the session, too: give one of them alone.", USAGE)
     if also_changed and not for_session:
         raise CommandError("--also-changed goes with --for-session.", USAGE)
     with running() as daemon:
@@ -45,8 +52,9 @@ def approve(request: str, for_session: bool, also_changed: bool, show: bool) -> 
             show_waiting(daemon.requests_show(request or _only(daemon, "approve", lambda _: True).id))
             return
         found = request or _meant(daemon, _only(daemon, "approve", lambda each: each.kind == "approval"))
-        decision = "approve_for_session" if for_session else "approve"
-        _give(daemon, AnswerParams(id=found, decision=decision, also_changed=also_changed), "Allowed")
+        decision = "approve_for_session" if for_session or lasting else "approve"
+        params = AnswerParams(id=found, decision=decision, also_changed=also_changed, lasting=lasting or "")
+        _give(daemon, params, "Allowed")
 
 
 @click.command(cls=Command)

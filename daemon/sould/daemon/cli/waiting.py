@@ -9,6 +9,9 @@ from sould.daemon.control import Asked, Waiting
 ID = 8
 """Characters of a request's id that are shown; the beginning of it is enough for an answer."""
 
+LASTING = {"project": ("--for-project", "for the project"), "always": ("--always", "always")}
+"""What `sould approve` calls each, and what it means."""
+
 
 def show_waiting(request: Waiting) -> None:
     """What is asked, and how to answer it."""
@@ -30,6 +33,9 @@ def show_waiting(request: Waiting) -> None:
             click.echo(f"      for the session: add --for-session, which covers {visible(request.scope)}")
         if request.changed:
             click.echo("      also when it changes again: add --also-changed as well")
+        for each in request.lasting:
+            flag, how_long = LASTING[each.scope]
+            click.echo(f"      {how_long}: add {flag}, which covers {visible(each.remembers)}")
     elif request.kind == "question":
         click.echo(f"    → sould answer {name} {places(request)}   sould reject {name}")
 

@@ -17,6 +17,8 @@ from sould.agents.languageservers.backend import LanguageServers
 from sould.agents.llm.pool import ProviderPool, remarks, troubles
 from sould.agents.mcp.pool import McpPool
 from sould.agents.mcp.signins import StoredSignIns
+from sould.agents.permissions.remembered import FILE as REMEMBERED
+from sould.agents.permissions.remembered import Remembered
 from sould.agents.permissions.rules import Rules
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.process.guard import ProcessGuard
@@ -143,6 +145,7 @@ def compose(paths: Paths) -> Composition:
         policy=Policy(
             trust=TrustStore(state / "trust.json"),
             rules=lambda: Rules.load_user(Path(paths.config, "rules.toml"), datetime.now().astimezone().date()),
+            remembered=Remembered(Path(paths.config, REMEMBERED)),
             own=(Path(paths.runtime), state, Path(paths.config)),
         ),
         models=ModelAccess(providers, lambda: frozenset(credentials.stored())),

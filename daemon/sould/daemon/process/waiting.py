@@ -22,7 +22,7 @@ from sould.agents.wire.messages import (
     WireRequest,
 )
 from sould.agents.wording import plural
-from sould.daemon.control import Answered, AnswerParams, Asked, Waiting
+from sould.daemon.control import Answered, AnswerParams, Asked, LastingScope, Waiting
 
 if TYPE_CHECKING:
     from sould.agents.sessions.port import SessionPort
@@ -82,7 +82,7 @@ def _response(request: WireRequest, params: AnswerParams) -> ApprovalResponse | 
             raise OptionError("Nothing that was allowed for the session has changed; leave --also-changed out.")
         if params.decision == "reject":
             return response_to(request, Decision(id=request.id, decision="reject", words=params.feedback))
-        widest = "session_also_changed" if params.also_changed else "session"
+        widest = params.lasting or ("session_also_changed" if params.also_changed else "session")
         scope = widest if params.decision == "approve_for_session" else "once"
         return response_to(request, Decision(id=request.id, decision="approve", scope=scope))
     if isinstance(request, QuestionRequest) and params.decision == "reject":
@@ -135,6 +135,7 @@ def shown_request(session_id: str, request: WireRequest, most: int | None) -> Wa
                 more=len(lines[most:]) if most is not None else 0,
                 scope=request.scope,
                 changed=request.changed,
+                lasting=tuple(LastingScope(scope=each.scope, remembers=each.remembers) for each in request.lasting),
             )
         case QuestionRequest():
             title, lines = request_lines(request)

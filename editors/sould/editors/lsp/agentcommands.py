@@ -1,17 +1,19 @@
 """Commands about agents: prompts, what runs, which session, what is asked; and what code actions ask of an agent."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import Field
 
+from sould.agents.permissions.scopes import Scope, approved, offered
 from sould.agents.review.lines import split
 from sould.agents.reviewclients.params import Number, RangeParams
 from sould.agents.reviewclients.textbuffer import before
 from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
 from sould.agents.rpc.params import Lenient
-from sould.agents.wire.messages import ApprovalResponse, QuestionResponse
+from sould.agents.sessions.port import SessionPort
+from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, QuestionResponse
 from sould.editors.lsp import asking
 from sould.editors.lsp.attachment import Attachment
 from sould.editors.lsp.documents import file_of
@@ -25,6 +27,13 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 T = TypeVar("T")
 LONGEST_PROMPT = 1_000_000
+_SCOPES: Final[Mapping[str, Scope]] = {
+    "approve": "once",
+    "approve_for_session": "session",
+    "approve_for_project": "project",
+    "approve_always": "always",
+}
+"""By the `response` that gives each."""
 
 
 class SessionArguments(Place):
@@ -53,7 +62,7 @@ class AnswerArguments(SessionArguments):
     """
 
     request: str = ""
-    response: Literal["approve", "approve_for_session", "reject"] | None = None
+    response: Literal["approve", "approve_for_session", "approve_for_project", "approve_always", "reject"] | None = None
     feedback: str = ""
     answers: dict[str, str] = Field(default_factory=dict)
     text: Annotated[str, Field(max_length=LONGEST_PROMPT)] = ""
@@ -163,12 +172,22 @@ def _asked(attachment: Attachment, text: str) -> Json:
     return {"sessionId": attachment.session.id, "turnId": attachment.prompt(text)}
 
 
+def _approval(session: SessionPort, request_id: str, response: str, feedback: str) -> ApprovalResponse:
+    scope = _SCOPES.get(response)
+    request = next((each for each in session.pending if each.id == request_id), None)
+    if scope is None or not isinstance(request, ApprovalRequest):
+        return ApprovalResponse(request_id=request_id, response="reject", feedback=feedback)
+    if scope not in {each.scope for each in offered(request)}:
+        raise _wrong("response", f"This cannot be answered by {response}.")
+    return approved(request, scope)
+
+
 async def _answer(peer: "Peer", wanted: Json, given: AnswerArguments) -> None:
     live, request = (await peer.host()).live(wanted["sessionId"]), wanted["request"]
     if live is None:
         return
     if given.response is not None:
-        live.answer(ApprovalResponse(request_id=request, response=given.response, feedback=given.feedback), peer.id)
+        live.answer(_approval(live, request, given.response, given.feedback), peer.id)
     elif given.answers:
         live.answer(QuestionResponse(request_id=request, answers=given.answers), peer.id)
     elif given.text:

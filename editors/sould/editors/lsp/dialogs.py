@@ -7,19 +7,17 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from sould.agents.permissions.scopes import ALSO_CHANGED
+from sould.agents.permissions.scopes import LASTING, Scope, approved, offered
 from sould.agents.sessions.port import SessionPort
 from sould.agents.wire.display import DiffBlock, ShellBlock
 from sould.agents.wire.intext import TextQuestions
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, QuestionRequest, QuestionResponse, WireRequest
 from sould.editors.lsp.questions import answer_with_buttons
-from sould.editors.lsp.words import Importance, ask, tell
+from sould.editors.lsp.words import LONGEST, Importance, ask, tell
 
 if TYPE_CHECKING:
     from sould.editors.lsp.peer import Peer
 
-ALLOW: Final = "Allow once"
-FOR_SESSION: Final = "Allow this session"
 REJECT: Final = "Reject"
 
 
@@ -117,17 +115,19 @@ class EditorDialogs:
             return await ask(self._peer, importance, text, buttons)
 
     async def _approval(self, request: ApprovalRequest) -> ApprovalResponse | None:
-        buttons = [ALLOW]
-        scoped = request.scope_button or FOR_SESSION
-        buttons += [scoped] if request.scope else []
-        buttons += [ALSO_CHANGED] if request.changed else []
-        chosen = await self._pressed("warning", worded(request), [*buttons, REJECT])
+        text = worded(request)
+        scopes: dict[str, Scope]
+        # what would outlive the session is offered only where all of it can be read
+        scopes = {
+            each.label: each.scope for each in offered(request) if len(text) <= LONGEST or each.scope not in LASTING
+        }
+        chosen = await self._pressed("warning", text, [*scopes, REJECT])
         if chosen is None:
             return None
-        if chosen == REJECT:
+        scope = scopes.get(chosen)
+        if scope is None:
             return ApprovalResponse(request_id=request.id, response="reject")
-        response = "approve" if chosen == ALLOW else "approve_for_session"
-        return ApprovalResponse(request_id=request.id, response=response, also_changed=chosen == ALSO_CHANGED)
+        return approved(request, scope)
 
     async def _question(self, request: QuestionRequest) -> QuestionResponse | None:
         questions = self._of(request)
@@ -148,6 +148,7 @@ def worded(request: ApprovalRequest) -> str:
             shown.append(block.command)
         elif isinstance(block, DiffBlock):
             shown.append(block.path if block.secret else f"{block.path}:\n{block.new_text}")
+    shown += [f"“{each.label}” covers {each.remembers}" for each in offered(request) if each.remembers]
     return "\n".join(("sould asks: may this be done?", *shown))
 
 

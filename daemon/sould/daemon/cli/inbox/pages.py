@@ -36,7 +36,7 @@ _MOVES: Final = {"j": 1, "k": -1, "\x1b[B": 1, "\x1b[A": -1, "\x1bOB": 1, "\x1bO
 _ENTER: Final = "\x1b[?1049h"
 _LEAVE: Final = "\x1b[?1049l"
 _CLEAR: Final = "\x1b[H\x1b[2J"
-_SCOPES: Final = {"a": "once", "s": "session", "c": "session_also_changed"}
+_SCOPES: Final = {"a": "once", "s": "session", "c": "session_also_changed", "w": "project", "e": "always"}
 
 
 class InboxPages:

@@ -16,13 +16,15 @@ from sould.agents.wording import plural
 from sould.daemon.cli.conversation import Answer
 from sould.daemon.cli.output import one_line, span, visible
 from sould.daemon.cli.terminal.screenfuls import Screen, wrapped
-from sould.daemon.control import Asked, Waiting
+from sould.daemon.control import Asked, LastingScope, Waiting
 
 LIST_SHARE: Final = 3
 """Of a screen, the part that the list takes at most."""
 _OUTCOMES: Final = {
     "approved": "approved",
     "approved_for_session": "approved for the session",
+    "approved_for_project": "approved for the project",
+    "approved_always": "approved for all projects",
     "rejected": "rejected",
     "answered": "answered",
     "declined": "declined",
@@ -106,6 +108,10 @@ def keys(item: Answer) -> dict[str, str]:
         found["s"] = "allow this session"
     if "session_also_changed" in scopes:
         found["c"] = "… also when it changes"
+    if "project" in scopes:
+        found["w"] = "allow in this project"
+    if "always" in scopes:
+        found["e"] = "always allow, everywhere"
     found["r"] = "reject" if scopes else "dismiss"
     if item.get("edits"):
         found["o"] = "open the file"
@@ -157,6 +163,9 @@ def waiting_of(item: Answer) -> Waiting:
         more=item.get("more", 0),
         scope=scopes.get("session", ""),
         changed="session_also_changed" in scopes,
+        lasting=tuple(
+            LastingScope(scope=scope, remembers=scopes[scope]) for scope in ("project", "always") if scope in scopes
+        ),
         questions=tuple(map(_asked, item.get("questions", ()))),
         form=item.get("form", {}),
     )

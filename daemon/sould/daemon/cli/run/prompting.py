@@ -16,7 +16,7 @@ DETAILS = 30
 KEYS = {"allow_once": "y", "allow_always": "a", "reject_once": "n", "reject_always": "never"}
 WORDS = {"yes": "y", "always": "a", "no": "n"}
 """What people type in place of a key."""
-OWN_KEYS = {"allow_always_also_changed": "c"}
+OWN_KEYS = {"allow_always_also_changed": "c", "allow_always_project": "w", "allow_always_everywhere": "e"}
 """By the id, where two options are of a kind."""
 ALL = "v"
 _CODE = re.compile(r"(`+)\n(.*)\n\1", re.DOTALL)
