@@ -66,6 +66,7 @@ REQUESTS: Final[dict[str, tuple[type[BaseModel], type[msgspec.Struct]]]] = {
     "session/commit_message": (acpparams.CommitMessageParams, acpshapes.CommitMessage),
     "session/search": (acpparams.SearchParams, acpshapes.FoundSessions),
     "session/export": (acpparams.ExportParams, acpshapes.Exported),
+    "session/resources": (acpparams.ResourcesParams, acpshapes.SessionResources),
     "session/tasks": (acpparams.TasksParams, acpshapes.BackgroundTasks),
     "session/tasks/stop": (acpparams.TaskParams, acpshapes.BackgroundTasks),
     "session/tasks/output": (acpparams.TaskParams, acpshapes.TaskOutput),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from soultest.bench.mcp import configure, entry
 from soultest.daemon import until
 from soultest.panelpage import PATIENCE
 from soultest.world import World, call
@@ -107,3 +108,32 @@ def test_a_panel_that_remembers_nothing_shows_the_session_that_waits(world: Worl
     expect(two.page.get_by_role("heading", name="New session")).to_be_visible()
     expect(two.page.get_by_text("Go on with")).to_be_visible()
     expect(two.conversation).to_have_count(0)
+
+
+def test_hunks_conversations_and_resources_are_mentioned_and_shown_as_they_are_sent(
+    world: World, open_panel: Open
+) -> None:
+    (world.project / "a.txt").write_text("one\ntwo\n")
+    configure(world.root / "config" / "sould" / "mcp.json", {"docs": entry("rich")})
+    world.script([call("WriteFile", "w1", path="a.txt", content="ONE\ntwo\n"), "text: Changed.", "text: Read."])
+    panel = open_panel(380)
+    panel.send("The first of them")
+    panel.shows("Changed.")
+    panel.idle()
+    chips = panel.page.get_by_role("list", name="Sent with the message").get_by_role("listitem")
+    for typed, option, name, sent in (
+        ("hunk", "hunk a.txt:1", "a.txt:1", "-one\n+ONE"),
+        ("guid", "guide", "docs: guide", "docs://"),
+    ):
+        panel.composer.press_sequentially(f" @{typed}")
+        expect(panel.page.get_by_role("option").filter(has_text=option)).to_be_visible()
+        panel.page.keyboard.press("Enter")
+        chip = chips.filter(has_text=name)
+        expect(chip).to_have_attribute("title", re.compile(re.escape(sent)))
+    panel.page.get_by_role("button", name="New session").last.click()
+    panel.composer.press_sequentially("as in @first")
+    expect(panel.page.get_by_role("option", name="The first of them")).to_be_visible()
+    panel.page.keyboard.press("Enter")
+    expect(chips).to_have_attribute("title", re.compile("Changed."))
+    panel.composer.press("Enter")
+    panel.shows("as in @The first of them")

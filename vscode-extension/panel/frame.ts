@@ -7,6 +7,6 @@ export const FRAME = `<div class="panel" aria-busy="true">
 <header class="header"><span class="title"><h1>sould</h1></span></header>
 <main class="conversation">
 <div class="transcript-frame"></div>
-<div class="composer"><div class="field-frame"><textarea rows="1" dir="auto" aria-label="Message" placeholder="Ask, or describe a change. / for commands, @ for files"></textarea></div><div class="composer-bar"></div></div>
+<div class="composer"><div class="field-frame"><textarea rows="1" dir="auto" aria-label="Message" placeholder="Ask, or describe a change. / for commands, @ for files and more"></textarea></div><div class="composer-bar"></div></div>
 </main>
 </div>`;

@@ -108,6 +108,34 @@ export interface FileSearch {
   readonly limit: number;
 }
 
+/** The parameters of the request `_panel/problems`; its result is `{problems}`: `Problem`, errors first. */
+export interface ProblemSearch {
+  readonly root: string;
+}
+
+export interface Problem {
+  readonly path: string;
+  /** From 1. */
+  readonly line: number;
+  readonly severity: "error" | "warning" | "information" | "hint";
+  readonly message: string;
+  readonly source: string;
+}
+
+/** The parameters of the request `_panel/symbols`; its result is `{symbols}`: `FoundSymbol`, at most `limit`. */
+export interface SymbolSearch {
+  readonly query: string;
+  readonly limit: number;
+}
+
+export interface FoundSymbol {
+  readonly name: string;
+  readonly kind: string;
+  readonly path: string;
+  /** From 1. */
+  readonly line: number;
+}
+
 /**
  * The parameters of the request `_panel/login`: keep the key of a model provider, outside of the daemon. An error says why it was not.
  * `file`: where the system has no keyring, a file that only the user can read will do.

@@ -6,6 +6,7 @@ import { changeOf } from "../panel/session/changes";
 import { completed, completingAt, fileUri, fitting } from "../panel/session/completion";
 import { markdownOf } from "../panel/session/export";
 import { rowsWith } from "../panel/session/find";
+import { conversation, ofFiles, ofHunks, ofProblems, ofResources, ofSessions, ofSymbols, ranked, type Mention } from "../panel/session/mentions";
 import { aboutStep } from "../panel/session/plan";
 import { leftOf, readPending } from "../panel/session/review";
 import { rowsOf } from "../panel/session/rows";
@@ -166,6 +167,38 @@ describe("what stands beside the conversation", () => {
       readPending(raw);
       readPending({ files: [raw] });
       leftOf(raw);
+    }));
+  });
+});
+
+describe("what can be mentioned", () => {
+  const named = (shown: string): Mention => ({ words: `@${shown}`, shown, about: "" });
+
+  test("is sent as it is shown: links for files and symbols, the text itself for problems, hunks and conversations", () => {
+    expect(ofFiles({ paths: ["/p/src/a b.ts"] }, "/p")[0]).toMatchObject({ words: "@src/a b.ts", shown: "a b.ts", block: { type: "link", uri: "file:///p/src/a%20b.ts" } });
+    expect(ofSymbols({ symbols: [{ name: "main", kind: "Function", path: "/p/a.ts", line: 7 }] }, "/p")[0]).toMatchObject({ about: "function · a.ts:7", block: { uri: "file:///p/a.ts#L7", name: "main (a.ts:7)" } });
+    const problem = { path: "/p/a.ts", line: 2, severity: "error", message: "No.", source: "ts" };
+    expect(ofProblems({ problems: [problem, { ...problem, path: "/p/b.ts" }] }, "/p").map(({ words, block }) => [words, block])).toEqual([
+      ["@problems", { type: "resource", uri: "sould:problems/problems", text: "a.ts:2: error: No. (ts)\nb.ts:2: error: No. (ts)" }],
+      ["@problems:a.ts", { type: "resource", uri: "sould:problems/problems%20of%20a.ts", text: "a.ts:2: error: No. (ts)" }],
+      ["@problems:b.ts", { type: "resource", uri: "sould:problems/problems%20of%20b.ts", text: "b.ts:2: error: No. (ts)" }],
+    ]);
+    const hunk = { id: 3, digest: "d", line: 5, removed: ["old\n"], added: ["new\n"], what: "" };
+    expect(ofHunks([{ path: "/p/a.ts", hunks: [hunk] }], "/p")[0]?.block).toEqual({ type: "resource", uri: "sould:hunk/3/a.ts%3A5", text: "Hunk 3, to be reviewed, at a.ts:5:\n-old\n+new" });
+    expect(ofResources({ resources: [{ server: "docs", uri: "docs://guide", name: "guide", description: "" }] })[0]).toMatchObject({ words: "@guide", block: { type: "link", uri: "docs://guide", name: "docs: guide" } });
+    expect(ofSessions([{ id: "1", title: "This" }, { id: "2", title: "That" }, { id: "3", title: "" }], "1").map((each) => each.session?.id)).toEqual(["2"]);
+    const said = conversation("That", "2", `${"a".repeat(70_000)}end`);
+    expect(said).toMatchObject({ type: "resource", uri: "sould:session/2/That" });
+    expect("text" in said && said.text).toMatch(/^\(Its beginning is left out\.\)\n…a+end$/);
+    expect(ofProblems({}, "/p")).toEqual([]);
+  });
+
+  test("comes in an order that never changes between two that fit alike", () => {
+    expect(ranked([named("domain"), named("main.ts"), named("other"), named("m-a-i-n")], "main").map((each) => each.shown)).toEqual(["main.ts", "domain", "m-a-i-n"]);
+    fc.assert(fc.property(fc.array(fc.string()), fc.string({ maxLength: 4 }), (names, typed) => {
+      const found = ranked(names.map(named), typed);
+      expect(ranked(found, typed)).toEqual(found);
+      expect(ranked(names.map(named), "")).toHaveLength(names.length);
     }));
   });
 });

@@ -167,6 +167,10 @@ class TasksParams(SessionParams):
     """`_sould/session/tasks`."""
 
 
+class ResourcesParams(SessionParams):
+    """`_sould/session/resources`."""
+
+
 class ApplyParams(SessionParams):
     """`_sould/session/apply`: `text` in the place of what stands in `range` of a file, or of all of it.
 

@@ -49,6 +49,22 @@ class FoundSessions(Struct, frozen=True):
     sessions: list[FoundSession]
 
 
+class MentionedResource(Struct, frozen=True):
+    """Something that an MCP server of the session offers: a `resource_link` with its `uri` in a prompt has it read."""
+
+    server: str
+    uri: str
+    name: str
+    description: str
+
+
+class SessionResources(Struct, frozen=True):
+    """By server, in its order; `partial`: there are more."""
+
+    resources: list[MentionedResource]
+    partial: bool
+
+
 class BackgroundTask(Struct, frozen=True, rename="camel"):
     """What goes on beside the turns, or did. `toolCallId`: the call that began a subagent; `message`: how it ended."""
 

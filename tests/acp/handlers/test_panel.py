@@ -11,6 +11,7 @@ import pytest
 from soultest.acpclient import FULL, AcpClient, AgentError
 from soultest.bench import Bench, call
 from soultest.bench.acp import Connect
+from soultest.bench.mcp import configure, entry, user_file
 from soultest.reviewschema import judge
 
 Json = dict[str, Any]
@@ -214,3 +215,24 @@ async def test_a_commit_message_is_about_what_was_accepted(bench: Bench, connect
         assert "+staged by hand" in said
         assert "kept.py" not in said, "what is staged is what will be committed"
         assert "session/commit_message.result" in judge(client.log)
+
+
+async def test_resources_of_mcp_servers_are_listed_and_read_when_a_prompt_has_a_link_to_one(
+    bench: Bench, connect: Connect
+) -> None:
+    configure(user_file(bench), {"docs": entry("rich")})
+    bench.script("text: Hello.", "text: Read.")
+    async with bench.running(), connect() as client:
+        await client.initialize(FULL)
+        session = await client.new_session(bench.project)
+        assert (await client.request("_sould/session/resources", sessionId=session))["partial"] is False
+        await client.prompt(session, "hello")
+        found: list[Json] = []
+        while not found:
+            found = (await client.request("_sould/session/resources", sessionId=session))["resources"]
+        assert {(each["server"], each["name"]) for each in found} == {("docs", "guide")}
+        link = {"type": "resource_link", "uri": found[0]["uri"], "name": "guide"}
+        await client.request("session/prompt", sessionId=session, prompt=[{"type": "text", "text": "see"}, link])
+        (journal,) = bench.state.rglob("wire.jsonl")
+        assert f'<resource server=\\"docs\\" uri=\\"{found[0]["uri"]}\\">' in journal.read_text()
+        assert "session/resources.result" in judge(client.log)

@@ -8,7 +8,8 @@ import { NO_OFFER } from "../app/panel";
 import type { Session } from "../app/session";
 import { completed, completingAt, fileUri, type Completing } from "../session/completion";
 import type { Block } from "../session/updates";
-import { Completion, useChoices, type Choice } from "./completion";
+import type { Mention } from "../session/mentions";
+import { Completion, useChoices } from "./completion";
 import { usePanel } from "./context";
 import { Icon, IconButton } from "./icons";
 import { imagesOf } from "./images";
@@ -82,12 +83,19 @@ interface FieldProps {
 function Field({ field, draft, session, onChange, onAttach, onSend }: FieldProps): JSX.Element {
   const [completing, complete] = useState<Completing | undefined>(undefined);
   const [marked, mark] = useState(0);
-  const choices = useChoices(completing, session);
+  const { list: choices, blocksOf: mentioned } = useChoices(completing, session);
+  const latest = useRef(draft);
+  latest.current = draft;
+  const panel = usePanel();
   const running = session?.running.value ?? false;
-  const take = (choice: Choice): void => {
+  const take = (choice: Mention): void => {
     if (completing !== undefined && field.current !== null) {
       const next = completed(draft.text, field.current.selectionStart, completing, choice.words);
-      onChange({ text: next.text, attached: choice.block === undefined ? draft.attached : [...draft.attached, choice.block] });
+      onChange({ ...draft, text: next.text });
+      void panel.attempt(async () => {
+        const blocks = await mentioned(choice);
+        onChange({ ...latest.current, attached: [...latest.current.attached, ...blocks] });
+      });
       complete(undefined);
       // The value is set when the component is drawn; the cursor comes behind it.
       requestAnimationFrame(() => { field.current?.setSelectionRange(next.cursor, next.cursor); });
@@ -107,7 +115,7 @@ function Field({ field, draft, session, onChange, onAttach, onSend }: FieldProps
       {open && <Completion choices={choices} marked={marked} onTake={take} />}
       <textarea ref={field} rows={1} dir="auto" aria-label="Message" value={draft.text} aria-autocomplete="list"
         aria-controls={open ? "completions" : undefined} aria-activedescendant={open ? `completion-${marked}` : undefined}
-        placeholder={running ? "Queue a message, or Ctrl+Enter to send it now" : "Ask, or describe a change. / for commands, @ for files"}
+        placeholder={running ? "Queue a message, or Ctrl+Enter to send it now" : "Ask, or describe a change. / for commands, @ for files and more"}
         onInput={(event) => { onChange({ ...draft, text: event.currentTarget.value }); look(); }}
         onClick={look} onBlur={() => { complete(undefined); }}
         onPaste={(event) => { void imagesOf(event.clipboardData?.files).then((blocks) => { if (blocks.length > 0) { onAttach(blocks); } }); }}
@@ -130,7 +138,7 @@ function Field({ field, draft, session, onChange, onAttach, onSend }: FieldProps
 }
 
 /** Whether the key was one of the list's. */
-function keyOfList(event: KeyboardEvent, choices: readonly Choice[], marked: number, mark: (at: number) => void, take: (choice: Choice) => void, close: () => void): boolean {
+function keyOfList(event: KeyboardEvent, choices: readonly Mention[], marked: number, mark: (at: number) => void, take: (choice: Mention) => void, close: () => void): boolean {
   const choice = choices[marked];
   if (event.key === "ArrowDown" || event.key === "ArrowUp") {
     mark((marked + (event.key === "ArrowDown" ? 1 : choices.length - 1)) % choices.length);

@@ -11,6 +11,7 @@ import { NAMES } from "../../panel/providers";
 import type { Places } from "../editor/places";
 import { insertAtCursor, showPlace } from "../editor/reveal";
 import type { Daemon, Services } from "./router";
+import { problemsBelow, symbolsOf } from "./mentioned";
 import { best, patternOf } from "./search";
 
 const place = z.object({ path: z.string().min(1), line: z.number().int().min(1).optional() });
@@ -19,6 +20,9 @@ const applied = z.object({ text: z.string(), sessionId: z.string() });
 const key = z.object({ provider: z.enum(NAMES), key: z.string().min(1).max(1_000), file: z.boolean() });
 const file = z.object({ name: z.string().min(1).max(200), text: z.string() });
 const search = z.object({ root: z.string(), query: z.string().max(300), limit: z.number().int().min(1).max(200) });
+
+const rooted = z.object({ root: z.string() });
+const symbols = z.object({ query: z.string().max(300), limit: z.number().int().min(1).max(200) });
 
 /** Of a search, before the best are taken. */
 const MOST_FOUND = 2_000;
@@ -48,6 +52,8 @@ export function services({ places, daemon, editor, login }: Around): Services {
       return { paths: (chosen ?? []).filter((each) => each.scheme === "file").map((each) => each.fsPath) };
     },
     "_panel/findFiles": (params) => find(search.parse(params), places),
+    "_panel/problems": (params) => Promise.resolve({ problems: problemsBelow(rooted.parse(params).root, places) }),
+    "_panel/symbols": async (params) => ({ symbols: await symbolsOf(symbols.parse(params), places) }),
     "_panel/insert": async (params) => {
       await insertAtCursor(someEditor(editor), code.parse(params).text);
       return {};

@@ -1,4 +1,4 @@
-"""What a panel looks for: sessions by what was said in them, files by their names (docs/session-clients.md)."""
+"""What a panel looks for: sessions by what was said in them, files by their names, resources (docs/session-clients.md)."""
 
 import asyncio
 import os
@@ -8,12 +8,14 @@ from msgspec import to_builtins
 
 from sould.acp.connection.peer import Peer
 from sould.acp.outbound import Json
-from sould.acp.schema import FindFilesParams, SearchParams
-from sould.acp.shapes import FoundFile, FoundFiles, FoundSession, FoundSessions
+from sould.acp.schema import FindFilesParams, ResourcesParams, SearchParams
+from sould.acp.shapes import FoundFile, FoundFiles, FoundSession, FoundSessions, MentionedResource, SessionResources
 from sould.agents.editortools.site import OtherAgent
 from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
 from sould.agents.rpc.params import absolute
 from sould.agents.wording import iso_time
+
+MOST_RESOURCES = 1000
 
 
 async def find_sessions(peer: Peer, params: SearchParams) -> Json:
@@ -43,3 +45,13 @@ async def find_files(peer: Peer, params: FindFilesParams) -> Json:
     place = OtherAgent(peer.name, directory, process.environment, process.umask)
     found = await (await peer.host()).finder.find(place, params.query, params.limit)
     return to_builtins(FoundFiles([FoundFile(str(each.path), each.name) for each in found.files], found.partial))
+
+
+async def resources(peer: Peer, params: ResourcesParams) -> Json:
+    """What the session's MCP servers offer for being mentioned."""
+    found = [
+        MentionedResource(server, each.uri, each.name, each.description)
+        for server, offered in peer.attached(params.session_id).session.resources.items()
+        for each in offered
+    ]
+    return to_builtins(SessionResources(found[:MOST_RESOURCES], len(found) > MOST_RESOURCES))

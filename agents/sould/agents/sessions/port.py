@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from sould.agents.commands.slash import SlashCommand
 from sould.agents.external.registry import Registration
 from sould.agents.hooks.events import Subscription as HookSubscription
+from sould.agents.mcp.results import ResourceDefinition
 from sould.agents.opening.attachedclients import ClientsChanged
 from sould.agents.opening.opening import Client
 from sould.agents.operations.applying import Applied, Change
@@ -93,6 +94,12 @@ class SessionPort:
     def background_tasks(self) -> int:
         """How many tasks go on by themselves."""
         return self._session.tasks.running
+
+    @property
+    def resources(self) -> Mapping[str, tuple[ResourceDefinition, ...]]:
+        """What its MCP servers let a prompt mention as it is, by server, as far as they are connected."""
+        servers = self._session.mcp.servers.items()
+        return {name: tuple(each for each in server.resources if not each.template) for name, server in servers}
 
     async def tasks(self) -> tuple[TaskRecord, ...]:
         """The background tasks, oldest first; none is shown as running that is being ended."""
