@@ -113,6 +113,20 @@ async def test_everything_written_in_one_tick_is_one_write() -> None:
     os.close(ours)
 
 
+async def test_what_was_read_is_under_way_until_the_reader_asks_for_more() -> None:
+    ours, theirs = os.pipe()
+    notes: list[bool] = []
+    stream = FdStream(ours, null(), on_reading=notes.append)
+    for said in (b"one\n", b"two\n"):
+        os.write(theirs, said)
+        assert await stream.read() == said
+    assert notes == [False, True, False, True]
+    os.close(theirs)
+    assert await stream.read() == b""
+    assert notes[4] is False
+    await stream.aclose()
+
+
 async def test_a_quick_stream_is_gathered_for_a_moment_and_single_writes_leave_at_once() -> None:
     theirs, ours = pipe_out()
     totals: list[int] = []

@@ -41,14 +41,15 @@ class OutsideError(WorkspaceError):
 class TextFile(Struct, frozen=True):
     """A text as the user sees it. `digest` (sha256 hex of the UTF-8 bytes, BOM and line ends as they are) binds a later write to it.
 
-    `unsaved`: the text comes from an editor buffer that differs from the disk. `shown_in`: of a text that was written, the editor
-    that took it and lets its user review it (D43).
+    `unsaved`: the text comes from an editor buffer that differs from the disk. Of a text that was written: `by_editor`: an editor took
+    it, which may make something else of it while it saves it; `shown_in`: the editor that lets its user review it (D43).
     """
 
     path: Path
     text: str
     digest: str
     unsaved: bool = False
+    by_editor: bool = False
     shown_in: str = ""
 
 

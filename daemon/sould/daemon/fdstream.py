@@ -47,6 +47,14 @@ class OnWritten(Protocol):
         ...
 
 
+class OnReading(Protocol):
+    """Follows whether something was taken in that nobody has acted on."""
+
+    def __call__(self, under_way: bool, /) -> None:
+        """True before something is; False when the reader has dealt with all of it and asks for more."""
+        ...
+
+
 class FdStream:
     """The ByteStream of `sould.agents.rpc.stream` over one descriptor to read and one to write (they may be the same).
 
@@ -63,6 +71,7 @@ class FdStream:
         unread: bytes = b"",
         unwritten: bytes = b"",
         on_written: OnWritten = lambda total, whole: None,
+        on_reading: OnReading = lambda under_way: None,
         tail: Tail | None = None,
     ) -> None:
         """Begin to use the descriptors. `tail` None: messages are lines."""
@@ -94,6 +103,7 @@ class FdStream:
         """Bytes ever given to `write`."""
         self._on_drain: list[OnDrain] = []
         self._on_written = on_written
+        self._on_reading = on_reading
         if unwritten:
             self.write(unwritten)
 
@@ -104,6 +114,7 @@ class FdStream:
         elif self._eof or self._broken or self._closed:
             return b""
         else:
+            self._on_reading(False)
             self._watch()
             self._waiter = self._loop.create_future()
             try:
@@ -200,9 +211,11 @@ class FdStream:
         if self._waiter is None or self._waiter.done():
             self._stop_watching()  # nobody wants more now: let the pipe fill
             return
+        self._on_reading(True)
         try:
             data = self._reader.read()
         except (BlockingIOError, InterruptedError):
+            self._on_reading(False)
             return
         except OSError:
             data = b""

@@ -5,6 +5,8 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from sould.agents.diskfile import digest_of
 from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.projects.clientfiles import ClientFiles
@@ -25,12 +27,19 @@ def formatted(text: str) -> str:
     return re.sub(r" ?= ?", " = ", text.replace("'", '"'))
 
 
-class FormattingEditor(LocalWorkspace):
-    """An editor that formats what it saves."""
+class SavingEditor(LocalWorkspace):
+    """An editor that saves what an agent writes."""
+
+    async def write_text(self, path: Path, text: str, *, expected: Expected) -> TextFile:
+        return replace(await super().write_text(path, text, expected=expected), by_editor=True)
+
+
+class FormattingEditor(SavingEditor):
+    """It formats what it saves."""
 
     async def write_text(self, path: Path, text: str, *, expected: Expected) -> TextFile:
         await super().write_text(path, formatted(text), expected=expected)
-        return await self.read_text(path)
+        return replace(await self.read_text(path), by_editor=True)
 
 
 class Desk:
@@ -94,14 +103,24 @@ async def test_what_an_editor_makes_of_a_write_while_saving_it_is_the_writers(tm
 
 
 async def test_a_save_that_is_reported_after_the_write_is_the_writers_too(tmp_path: Path) -> None:
-    async with Desk.opened(tmp_path, LocalWorkspace) as desk:
+    async with Desk.opened(tmp_path, SavingEditor) as desk:
         await desk.agent(WRITTEN)
         desk.editor_saves(formatted(WRITTEN))
         assert_all_is_the_agents(await desk.hunks())
 
 
-async def test_what_is_saved_before_the_agent_writes_again_is_of_its_first_write(tmp_path: Path) -> None:
+async def test_what_the_user_saves_in_an_editor_that_only_loads_what_was_written_is_theirs(tmp_path: Path) -> None:
     async with Desk.opened(tmp_path, LocalWorkspace) as desk:
+        await desk.agent(WRITTEN)
+        desk.editor_saves(WRITTEN + "typed\n")
+        [hunk] = await desk.hunks()
+        assert hunk.texts == ("    return x['a']\n",)
+        await desk.port.decide(Order("reject", EVERYTHING, "editor"))
+        assert desk.path.read_text() == BASE + "typed\n"
+
+
+async def test_what_is_saved_before_the_agent_writes_again_is_of_its_first_write(tmp_path: Path) -> None:
+    async with Desk.opened(tmp_path, SavingEditor) as desk:
         await desk.agent(WRITTEN)
         desk.editor_saves(formatted(WRITTEN))
         await desk.agent(formatted(WRITTEN) + "end\n", "T2")
@@ -111,7 +130,7 @@ async def test_what_is_saved_before_the_agent_writes_again_is_of_its_first_write
 
 
 async def test_what_the_user_saves_after_that_is_theirs(tmp_path: Path) -> None:
-    async with Desk.opened(tmp_path, LocalWorkspace) as desk:
+    async with Desk.opened(tmp_path, SavingEditor) as desk:
         await desk.agent(WRITTEN)
         desk.port.save_file(desk.path)
         await desk.hunks()
@@ -121,7 +140,7 @@ async def test_what_the_user_saves_after_that_is_theirs(tmp_path: Path) -> None:
 
 
 async def test_what_the_user_had_typed_before_the_write_is_not_saved_with_it(tmp_path: Path) -> None:
-    async with Desk.opened(tmp_path, LocalWorkspace) as desk:
+    async with Desk.opened(tmp_path, SavingEditor) as desk:
         desk.port.change_file(desk.path, BASE + "typed\n")
         desk.editor_saves(BASE + "typed\n")
         await desk.agent(BASE.replace("return x", "return y") + "typed\n")

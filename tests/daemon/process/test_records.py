@@ -20,22 +20,23 @@ def test_what_was_written_last_is_read_with_the_note_whether_a_line_was_cut(tmp_
     assert read_record(path) is None
     record.write(b"one")
     record.write(b"three")
-    assert read_record(path) == (b"three", (), False)
+    assert read_record(path) == (b"three", (), False, False)
     record.note_cut(cut=True)
+    record.note_taking(under_way=True)
     record.write(b"4", (5, 2**64 - 1))
     record.mark(0, 6)
     record.close()
-    assert read_record(path) == (b"4", (6, 2**64 - 1), True)
+    assert read_record(path) == (b"4", (6, 2**64 - 1), True, True)
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
 
 
 def test_a_state_larger_than_the_file_makes_it_grow(tmp_path: Path) -> None:
     path = record_path(str(tmp_path), TOKEN)
     record = Record(path, capacity=16)
-    record.note_cut(cut=True)
+    record.note_taking(under_way=True)
     for size in (10, 100, 10_000, 5):
         record.write(b"x" * size, range(size))
-        assert read_record(path) == (b"x" * size, tuple(range(size)), True)
+        assert read_record(path) == (b"x" * size, tuple(range(size)), False, True)
     record.forget()
     assert os.listdir(tmp_path) == []
 
@@ -74,7 +75,7 @@ def test_what_an_earlier_version_left_is_read(tmp_path: Path) -> None:
     )
     path = tmp_path / "c.x"
     path.write_bytes(left + b"one." + b"no..")
-    assert read_record(str(path)) == (b"no", (), False)
+    assert read_record(str(path)) == (b"no", (), False, False)
 
 
 def _write_for_ever(path: str) -> None:

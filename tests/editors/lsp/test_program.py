@@ -1,22 +1,9 @@
 """`sould lsp` as an editor starts it: the real program, killed and restarted under the editor (D11)."""
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from tests.editors.lsp.killedstory import window
 
-from soultest.acpclient import ProcessStream
 from soultest.daemon import Sould
-from soultest.lspclient import FULL, LspClient
-from soultest.world import SOULD, call
-
-
-@asynccontextmanager
-async def window(sould: Sould) -> AsyncGenerator[LspClient]:
-    """An editor window on the world's project."""
-    stream = await ProcessStream.start(str(SOULD), "lsp", cwd=sould.workspace, environment=sould.environment)
-    async with LspClient(stream) as editor:
-        await editor.initialize(FULL, sould.workspace)
-        yield editor
-    editor.check()
+from soultest.world import call
 
 
 def reviewed(sould: Sould, before: str, after: str) -> None:

@@ -60,6 +60,34 @@ async def test_unsaved_text_is_known_to_the_next_daemon_after_a_kill(
     assert (bench.project / "a.txt").read_text() == "one\n2\n3\n4\n"
 
 
+async def test_where_the_editor_may_have_said_more_than_the_killed_daemon_noted_nothing_is_written_until_it_saves(
+    bench: Bench, connect_editor: ConnectEditor
+) -> None:
+    await edited(bench, {"a.txt": ("1\n2\n3\n", "one\n2\n3\n")})
+    left = Killed()
+    path = bench.project / "a.txt"
+    async with bench.running():
+        async with connect_editor(remember=left.records.append, notes=left.notes) as earlier:
+            await earlier.initialize(FULL, bench.project)
+            uri = earlier.open(path)
+            earlier.type(uri, "3\n", "drei\n")
+            await earlier.lenses(uri)
+            noted, record = left.notes.read(), replace(left.record, unsure=True)
+        later = Notes()
+        later.replace(noted)
+        earlier.buffers[uri].text += "read and never noted\n"
+        async with connect_editor(resume=record, notes=later) as editor:
+            carried_over(editor, earlier)
+            editor.type(uri, "drei", "DREI")
+            assert "does not know what is unsaved" in (await editor.wait_told("window/showMessage"))["message"]
+            await editor.request("_sould/review/reject", cwd=str(bench.project), all=True)
+            assert editor.buffers[uri].text == "one\n2\nDREI\nread and never noted\n"
+
+            editor.save(uri, path)
+            await editor.request("_sould/review/reject", cwd=str(bench.project), all=True)
+            assert path.read_text() == "1\n2\nDREI\nread and never noted\n"
+
+
 async def test_what_died_with_the_daemon_is_answered_and_a_cut_message_is_completed(
     bench: Bench, connect_editor: ConnectEditor
 ) -> None:

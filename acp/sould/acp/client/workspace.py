@@ -166,7 +166,7 @@ class ClientWorkspace:
             digest = before.digest if before is not None else None
             written = await self._inner.write_text(path, text, expected=digest)
         self._remember(_mtime(path), written)
-        return replace(written, shown_in=self._reviews_as) if by_client else written
+        return replace(written, by_editor=True, shown_in=self._reviews_as) if by_client else written
 
     async def delete(self, path: Path, *, expected: str) -> None:
         """From the disk: ACP cannot delete. A buffer with unsaved changes keeps its file."""

@@ -331,6 +331,7 @@ class Peer:
             reported=self._reports is not None,
             inbox=self._inbox is not None and self._inbox.is_followed,
             serves_tools=self._editor_tools is not None,
+            unsure=self.connection.is_noting,
         )
 
     def _unanswered(self) -> "tuple[Unanswered, ...]":

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 from pydantic import ValidationError
 
 from sould.agents.diskfile import digest_of
@@ -161,7 +162,7 @@ class ReportedWorkspace:
             )
         if taken.version is not None:
             self._files.wrote(path, taken.text, taken.version, saved=taken.saved)
-        return await self._disk.read_text(path) if taken.saved else _unsaved(path, taken.text)
+        return replace(await self._disk.read_text(path), by_editor=True) if taken.saved else _unsaved(path, taken.text)
 
     async def delete(self, path: Path, *, expected: str) -> None:
         """From the disk; a buffer with unsaved text keeps its file."""

@@ -61,7 +61,7 @@ class AfterAnswer(Protocol):
 
 
 class UnansweredChanged(Protocol):
-    """Told that other requests are unanswered now."""
+    """Told that other requests are unanswered now, or that notifications are acted on, or none any more."""
 
     def __call__(self) -> None:
         """Note them; must not block."""
@@ -97,8 +97,8 @@ class Asked(Struct):
 class Connection:
     """Made with a stream and a handler; `serve` is its life.
 
-    `changed` is called before a request of either side is acted on, and when an answer has reached the peer, so that
-    the owner can note what is unanswered (D11).
+    `changed` is called before what either side said is acted on, when an answer has reached the peer, and when all
+    notifications were acted on, so that the owner can note what is unanswered (D11).
     """
 
     def __init__(
@@ -123,7 +123,8 @@ class Connection:
         self._background: set[asyncio.Task[None]] = set()
         self._outbound: dict[int, Asked] = {}
         self._accepted = self._answered = False
-        """Requests, or answers to them, of which the owner is still to be told."""
+        """Requests and notifications, or answers, of which the owner is still to be told."""
+        self._noting = 0
         self._bad: deque[float] = deque(maxlen=self._limits.bad_lines)
         self._group: asyncio.TaskGroup | None = None
         self._about: set[str] = set()
@@ -295,7 +296,14 @@ class Connection:
             # after the first part of every task created before it
             asyncio.get_running_loop().call_soon(self._cancel_inbound, notification.params)
             return
+        self._noting += 1
+        self._accepted = True
         self.spawn(self._run_notification(notification), notification.method)
+
+    @property
+    def is_noting(self) -> bool:
+        """Notifications of the peer are acted on."""
+        return self._noting > 0
 
     async def _run_notification(self, notification: Notification) -> None:
         try:
@@ -304,6 +312,10 @@ class Connection:
             logger.info("%s ignored: %s", notification.method[:60], error)
         except Exception:  # the dispatcher is the boundary: our bug fails one notification
             logger.exception("%s failed", notification.method[:60])
+        finally:
+            self._noting -= 1
+            if not self._noting:
+                self._changed()
 
     def _cancel_inbound(self, params: Params) -> None:
         request_id = params.get(self._dialect.withdrawn)

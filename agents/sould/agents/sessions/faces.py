@@ -68,6 +68,9 @@ class FaceRecord(Struct, frozen=True):
     cut: bool = True
     """The client may have got the beginning of a line only; False after a planned restart, which shows nothing."""
 
+    unsure: bool = False
+    """The client may have said something that nobody has acted on who lives."""
+
     @property
     def marks(self) -> tuple[int, ...]:
         """Where its sessions stand, in their order, each as one number: it can change without the rest."""
@@ -101,6 +104,7 @@ class FaceRecord(Struct, frozen=True):
                 inbox=raw.get("inbox", False),
                 serves_tools=raw.get("serves_tools", False),
                 owed=raw.get("owed", 0),
+                unsure=raw.get("unsure", False),
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"not the record of a connection: {error}") from error
@@ -166,7 +170,7 @@ class FaceMemory(Protocol):
         ...
 
     def remember(self) -> None:
-        """A request of either side is about to be acted on, or everything written after an answer has left."""
+        """What either side said is about to be acted on, or was, or everything written after an answer has left."""
         ...
 
 

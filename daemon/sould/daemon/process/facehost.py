@@ -76,8 +76,9 @@ def _resume(path: str, connection: Connection) -> FaceRecord | None:
     except ValueError as error:
         _log.warning("a connection starts over: %s", error)
         return None
-    # what was not sent by a planned restart follows as it is; a killed daemon's last line may have been cut
-    return replace(resume, cut=found.cut and connection.inherited is None)
+    # what was not sent, or not read, by a planned restart follows as it is; a killed daemon's last line may have been cut
+    killed = connection.inherited is None
+    return replace(resume, cut=killed and found.cut, unsure=killed and (found.taking or resume.unsure))
 
 
 class ResumeRecorder:
@@ -134,6 +135,11 @@ class ResumeRecorder:
 
     # --- for the connection -----------------------------------------------------------------------------------------
 
+    def on_reading(self, under_way: bool) -> None:
+        """See `FdStream`: what was read is in the record when the face asks for more."""
+        if self._open:
+            self._record.note_taking(under_way=under_way)
+
     def on_written(self, total: int, whole: bool) -> None:
         """See `FdStream`: of each write twice. Before it nothing is new but that a line may be cut; then what has left counts."""
         self._writing = not self._writing
@@ -183,7 +189,7 @@ class ResumeRecorder:
     def settled(self) -> bool:
         """See `ConnectedFace`."""
         now = self._now()
-        return not now.unanswered and not now.asked
+        return not now.unanswered and not now.asked and not now.unsure
 
     def sessions(self) -> tuple[str, ...]:
         """See `ConnectedFace`."""

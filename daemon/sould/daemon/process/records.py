@@ -3,8 +3,8 @@
 The file is mapped memory with two slots and a switch: a new state is written to the slot not in use, then the switch
 is set. `kill -9` at any moment leaves one whole state, and no write ever waits for a disk (a crash of the machine ends
 the editors, too). Before each state stand its marks: numbers that change more often than the rest, one at a time and in
-their place. What states and marks mean belongs to the face; this module keeps them and one flag, whether a write to the
-client was under way. Environments and conversation texts are never kept here (D14).
+their place. What states and marks mean belongs to the face; this module keeps them and two flags, whether a write to
+the client, or something that was read of it, was under way. Environments and conversation texts are never kept here (D14).
 """
 
 import contextlib
@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 _MAGIC = b"sould record 2\n\0"
 _EARLIER = b"sould record 1\n\0"
 """Without marks."""
-_SWITCH, _CUT, _LENGTHS, _COUNTS, _SLOTS = 16, 17, 24, 40, 64
+_SWITCH, _CUT, _TAKING, _LENGTHS, _COUNTS, _SLOTS = 16, 17, 18, 24, 40, 64
 _NUMBER = struct.Struct("@Q")
 _NAME = re.compile(r"[cn]\.[0-9a-f]{32}")
 """Records, and the notes beside them."""
@@ -69,6 +69,10 @@ class Record:
         """Whether the client may have got the beginning of a line only."""
         self._map[_CUT] = 1 if cut else 0
 
+    def note_taking(self, *, under_way: bool) -> None:
+        """Whether the client may have said something of which no state knows yet."""
+        self._map[_TAKING] = 1 if under_way else 0
+
     def close(self) -> None:
         """Let go of the file, which stays."""
         self._map.close()
@@ -80,11 +84,11 @@ class Record:
             os.unlink(self._path)
 
     def _grow(self, state: bytes, marks: Sequence[int]) -> None:
-        cut = self._map[_CUT]
+        flags = self._map[_CUT : _TAKING + 1]
         grown, capacity = _create(self._path + ".new", 2 * (len(state) + _NUMBER.size * len(marks)))
         self._map.close()
         self._map, self._capacity, self._current = grown, capacity, 0
-        self._map[_CUT] = cut
+        self._map[_CUT : _TAKING + 1] = flags
         self.write(state, marks)
         try:
             os.rename(self._path + ".new", self._path)
@@ -99,11 +103,12 @@ def record_path(runtime: str, token: str) -> str:
 
 
 class Found(NamedTuple):
-    """What a daemon left, and whether its last write may have been cut."""
+    """What a daemon left, whether its last write may have been cut, and whether it read something that is not in it."""
 
     state: bytes
     marks: tuple[int, ...]
     cut: bool
+    taking: bool
 
 
 def read_record(path: str) -> Found | None:
@@ -123,7 +128,7 @@ def read_record(path: str) -> Found | None:
     if not length or begin + length > len(data):
         return None
     marks = tuple(mark for (mark,) in _NUMBER.iter_unpack(data[start:begin]))
-    return Found(data[begin : begin + length], marks, data[_CUT] == 1)
+    return Found(data[begin : begin + length], marks, data[_CUT] == 1, data[_TAKING] == 1)
 
 
 def sweep_records(runtime: str) -> None:

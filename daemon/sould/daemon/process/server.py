@@ -60,6 +60,10 @@ class ConnectedFace(Protocol):
         """See `fdstream.OnWritten`."""
         ...
 
+    def on_reading(self, under_way: bool) -> None:
+        """See `fdstream.OnReading`."""
+        ...
+
 
 class Connection(Struct, eq=False):
     """One client. `stream` is the face's; `sock` the bridge's, over which the daemon only says how it ended."""
@@ -137,17 +141,23 @@ class Connection(Struct, eq=False):
         if self.stream is not None:
             raise RuntimeError("a connection has one stream")
         self._face = face
-        on_written = face.on_written if face is not None else _ignore
-        unread, unwritten = (self.inherited.unread, self.inherited.unwritten) if self.inherited else (b"", b"")
+        stderr: int | None = None
         if self.descriptors:
             reader, writer, stderr = self.descriptors
-            self.stream = FdStream(
-                reader, writer, stderr=stderr, unread=unread, unwritten=unwritten, on_written=on_written, tail=tail
-            )
             asyncio.get_running_loop().add_reader(self.sock, self._bridge_spoke)
         else:
-            own = os.dup(self.sock.fileno())
-            self.stream = FdStream(own, own, unread=unread, unwritten=unwritten, on_written=on_written, tail=tail)
+            reader = writer = os.dup(self.sock.fileno())
+        unread, unwritten = (self.inherited.unread, self.inherited.unwritten) if self.inherited else (b"", b"")
+        self.stream = FdStream(
+            reader,
+            writer,
+            stderr=stderr,
+            unread=unread,
+            unwritten=unwritten,
+            on_written=face.on_written if face is not None else _ignore_written,
+            on_reading=face.on_reading if face is not None else _ignore_reading,
+            tail=tail,
+        )
         return self.stream
 
     def say(self, line: str) -> None:
@@ -390,5 +400,9 @@ class Server:
             self._changed()
 
 
-def _ignore(total: int, whole: bool) -> None:
+def _ignore_written(total: int, whole: bool) -> None:
     """Nothing is remembered of what a connection was sent."""
+
+
+def _ignore_reading(under_way: bool) -> None:
+    """Nor of what it said."""

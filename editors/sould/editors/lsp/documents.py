@@ -128,8 +128,8 @@ class Documents:
         ]
         return encode(kept)
 
-    async def take_up(self, packed: bytes) -> None:
-        """Those that an earlier daemon packed, or noted when it was killed."""
+    async def take_up(self, packed: bytes, *, unsure: bool) -> None:
+        """Those that an earlier daemon packed, or noted when it was killed. `unsure`: the editor may have said more than is noted."""
         if packed:
             for kept in decode(packed, type=list[_Kept]):
                 unsaved = kept.dirty if kept.text is None else None
@@ -137,8 +137,8 @@ class Documents:
                 await self._take(kept.uri, report, hides_ends=kept.hides_ends)
             return
         for known in self._notes.known(self._peer.can.encoding):
-            text = await asyncio.to_thread(_text_of, known)
-            unsaved = True if text is None and not known.digest else None
+            text = await asyncio.to_thread(_text_of, known) if not unsure else None
+            unsaved = True if text is None and (unsure or not known.digest) else None
             report = Report("open", known.version, text, unsaved=unsaved)
             await self._take(known.uri, report, hides_ends=known.hides_ends)
 

@@ -284,4 +284,5 @@ class Peer:
             inbox=self._inbox is not None and self._inbox.is_followed,
             serves_tools=self._editor_tools is not None,
             owed=self._stream.owed,
+            unsure=self.connection.is_noting,
         )

@@ -31,7 +31,7 @@ async def go_on(peer: "Peer", resume: FaceRecord) -> None:
         peer.introduce(read_introduction(resume.initialize), resume.initialize)
     for request in resume.unanswered:
         connection.answer_error(request.id, _died(request))
-    await peer.documents.take_up(peer.services.memory.handed)
+    await peer.documents.take_up(peer.services.memory.handed, unsure=resume.unsure)
     for session_id, remembered in resume.sessions.items():
         try:
             await peer.sessions.go_on(session_id, remembered)
