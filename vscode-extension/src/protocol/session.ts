@@ -71,6 +71,28 @@ export interface Exported {
   text: string;
 }
 /**
+ * `_sould/session/resources`.
+ */
+export interface ResourcesParams {
+  sessionId: string;
+}
+/**
+ * By server, in its order; `partial`: there are more.
+ */
+export interface SessionResources {
+  resources: MentionedResource[];
+  partial: boolean;
+}
+/**
+ * Something that an MCP server of the session offers: a `resource_link` with its `uri` in a prompt has it read.
+ */
+export interface MentionedResource {
+  server: string;
+  uri: string;
+  name: string;
+  description: string;
+}
+/**
  * `_sould/session/search`: sessions with every word of `query` in their title or in what was said; of the directory `cwd`, or all.
  */
 export interface SearchParams {
