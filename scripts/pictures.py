@@ -13,6 +13,7 @@ from typing import Final
 
 from playwright.sync_api import Browser, expect
 
+from soultest.chatpanel import open_chat
 from soultest.daemon import Bridge
 from soultest.workbench import Server, Workbench, chromium, install, new_world, window
 from soultest.world import SOULD, World, call
@@ -125,6 +126,7 @@ def large(shown: Workbench) -> None:
     shown.key("Control+b")
     shown.open("cart.py")
     shown.go(16)
+    shown.key("Home")
     expect(shown.lenses("Keep").first).to_be_visible()
 
 
@@ -143,9 +145,18 @@ def comment(shown: Workbench) -> None:
 
 def multi(shown: Workbench) -> None:
     shown.show_sould()
+    expect(shown.tree("cart.py")).to_be_visible()
     shown.palette("Review All Changes")
     expect(shown.page.locator(".multiDiffEntry")).to_have_count(2)
     expect(shown.lenses("Keep").first).to_be_visible()
+
+
+def panel(shown: Workbench) -> None:
+    reviewed(shown)
+    shown.key("Control+b")
+    chat = open_chat(shown)
+    chat.page.get_by_role("button", name="Count items in the total").first.click()
+    expect(chat.says("The total counts each item now.")).to_be_visible()
 
 
 def inbox(shown: Workbench) -> None:
@@ -170,6 +181,10 @@ PICTURES: Final[list[Picture]] = [
     ("all", multi, LIGHT, 1),
     ("all-contrast", multi, CONTRAST, 1),
     ("review-large", large, DARK, 2),
+    ("panel", panel, DARK, 1),
+    ("panel-light", panel, LIGHT, 1),
+    ("panel-contrast", panel, CONTRAST, 1),
+    ("panel-large", panel, DARK, 2),
     ("inbox", inbox, DARK, 1),
     ("inbox-contrast", inbox, CONTRAST, 1),
     ("inbox-large", inbox, LIGHT, 2),

@@ -254,3 +254,27 @@ def test_it_works_beside_git_and_a_formatter_on_save(changed: World, open_window
     window.open("list.txt")
     expect(window.status("to review")).to_have_count(0)  # what is staged is accepted
     assert pending(changed) == 0
+
+
+def test_what_was_rejected_can_be_read_copied_and_brought_back(changed: World, open_window: Open) -> None:
+    window = open_window()
+    window.open("list.txt")
+    expect(window.lenses("Keep")).to_have_count(3)
+    window.lenses("Reject").nth(1).click()
+    wait_pending(changed, 2)
+    row = window.page.locator(".quick-input-list .monaco-list-row", has_text="added one")
+    window.palette("sould: Show Rejected Changes")
+    expect(row).to_contain_text("list.txt:16")
+    window.key("Enter")
+    window.shows("added one", "added two")
+    expect(window.tab("list.txt")).to_be_visible()
+    window.palette("sould: Show Rejected Changes")
+    row.hover()
+    row.locator('a.action-label[aria-label="Copy"]').click()
+    expect(window.status("copied")).to_be_visible()
+    assert window.page.evaluate("navigator.clipboard.readText()") == "added one\nadded two\n"
+    window.palette("sould: Show Rejected Changes")
+    row.hover()
+    row.locator('a.action-label[aria-label="Bring Back"]').click()
+    wait_text(changed, NEW)
+    wait_pending(changed, 3)

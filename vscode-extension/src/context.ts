@@ -25,6 +25,7 @@ import { Navigator } from "./editor/navigate";
 import { Painter } from "./editor/paint";
 import { Places } from "./editor/places";
 import { QuickDiff } from "./editor/quickdiff";
+import { Rejections } from "./editor/rejected";
 import { Review } from "./editor/review";
 import { Threads } from "./editor/threads";
 import { Titles } from "./editor/titles";
@@ -54,6 +55,7 @@ export class Context implements vscode.Disposable {
   readonly chooser: Chooser;
   readonly decider: Decider;
   readonly navigator: Navigator;
+  readonly rejections: Rejections;
   readonly threads: Threads;
   readonly answerer: Answerer;
   readonly panels: Panels;
@@ -84,6 +86,7 @@ export class Context implements vscode.Disposable {
     this.chooser = new Chooser(this.model, this.places, (path) => bases.known(path));
     this.decider = new Decider(this.review, this.model, this.#buffers);
     this.navigator = new Navigator(this.model, this.places);
+    this.rejections = new Rejections(this.review, this.model, this.places);
     this.threads = new Threads(this.review, this.model, this.places);
     this.tools = new Tools(this.places, this.model, (state) => { this.connection.notify("_sould/editor/state", state); });
     const waiting = new InboxModel();
@@ -99,6 +102,7 @@ export class Context implements vscode.Disposable {
       this.#buffers,
       bases,
       titles,
+      this.rejections,
       this.threads,
       this.#inbox,
       this.tools,

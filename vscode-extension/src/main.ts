@@ -54,6 +54,7 @@ function commands(context: Context): Record<string, Handler> {
     "sould.keepAll": () => decider.everything("keep"),
     "sould.rejectAll": () => decider.everything("reject"),
     "sould.undo": () => decider.undo(),
+    "sould.rejected": () => context.rejections.list(),
     "sould.problems": (...given) => about(context, given, (hunk) => { tellProblems(hunk); }),
     "sould.reviewAll": () => navigator.all(),
     "sould.sendComments": () => threads.send(),

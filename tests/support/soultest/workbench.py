@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import TimeoutError as NotThere
 
 from soultest.daemon import until
 from soultest.world import SOULD, World
@@ -31,6 +32,9 @@ CHROMIUM: Final = "/usr/bin/chromium"
 
 PATIENCE: Final = 60.0
 """Seconds for what a person waits for a moment for, on a busy machine (D46)."""
+
+A_MOMENT: Final = 3_000.0
+"""Milliseconds in which the palette has sorted what it lists."""
 
 Failed: TypeAlias = Callable[[], str]
 """Under which name a test has failed; "" where it has not."""
@@ -217,14 +221,23 @@ class Workbench:
         return self.page.locator(".editor-group-container.active .editor-instance").first
 
     def palette(self, command: str) -> None:
-        """Runs a command by its title."""
+        """Runs a command by its title, once it can be run: the list has what could be when it was opened."""
+        until(lambda: self._found(command), PATIENCE, f"the command {command}")
+        self.page.locator(".quick-input-list .monaco-list-row", has_text=command).first.click()
+
+    def _found(self, command: str) -> bool:
         self.page.keyboard.press("F1")
         box = self.page.locator(".quick-input-widget input").first
         expect(box).to_be_visible()
         box.fill(f">{command}")
-        row = self.page.locator(".quick-input-list .monaco-list-row", has_text=command).first
-        expect(row).to_be_visible()
-        row.click()
+        found = self.page.locator(".quick-input-list .monaco-list-row", has_text=command).first
+        try:
+            found.wait_for(timeout=A_MOMENT)
+        except NotThere:
+            self.page.keyboard.press("Escape")
+            expect(box).to_be_hidden()
+            return False
+        return True
 
     def open(self, name: str) -> None:
         """Opens a file of the folder, with the cursor in it."""

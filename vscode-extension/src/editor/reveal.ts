@@ -16,6 +16,11 @@ export function putCursor(editor: vscode.TextEditor, line: number): void {
   editor.revealRange(new vscode.Range(at, at), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
 }
 
+/** Shows a document that the user has chosen, with the focus in it. */
+export async function showDocument(uri: vscode.Uri): Promise<void> {
+  await vscode.window.showTextDocument(uri, { preview: true });
+}
+
 /** After a comment was sent, VS Code leaves the focus nowhere: back to the text it was about. */
 export async function returnTo(uri: vscode.Uri, line: number): Promise<void> {
   const at = new vscode.Position(line, 0);

@@ -74,6 +74,13 @@ export class Review {
     return shapes.base.parse(await this.#connection.request("_sould/review/base", { path })).text ?? undefined;
   }
 
+  /** What was rejected and is in its file no more, the last one first. */
+  async rejected(cwd: string): Promise<shapes.RejectedHunk[]> {
+    const { hunks } = shapes.rejected.parse(await this.#connection.request("_sould/review/rejected", { cwd }));
+    const at = ({ decision }: shapes.RejectedHunk): string => decision?.at ?? "";
+    return hunks.filter((each) => each.decision?.verdict === "reject").sort((a, b) => (at(a) < at(b) ? 1 : -1));
+  }
+
   async comment(comment: CommentParams): Promise<void> {
     await this.#connection.request("_sould/review/comment", comment);
   }

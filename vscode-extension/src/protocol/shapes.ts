@@ -133,6 +133,9 @@ const left = z.object({
   canUndo: z.boolean().default(false),
 });
 
+const rejectedHunk = z.object({ hunk: shownHunk, decision: decision.nullable().default(null) });
+/** Of the answer, what is shown here: texts of the user's that went otherwise are in `sould review` and in VS Code's own undo. */
+export const rejected = z.object({ hunks: z.array(rejectedHunk) });
 export const reviewOutcome = z.object({ done: z.array(done), left: z.array(left) });
 export const base = z.object({ path: z.string(), text: z.string().nullable() });
 export const commented = z.object({ comment: comment.nullable() });
@@ -151,6 +154,7 @@ export type Comment = z.infer<typeof comment>;
 export type ReviewList = z.infer<typeof reviewList>;
 export type ReviewChanged = z.infer<typeof reviewChanged>;
 export type ReviewOutcome = z.infer<typeof reviewOutcome>;
+export type RejectedHunk = z.infer<typeof rejectedHunk>;
 export type Left = z.infer<typeof left>;
 export type Write = z.infer<typeof write>;
 export type WriteResult = wire.WriteResult;
@@ -163,6 +167,7 @@ export type Agreement = Agreed<[
   Agree<typeof reviewChanged, wire.ReviewChanged>,
   Agree<typeof reviewOutcome, wire.ReviewOutcome>,
   Agree<typeof base, wire.Base>,
+  Agree<typeof rejectedHunk, wire.RejectedHunk>,
   Agree<typeof commented, wire.Commented>,
   Agree<typeof sentComments, wire.SentComments>,
   Agree<typeof write, wire.Write>,

@@ -1,6 +1,6 @@
 /** What hunks are called where they are shown. Pure. */
 import * as path from "node:path";
-import type { FileReview, Hunk } from "../protocol/shapes";
+import type { Decision, FileReview, Hunk } from "../protocol/shapes";
 import { bare } from "./quickchange";
 
 const LONGEST_HINT = 40;
@@ -159,4 +159,31 @@ export function pendingIn(files: Iterable<FileReview>): number {
 function clip(text: string, most: number): string {
   const characters = Array.from(text);
   return characters.length > most ? `${characters.slice(0, most - 1).join("")}…` : text;
+}
+
+/** What a change that is gone would have put there; of one that only removed lines, those, as a patch says it. */
+export function rejectedText(hunk: Hunk): string {
+  if (hunk.kind !== "text") {
+    return `${hunk.kind}: ${hunk.before} → ${hunk.after}\n`;
+  }
+  if (hunk.lines.length === 0) {
+    return hunk.base.map((line) => `-${line}`).join("");
+  }
+  return hunk.lines.map((line) => line.text).join("");
+}
+
+/** Its first line with something in it. */
+export function rejectedTitle(hunk: Hunk): string {
+  const first = rejectedText(hunk).split("\n").find((line) => line.trim() !== "");
+  return (first ?? "empty lines").trim();
+}
+
+/** Who decided, and when. */
+export function decidedBy(decision: Decision | null): string {
+  if (decision === null) {
+    return "";
+  }
+  const at = new Date(decision.at);
+  const when = Number.isNaN(at.getTime()) ? "" : `, ${at.toLocaleString()}`;
+  return `rejected by ${decision.by}${when}${decision.reason ? `: ${decision.reason}` : ""}`;
 }
