@@ -1,5 +1,8 @@
 """The context: a fold that is well-formed for a provider whatever the stream."""
 
+import gc
+import weakref
+
 import orjson
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,6 +11,7 @@ from sould.agents.llm.provider import ChatMessage
 from sould.agents.sessionlog.context import COMPACTED, Context
 from sould.agents.sessionlog.entries import INTERRUPTED
 from sould.agents.wire.content import FunctionCall, ImagePart, MediaUrl, TextPart, ThinkPart
+from sould.agents.wire.display import DiffBlock
 from sould.agents.wire.messages import (
     CompactionEnd,
     ContextCleared,
@@ -149,6 +153,19 @@ def test_thoughts_alone_are_not_sent_back() -> None:
 
 def test_a_call_without_output_says_so() -> None:
     assert shape(folded(StepBegin(n=1), call("1"), result("1")))[1] == "tool:<system>No output.</system>"
+
+
+def test_what_people_were_shown_of_a_call_is_not_held_for_the_model() -> None:
+    shown = DiffBlock(path="a.txt", old_text="old", new_text="new")
+    value = ToolReturn(is_error=False, output="done", display=(shown,))
+    context = folded(StepBegin(n=1), call("a"), ToolResult(tool_call_id="a", return_value=value))
+    held = weakref.ref(shown)
+
+    del shown, value
+    gc.collect()
+
+    assert held() is None
+    assert shape(context)[-1] == "tool:done"
 
 
 def test_checkpoints_are_numbered_from_zero_and_never_reused() -> None:

@@ -129,9 +129,13 @@ class EditState:
         self.next_n = max(self.next_n, event.n + 1)
         match event:
             case Intent():
-                path = self._at_root(Path(event.path))
-                self._edits[event.n] = (path, self._edit_at_root(_edit(event, order)))
-                self._of_path.setdefault(path, []).append(event.n)
+                path, edit = self._at_root(Path(event.path)), self._edit_at_root(_edit(event, order))
+                earlier = self._of_path.setdefault(path, [])
+                if earlier:
+                    path, last = self._edits[earlier[-1]]
+                    edit = _sharing(edit, last)
+                self._edits[event.n] = (path, edit)
+                earlier.append(event.n)
                 self._of_session.setdefault(event.session_id, []).append(event.n)
                 if not isinstance(event, Captured):
                     self._unsettled.add(event.n)
@@ -259,6 +263,16 @@ def _edit_moved(edit: Edit, before: Path, now: Path) -> Edit:
     if not edit.moved_from or before == now:
         return edit
     return replace(edit, moved_from=str(_moved(Path(edit.moved_from), before, now)))
+
+
+def _sharing(edit: Edit, last: Edit) -> Edit:
+    """The same, and what it has in common with the one before it is in memory once: there are thousands."""
+    return replace(
+        edit,
+        before=last.after if edit.before == last.after else edit.before,
+        session_id=last.session_id if edit.session_id == last.session_id else edit.session_id,
+        turn_id=last.turn_id if edit.turn_id == last.turn_id else edit.turn_id,
+    )
 
 
 def _edit(event: Intent, order: int) -> Edit:

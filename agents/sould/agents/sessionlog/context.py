@@ -11,7 +11,16 @@ from msgspec import Struct
 
 from sould.agents.llm.provider import ChatMessage
 from sould.agents.sessionlog.checkpoints import Checkpoint, Undoable, newest, older, turns_in
-from sould.agents.sessionlog.entries import Run, Said, Step, content_weight, is_blank, message_weight, result_weight
+from sould.agents.sessionlog.entries import (
+    Result,
+    Run,
+    Said,
+    Step,
+    content_weight,
+    is_blank,
+    message_weight,
+    result_weight,
+)
 from sould.agents.tokens import MEDIA_TOKENS, weight
 from sould.agents.wire.content import AudioPart, ImagePart, TextPart, ThinkPart, UserInput, VideoPart
 from sould.agents.wire.messages import (
@@ -235,8 +244,8 @@ class Context:
     def _add_result(self, result: ToolResult) -> None:
         owner = self._owners.get(result.tool_call_id)
         if owner is not None and result.tool_call_id not in owner.results:
-            owner.results[result.tool_call_id] = result.return_value
-            self._pending += result_weight(result.return_value)
+            told = owner.results[result.tool_call_id] = Result.of(result.return_value)
+            self._pending += result_weight(told)
 
     def _open_step(self) -> Step:
         step = self._step = Step()

@@ -29,6 +29,18 @@ class Run(Struct):
         return self.first if len(self.pieces) == 1 else joined(self.first, self.pieces)
 
 
+class Result(Struct, frozen=True):
+    """What the model is told of a call. What people are shown, as both texts of an edited file, is in the journal alone."""
+
+    output: UserInput
+    message: str
+
+    @classmethod
+    def of(cls, result: ToolReturn) -> "Result":
+        """Of what the call came to."""
+        return cls(result.output, result.message)
+
+
 class Said:
     """What a person said, or a note in their place."""
 
@@ -53,7 +65,7 @@ class Step:
     def __init__(self) -> None:
         self.content: list[Run | ContentPart] = []
         self.calls: dict[str, Run] = {}
-        self.results: dict[str, ToolReturn] = {}
+        self.results: dict[str, Result] = {}
         self.closed = False
         self._made: tuple[ChatMessage, ...] | None = None
 
@@ -134,14 +146,14 @@ def _parts(user_input: UserInput) -> tuple[ContentPart, ...]:
     return (TextPart(text=user_input),) if isinstance(user_input, str) else user_input
 
 
-def result_content(result: ToolReturn) -> tuple[ContentPart, ...]:
+def result_content(result: Result) -> tuple[ContentPart, ...]:
     """What the model is told of a call's result."""
     note = (TextPart(text=f"<system>{result.message}</system>"),) if result.message else ()
     said = tuple(part for part in (*note, *_parts(result.output)) if not is_blank(part))
     return said or (TextPart(text=NOTHING),)
 
 
-def result_weight(result: ToolReturn) -> int:
+def result_weight(result: Result) -> int:
     """Quarter tokens of what the model is told of a result, without making it: a session read back has thousands of them."""
     if not isinstance(result.output, str):
         return content_weight(result_content(result))
