@@ -87,7 +87,7 @@ fmt: $(READY)  ## format, and mend what ruff can mend
 	@$(BIN)/ruff format --quiet .
 	@$(BIN)/ruff check --fix .
 
-faults: $(READY) $(CLIENTS_READY)  ## the fault catalogue at its full sizes and times (make test-faults runs it small)
+faults: $(READY) $(CLIENTS_READY)  ## the fault catalogue at its full sizes and times, an hour (make test-faults runs it small)
 	@SOULD_FAULTS=full $(PYTEST) -n 0 --timeout 1800 --junitxml .faults.xml tests/faults $(ARGS); found=$$?; \
 	$(BIN)/python scripts/faultreport.py .faults.xml tests/faults/REPORT.md; rm -f .faults.xml; exit $$found
 

@@ -2,6 +2,7 @@
 
 import asyncio
 
+from soultest.acpclient import Json
 from soultest.daemon import Sould
 from soultest.editor import client_of, editor, said
 from soultest.world import call
@@ -49,3 +50,40 @@ async def test_what_a_killed_editor_held_unsaved_is_printed_at_a_terminal(sould:
     assert "area.py  held by " in await asyncio.to_thread(review)
     assert await asyncio.to_thread(review, path) == CHECKED + "# mine\n"
     assert (project / "area.py").read_text() == CHECKED
+
+
+async def test_of_five_thousand_hunks_some_are_decided_and_all_while_another_session_is_answered(sould: Sould) -> None:
+    world, project = sould.world, sould.workspace
+    path, many = project / "a.txt", 5_000
+    before, after = ("".join(f"{word} {n}\n{n}\n" for n in range(many)) for word in ("line", "agent"))
+    path.write_text(before)
+    world.script([call("WriteFile", "w", path="a.txt", content=after), "text: written"])
+    everything = {"cwd": str(project), "all": True}
+    async with editor(world, mode="review") as (one, session), client_of(world) as other:
+        await one.prompt(session, "go")
+        elsewhere = world.root / "elsewhere"
+        elsewhere.mkdir()
+        second = await other.new_session(elsewhere)
+
+        async def hunks() -> list[Json]:
+            files = (await one.request("_sould/review/list", cwd=str(project)))["files"]
+            return [{"id": each["id"], "digest": each["digest"]} for file in files for each in file["hunks"]]
+
+        all_of_them = await hunks()
+        assert len(all_of_them) == many
+        await one.request("_sould/review/keep", cwd=str(project), hunks=all_of_them[:1])
+        await one.request("_sould/review/reject", cwd=str(project), hunks=all_of_them[-1:])
+        assert path.read_text() == after.replace(f"agent {many - 1}\n", f"line {many - 1}\n")
+        assert await hunks() == all_of_them[1:-1]
+
+        keeping = one.start("_sould/review/keep", everything)
+        assert await said(other, second, "/review") == "Nothing is to be reviewed.\n"
+        assert len((await keeping)["done"]) == many - 2
+        assert await hunks() == []
+        latest = all_of_them[-201:-1]
+        undoing = one.start("_sould/review/undo", cwd=str(project), hunks=latest)
+        assert await said(other, second, "/review") == "Nothing is to be reviewed.\n"
+        assert len((await undoing)["done"]) == len(latest)
+        assert await hunks() == latest
+        await one.request("_sould/review/reject", everything)
+        assert sum(line.startswith("line") for line in path.read_text().splitlines()) == len(latest) + 1
