@@ -134,3 +134,27 @@ def test_agents_ask_before_everything_until_their_user_trusts_the_workspace(worl
     expect(panel.says("Two.")).to_be_visible()
     expect(panel.question).to_have_count(0)
     assert "is not trusted" in world.sould("trust", "--show").stdout
+
+
+def test_a_mistake_in_the_configuration_leads_to_its_line(world: World, open_window: Open) -> None:
+    (world.project / "here.txt").write_text("here\n")
+    world.script(["text: Done."])
+    config = world.root / "config" / "sould" / "config.toml"
+    right = config.read_text()
+    config.write_text(f"{right}\n[loop_controls]\n")
+    line = len(config.read_text().splitlines())
+    window = open_window()
+    panel = open_chat(window)
+    panel.prompt("Hello")
+    toast = window.toast("loop_controls")
+    expect(toast).to_be_visible()
+    toast.locator("a.monaco-button", has_text="Open").click()
+    expect(window.tab("config.toml")).to_be_visible()
+    expect(window.status(f"Ln {line}, Col 1")).to_be_visible()
+    expect(window.page.locator(".squiggly-error").first).to_be_visible()
+    window.key("Control+a")
+    window.page.keyboard.insert_text(right)
+    window.key("Control+s")
+    expect(window.page.locator(".squiggly-error")).to_have_count(0)
+    panel.prompt("Hello again")
+    expect(panel.says("Done.")).to_be_visible()

@@ -21,6 +21,7 @@ import { Follower } from "./editor/follow";
 import { Inbox } from "./editor/inbox";
 import { Keys } from "./editor/keys";
 import { Lenses } from "./editor/lenses";
+import { Mistakes } from "./editor/mistakes";
 import { Navigator } from "./editor/navigate";
 import { Painter } from "./editor/paint";
 import { Places } from "./editor/places";
@@ -71,9 +72,11 @@ export class Context implements vscode.Disposable {
   constructor(extension: vscode.ExtensionContext) {
     this.#version = String((extension.extension.packageJSON as { version: unknown }).version);
     this.setup = new Setup(extension, this.#version);
+    const mistakes = new Mistakes();
     const peer = {
       told: (method: string, params: unknown): void => { this.#told(method, params); },
       asked: (method: string, params: unknown, id: unknown): Promise<unknown> => this.#asked(method, params, id),
+      refused: (problem: unknown): void => void mistakes.refused(problem),
       sending: (method: string, params: object): object => withRestriction(method, params, this.#directories(), vscode.workspace.isTrusted),
     };
     const log = (line: string): void => { this.log.warn(line); };
@@ -102,6 +105,7 @@ export class Context implements vscode.Disposable {
       this.#buffers,
       bases,
       titles,
+      mistakes,
       this.rejections,
       this.threads,
       this.#inbox,

@@ -15,6 +15,8 @@ export interface Peer {
   asked(method: string, params: unknown, id: unknown): Promise<unknown>;
   /** A request as it is to be sent: with what the daemon has to know of this window. */
   sending(method: string, params: object): object;
+  /** What the daemon refused a request with, beside whoever made it. */
+  refused(problem: unknown): void;
 }
 
 export interface Start {
@@ -86,7 +88,9 @@ export class Link {
   request(method: string, params: object, withdrawn?: AbortSignal): Promise<unknown> {
     const options = withdrawn && { cancellationSignal: withdrawn };
     const sent = this.#peer.sending(method, params);
-    return this.#traffic.asking(method, sent, () => this.#connection.agent.request<unknown, object>(method, sent, options));
+    const answer = this.#traffic.asking(method, sent, () => this.#connection.agent.request<unknown, object>(method, sent, options));
+    answer.catch((problem: unknown) => { this.#peer.refused(problem); });
+    return answer;
   }
 
   notify(method: string, params: object): Promise<void> {

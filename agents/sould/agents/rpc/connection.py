@@ -424,6 +424,8 @@ def described(error: SouldError) -> RpcError:
         value = getattr(error, attribute, None)
         if value is not None:
             data[key] = value
+    # where a mistake stands that a user can mend
+    data.update({key: value for key in ("file", "line") if (value := getattr(error, key, None))})
     return RpcError(INTERNAL_ERROR, error.message, data)
 
 
