@@ -3,11 +3,12 @@
 import itertools
 import random
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from msgspec import Struct
+from tests.agents.reviewing.contents import files_in, text_of
 from tests.agents.reviewing.livedesk import LiveDesk, some_hunk_staged
 
 NAMES: Final = ("a.txt", "b.txt", "sub/c.txt", "sub/d.txt", "sub/deep/e.txt")
@@ -49,21 +50,6 @@ class Deed(Struct, frozen=True):
 
 
 Doing: TypeAlias = Callable[[LiveDesk, Deed, Hand], None]
-
-
-def files_in(root: Path) -> Iterator[Path]:
-    """The regular files of a project."""
-    for path in sorted(root.rglob("*")):
-        if path.relative_to(root).parts[0] != ".git" and path.is_file() and not path.is_symlink():
-            yield path
-
-
-def text_of(path: Path) -> str | None:
-    """What a text file holds."""
-    if not path.is_file() or path.is_symlink():
-        return None
-    data = path.read_bytes()
-    return None if b"\0" in data else data.decode()
 
 
 def do(desk: LiveDesk, deed: Deed, hand: Hand) -> None:

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
-from tests.agents.reviewing.deeds import FIRST, KINDS, NAMES, SETTLING, STAGING, Deed, Hand, do, files_in, text_of
+from tests.agents.reviewing.contents import contents, files_in, put_back, text_of
+from tests.agents.reviewing.deeds import FIRST, KINDS, NAMES, SETTLING, STAGING, Deed, Hand, do
 from tests.agents.reviewing.driven import Driven
 from tests.agents.reviewing.livedesk import LiveDesk
 
@@ -239,7 +240,7 @@ class WholeProject(Driven[LiveDesk]):
         """At any byte of what the log says of it: it is carried out, or was never made."""
         hunks, before = self._hunks(), self._hunks(absent=True)
         size = self.desk.log.stat().st_size
-        tree = self._contents()
+        tree = contents(self.desk.root)
         self._decided(verdict, hunks[number % len(hunks)].id)
         after = self._hunks(absent=True)
         where = random.Random(chance)
@@ -254,14 +255,7 @@ class WholeProject(Driven[LiveDesk]):
         def as_before() -> None:
             if made and written:
                 return
-            for path in [*files_in(self.desk.root)]:
-                if path not in tree:
-                    path.unlink()
-            for path, (mode, data) in tree.items():
-                if not path.exists() or path.read_bytes() != data:
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    path.write_bytes(data)
-                path.chmod(mode)
+            put_back(self.desk.root, tree)
 
         if after == before or self.desk.editor.texts:
             return
@@ -345,9 +339,6 @@ class WholeProject(Driven[LiveDesk]):
         after = self._there()
         self.typed -= before - after
         self.typed |= {line for line in after if line.startswith("user")}
-
-    def _contents(self) -> dict[Path, tuple[int, bytes]]:
-        return {path: (stat.S_IMODE(path.stat().st_mode), path.read_bytes()) for path in files_in(self.desk.root)}
 
     def _tree(self) -> dict[str, object]:
         """All that a user sees: kinds, modes, contents, and what is unsaved."""
