@@ -6,7 +6,8 @@ local M = {}
 ---@param text string
 ---@return string
 local function fitting(text)
-  local builtin = debug.getinfo(vim.notify, "S").source:find("vim/_", 1, true)
+  local source = debug.getinfo(vim.notify, "S").source
+  local builtin = source:find("vim/_", 1, true) or source:match("^=?%?$") -- compiled without its source, as Debian does
   if not builtin then
     return text
   end
