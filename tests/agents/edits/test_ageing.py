@@ -4,17 +4,19 @@ import os
 import shutil
 import time
 from collections.abc import AsyncIterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.agents.reviewing.reviewdesk import ReviewDesk
 
 from sould.agents.diskfile import digest_of
 from sould.agents.edits.blobs import BlobMissingError
 from sould.agents.edits.blobsweep import sweep_blobs
-from sould.agents.edits.editlog import EditLogFile
+from sould.agents.edits.editlog import Decided, EditLogFile, Intent, UserChanged
 from sould.agents.edits.snapshot import SNAPSHOT
-from sould.agents.projects.housekeeping import clear
+from sould.agents.projects.housekeeping import AT_REST, DAY, clear, seconds_until_next
 
 NUMBERS = "".join(f"{n}\n" for n in range(12))
 LATER = 40 * 24 * 3600.0
@@ -62,6 +64,59 @@ async def test_settled_edits_of_a_pruned_session_go_with_what_they_held(desk: Re
         desk.projects.store.get(digest_of(b"a secret plan\n"))
     assert desk.projects.store.get(digest_of(b"pending\n")) == b"pending\n"
     assert desk.text("a.txt") == "another plan\n"
+
+
+async def made_older(desk: ReviewDesk, name: str, days: float) -> None:
+    """What happened to a file was so long ago, as the log says, and so are the contents in the store, as the disk says."""
+    seconds = days * DAY
+    await desk.aclose()
+    file = EditLogFile(log_of(desk))
+    events = [event for _, event in file.events()]
+    path = str(desk.root / name)
+    file.rewrite(
+        replace(event, timestamp=event.timestamp - seconds)
+        if isinstance(event, Intent | Decided | UserChanged) and event.path == path
+        else event
+        for event in events
+    )
+    file.close()
+    log_of(desk).with_name(SNAPSHOT).unlink(missing_ok=True)
+    digests = {each for event in events if isinstance(event, Intent) and event.path == path for each in event.refs}
+    for digest in filter(None, digests):
+        [blob] = desk.state.glob(f"blobs/{digest[:2]}/{digest[2:]}")
+        os.utime(blob, (blob.stat().st_atime - seconds, blob.stat().st_mtime - seconds))
+
+
+async def test_what_is_a_month_old_goes_today_by_the_times_in_the_log_and_on_disk(desk: ReviewDesk) -> None:
+    for name in ("old", "young", "pending"):
+        desk.user(name, f"{name} before\n")
+        await desk.agent(name, f"{name} after\n", f"turn of {name}", session="S2")
+    await desk.decide("keep", paths=("old", "young"))
+    await made_older(desk, "old", 30.1)
+    await made_older(desk, "young", 29.9)
+    await made_older(desk, "pending", 300)
+    prune(desk, "S2")
+    await desk.restart()
+    assert [each.path for each in await desk.hunks()] == [str(desk.root / "pending")]
+
+    await clear(desk.projects, time.time())
+
+    log = log_of(desk).read_text()
+    assert [f"/{name}" in log for name in ("old", "young", "pending")] == [False, True, True]
+    for name, is_there in (("old", False), ("young", True), ("pending", True)):
+        with nullcontext() if is_there else pytest.raises(BlobMissingError):
+            desk.projects.store.get(digest_of(f"{name} before\n".encode()))
+    [hunk] = await desk.hunks()
+    await desk.decide("reject", hunk.id)
+    assert [desk.text(name) for name in ("old", "pending")] == ["old after\n", "pending before\n"]
+
+
+def test_a_daemon_clears_once_a_day_and_not_at_its_start() -> None:
+    now = time.time()
+    assert seconds_until_next(0, now) == AT_REST
+    assert seconds_until_next(now - 2 * DAY, now) == AT_REST
+    assert seconds_until_next(now - DAY / 2, now) == DAY / 2
+    assert seconds_until_next(now + 1000 * DAY, now) == DAY
 
 
 async def test_nothing_goes_before_it_is_old(desk: ReviewDesk) -> None:

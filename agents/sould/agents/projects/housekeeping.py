@@ -26,10 +26,15 @@ async def clear_daily(projects: Projects) -> None:
     stamp = projects.state_dir / _STAMP
     while True:
         last = await asyncio.to_thread(_time_of, stamp)
-        await asyncio.sleep(max(AT_REST, last + DAY - time.time()))
+        await asyncio.sleep(seconds_until_next(last, time.time()))
         with contextlib.suppress(OSError):
             await asyncio.to_thread(write_private, stamp, b"")
         await clear(projects, time.time())
+
+
+def seconds_until_next(last: float, now: float) -> float:
+    """How long to wait after the last time; not for long after a clock that was ahead was put right."""
+    return min(DAY, max(AT_REST, last + DAY - now))
 
 
 async def clear(projects: Projects, now: float) -> None:
