@@ -4,6 +4,7 @@ import json
 import resource
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from tests.agents.reviewing.reviewdesk import ReviewDesk
@@ -93,10 +94,7 @@ async def test_a_reject_that_was_written_when_the_daemon_was_killed_is_done_for_
     [hunk] = await desk.hunks()
     await desk.decide("reject", hunk.id)
     await desk.aclose()
-    log = log_of(desk)
-    *lines, settled = log.read_bytes().splitlines(keepends=True)
-    assert b'"type":"settled"' in settled
-    log.write_bytes(b"".join(lines) + (settled[:20] if torn else b""))
+    cut_off_its_last_settled(desk, torn=torn)
 
     await desk.restart()
 
@@ -104,6 +102,37 @@ async def test_a_reject_that_was_written_when_the_daemon_was_killed_is_done_for_
     assert desk.text("a.txt") == NUMBERS
     await desk.decide("undo", hunk.id)
     assert [each.id for each in await desk.hunks()] == [hunk.id]
+
+
+def cut_off_its_last_settled(desk: ReviewDesk, *, torn: bool = False) -> None:
+    """As a daemon leaves its log that is killed when it has done what it decided, and before it says so."""
+    log = log_of(desk)
+    *lines, settled = log.read_bytes().splitlines(keepends=True)
+    assert b'"type":"settled"' in settled
+    log.write_bytes(b"".join(lines) + (settled[:20] if torn else b""))
+
+
+@pytest.mark.parametrize("verdict", ["reject", "undo"])
+async def test_permissions_that_were_decided_about_when_the_daemon_was_killed_are_so_for_the_next_one(
+    desk: ReviewDesk, verdict: Literal["reject", "undo"]
+) -> None:
+    desk.user("run.sh", NUMBERS)
+    path = desk.root / "run.sh"
+    await desk.makes_executable("run.sh")
+    [hunk] = await desk.hunks()
+    if verdict == "undo":
+        await desk.decide("reject", hunk.id)
+    await desk.decide(verdict, hunk.id)
+    await desk.aclose()
+    cut_off_its_last_settled(desk)
+
+    await desk.restart()
+
+    states = {each.id: each.state for each in await desk.hunks(absent=True)}
+    assert states == ({} if verdict == "reject" else {hunk.id: "pending"})
+    assert bool(path.stat().st_mode & 0o100) == (verdict == "undo")
+    await desk.decide("undo" if verdict == "reject" else "reject", hunk.id)
+    assert bool(path.stat().st_mode & 0o100) == (verdict == "reject")
 
 
 async def test_edits_that_an_earlier_version_logged_are_not_pending_and_can_be_undone(desk: ReviewDesk) -> None:

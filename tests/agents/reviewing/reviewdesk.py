@@ -132,6 +132,14 @@ class ReviewDesk:
         change = Change(path, before, after, before_mode, after_mode)
         await (await self.session(session)).note([change], moment(), AgentCall(session, turn, f"call of {turn}"))
 
+    async def makes_executable(self, name: str, turn: str = "T1", session: str = "S1") -> None:
+        """A command of a session's agent does that to a file."""
+        path = self.root / name
+        held, before = self._node(path)
+        path.chmod(0o755)
+        change = Change(path, held, held, before, path.stat().st_mode)
+        await (await self.session(session)).note([change], moment(), AgentCall(session, turn, f"call of {turn}"))
+
     def _node(self, path: Path) -> tuple[str | None, int | None]:
         node = read_node(path)
         return (self.projects.store.put(node.data), node.mode) if node is not None else (None, None)

@@ -9,10 +9,7 @@ from tests.agents.reviewing.gitdesk import BASE, GitDesk
 from tests.agents.reviewing.test_commands import Desk, desk, shell
 
 from sould.agents.directories.refs import link_ref, target_in
-from sould.agents.edits.moments import moment
 from sould.agents.operations.reviewtext import Names, what
-from sould.agents.projects.changes import Change
-from sould.agents.review.hunk import AgentCall
 from sould.agents.reviewing.listing import Selection
 from sould.agents.reviewing.orders import Order
 from soultest.bench import Bench, call
@@ -222,11 +219,7 @@ async def moved_away(files: GitDesk) -> tuple[GitDesk, Path]:
     await files.agent("sub/new", "agent\n")
     await files.agent("sub/deleted", None)
     await files.relinks("sub/led", "there")
-    path = files.root / "sub" / "mode"
-    before, mode = files.projects.store.put(path.read_bytes()), path.stat().st_mode
-    path.chmod(0o755)
-    change = Change(path, before, before, mode, path.stat().st_mode)
-    await (await files.session()).note([change], moment(), AgentCall("S1", "T1", "call of T1"))
+    await files.makes_executable("sub/mode")
     assert len(await files.hunks()) == 5
     (files.root / "sub").rename(elsewhere)
     (files.root / "sub").symlink_to(elsewhere)

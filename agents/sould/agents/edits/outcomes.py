@@ -83,6 +83,17 @@ def _decision(event: Decided) -> Decision:
     return Decision(verdict, event.hunk_id, event.digest, event.lines, choice, event.base_lines)
 
 
+def mode_held(file: TrackedFile) -> int | None:
+    """The permissions that the last change of them, or the last decision about one, left; None: there was none."""
+    pending = file.pending_change("mode")
+    if pending is not None:
+        return int(pending.after, 8)
+    decided = next((each for each in reversed(file.decided) if each.change.kind == "mode"), None)
+    if decided is None:
+        return None
+    return int(decided.change.before if decided.verdict == "reject" else decided.change.after, 8)
+
+
 def change_of(file: TrackedFile, number: int) -> FileChange | None:
     """The change of the file as a whole that has this id."""
     return next((change for change in file.changes if change.id == number), None)

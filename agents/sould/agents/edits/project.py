@@ -34,6 +34,7 @@ from sould.agents.edits.editlog import (
 from sould.agents.edits.logkeeping import OpenLog
 from sould.agents.edits.logopening import opened
 from sould.agents.edits.moments import moment
+from sould.agents.edits.outcomes import mode_held
 from sould.agents.edits.past import ProjectPast
 from sould.agents.edits.reviewed import digest_held
 from sould.agents.edits.snapshot import Snapshot, Snapshots
@@ -386,11 +387,13 @@ class Project(ProjectPast):
             path = Path(file.path)
             texts = ["".join(each.text.current).encode() for each in (file, *(after for _, after in steps))]
             await asyncio.to_thread(sweep, path.parent, texts)
-            found = await asyncio.to_thread(_ref_at, path)
-            left = (
-                n for n, (_, after) in enumerate(steps, 1) if after.path == file.path and digest_held(after) == found
-            )
-            if found != digest_held(file):
+            found, mode = await asyncio.to_thread(_found_at, path)
+            if all(mode_held(after) == mode_held(file) for _, after in steps):
+                mode = None  # whoever gave the file its permissions: none of these is about them
+            left = [
+                n for n, (_, after) in enumerate(steps, 1) if after.path == file.path and _is_as(after, found, mode)
+            ]
+            if not _is_as(file, found, mode):
                 await self.settle_all([number for number, _ in steps[: max(left, default=0)]], written=True)
 
     async def _judge(self, edit: Edit, found: str | None) -> None:
@@ -415,13 +418,20 @@ def _digest_at(path: Path) -> str | None:
         return None
 
 
-def _ref_at(path: Path) -> str | None:
-    """As `digest_held` would name it."""
+def _found_at(path: Path) -> tuple[str | None, int | None]:
+    """What is there, as `digest_held` would name it, and its permissions."""
     try:
         node = read_node(path)
     except WorkspaceError:
-        return None
-    return ref_of(held_in(content_of(node), node.mode if node is not None else None))
+        return None, None
+    if node is None:
+        return None, None
+    return ref_of(held_in(content_of(node), node.mode)), node.permissions
+
+
+def _is_as(file: TrackedFile, found: str | None, mode: int | None) -> bool:
+    """Whether this is what is there; `mode` None: its permissions are no matter."""
+    return digest_held(file) == found and (mode is None or mode_held(file) == mode)
 
 
 def _texts(store: BlobStore, edit: Edit) -> Iterator[bytes]:

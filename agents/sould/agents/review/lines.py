@@ -14,9 +14,14 @@ def split(text: str) -> Lines:
     return tuple(io.StringIO(text, newline="").readlines())
 
 
+def words_in(line: str) -> list[str]:
+    """What white space parts in it; a mark of the byte order, which editors put before a text, is no more than that."""
+    return line.removeprefix("\ufeff").split()
+
+
 def without_white_space(lines: Iterable[str]) -> str:
     """What is left of some lines when nobody looks at their white space."""
-    return "".join(part for line in lines for part in line.split())
+    return "".join(part for line in lines for part in words_in(line))
 
 
 def line_end(lines: Iterable[str]) -> LineEnd | None:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from sould.agents.review.difference import LineEdit, edits_between
 from sould.agents.review.hunk import AgentCall, Line
-from sould.agents.review.lines import Lines, without_white_space
+from sould.agents.review.lines import Lines, without_white_space, words_in
 
 ALIKE: Final = 0.5
 """Two lines are versions of one when so much of their words is alike, from 0 to 1."""
@@ -35,7 +35,7 @@ def retyped(old: Sequence[Line], new: Lines) -> tuple[Line, ...]:
 
 
 def _version(line: Line, text: str) -> Line:
-    if line.own or text == line.text or text.split() == line.text.split():
+    if line.own or text == line.text or words_in(text) == words_in(line.text):
         return replace(line, text=text)
     return replace(line, text=text, retyped=True)
 
