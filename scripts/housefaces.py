@@ -30,6 +30,7 @@ MAY_IMPORT: dict[str, str] = {
     "turns.queueing.Edited": "what `SessionPort.edit_prompt` gives",
     "turns.operating.OperationCancelledError": "what an operation raises that was cancelled",
     "settings.trusting": "`sould trust`: the user's decision about a directory, with no session",
+    "settings.standingrules": "`sould rules`: the rules that hold in a directory, with no session",
     "projects.authors.BY_AGENT": "`sould trust`: how what an agent wrote is told",
     "soul.catalog": "`sould agents`: the agents' files, with no session",
     "soul.conditions": "`sould agents`: as above",

@@ -106,7 +106,7 @@
         (mapc #'sould-inbox--insert sould-inbox--items)
         (insert (if sould-inbox--items "" "Nothing waits for you.\n")
                 (propertize (substitute-command-keys
-                             "\\<sould-inbox-mode-map>\\[sould-inbox-approve] approve  \\[sould-inbox-approve-session] approve for the session  \\[sould-inbox-reject] reject, with words  \\[sould-inbox-answer] answer  \\[sould-inbox-dismiss] dismiss")
+                             "\\<sould-inbox-mode-map>\\[sould-inbox-approve] approve  \\[sould-inbox-approve-session] approve from now on  \\[sould-inbox-reject] reject, with words  \\[sould-inbox-answer] answer  \\[sould-inbox-dismiss] dismiss")
                             'font-lock-face 'shadow)
                 "\n")
         (goto-char (or (sould-inbox--place here) (point-min)))
@@ -171,7 +171,7 @@
   (sould-inbox--tell (sould-inbox--approval) "approve" :scope "once"))
 
 (defun sould-inbox-approve-session ()
-  "Allow what is asked at point, and the like in its session from now on."
+  "Allow what is asked at point, and the like from now on: in its session, its project, or always."
   (interactive)
   (let* ((item (sould-inbox--approval))
          (offered (seq-remove (lambda (each) (equal (plist-get each :scope) "once")) (plist-get item :scopes)))
@@ -181,7 +181,7 @@
                       (t (car labels))))
          (scope (seq-find (lambda (each) (equal (plist-get each :label) label)) offered))
          (remembers (or (plist-get scope :remembers) "")))
-    (when (and scope (y-or-n-p (format "From now on in this session: %s? " (if (string-empty-p remembers) label remembers))))
+    (when (and scope (y-or-n-p (format "%s: from now on %s? " label (if (string-empty-p remembers) "so" remembers))))
       (sould-inbox--tell item "approve" :scope (plist-get scope :scope)))))
 
 (defun sould-inbox-reject (words)

@@ -112,6 +112,9 @@ async def test_what_is_forgotten_or_deleted_by_hand_is_asked_about_again_in_sess
         kept(bench).forget([entry.id for _, entry in kept(bench).entries()])
         await runner.turn()
         assert len(runner.asked) == 1
+        giver.option = ""
+        await giver.turn()
+        assert len(giver.asked) == 2, "also in the session that it was answered in"
 
 
 async def test_a_script_that_changed_since_is_asked_about_and_the_difference_is_shown_after_a_restart(
@@ -178,6 +181,10 @@ async def test_a_file_outside_is_read_and_a_command_about_the_machine_run_wherev
         ("kubectl apply -f a.txt", [PROJECT]),
         ("curl -o Makefile docs.invalid", [PROJECT]),
         ("ip -batch ./a.txt", [PROJECT]),
+        ("ss -D a.txt", [PROJECT]),
+        ("systemctl enable ./a.txt", [PROJECT]),
+        ("systemctl status a.txt", [PROJECT]),
+        ("systemctl status cron", [PROJECT, EVERYWHERE]),
         ("ps -e > a.txt", [PROJECT]),
         ("ps -e && ps -f", [PROJECT]),
         ("ps -e", [PROJECT, EVERYWHERE]),
@@ -192,7 +199,7 @@ async def test_of_commands_only_those_about_the_machine_are_allowed_everywhere(
     (bench.project / ".env").write_text("A=1\n")
     tools = bench.root / "tools"
     tools.mkdir()
-    for name in ("kubectl", "curl", "ps"):
+    for name in ("kubectl", "curl", "systemctl", "ps"):
         (tools / name).write_text("#!/bin/sh\n")
         (tools / name).chmod(0o755)
     bench.script(call("Shell", command=command))
@@ -265,15 +272,14 @@ async def test_the_agent_may_not_write_what_it_is_allowed_itself(mode: str, benc
 async def test_a_damaged_file_counts_for_nothing_the_question_says_so_and_it_stays_as_it_is(
     bench: Bench, connect: Connect
 ) -> None:
-    bench.script(ECHO, DONE, ECHO, DONE)
+    bench.script(ECHO, DONE, ECHO)
     async with bench.running(), sitting(bench, connect, PROJECT) as one:
         await one.turn()
         file = bench.config / FILE
         damaged = file.read_text() + '\n[[rule]]\ndecision = "allow"\ntool = "everything"\nscope = "always"\n'
         file.write_text(damaged)
-        one.option = "allow_always"
         await one.turn()
-        assert not one.asked[1:], "the answer holds for the session, too"
+        assert len(one.asked) == 2
         async with sitting(bench, connect, PROJECT) as two:
             await two.turn()
             assert not two.lasting
@@ -334,6 +340,24 @@ async def test_what_was_not_offered_is_not_kept_whatever_a_client_answers(bench:
         assert (bench.project / "b.txt").exists()
         assert not (bench.config / FILE).exists()
         assert watcher.of(ApprovalResponse)[0].lasting == "always", "the journal has what was said"
+
+
+async def test_a_directory_that_has_become_a_link_is_not_the_one_that_was_allowed(
+    bench: Bench, connect: Connect
+) -> None:
+    (bench.project / ".git").mkdir()
+    below, outside = bench.project / "below", bench.root / "outside"
+    below.mkdir()
+    outside.mkdir()
+    bench.script(call("WriteFile", path=str(below / "c.txt"), content="1\n"), DONE)
+    async with bench.running(), sitting(bench, connect, PROJECT, below) as one, sitting(bench, connect) as two:
+        await one.turn()
+        (below / "c.txt").unlink()
+        below.rmdir()
+        below.symlink_to(outside)
+        await two.turn()
+        assert len(two.asked) == 1
+    assert not (outside / "c.txt").exists()
 
 
 async def test_an_answer_that_cannot_be_saved_holds_for_the_session_and_its_user_is_told(

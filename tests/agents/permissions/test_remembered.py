@@ -12,11 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sould.agents.permissions.lasting import Lasting
+from sould.agents.permissions.policy import ReadFile
+from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.programs import Program
 from sould.agents.permissions.remembered import Entry, ProjectKey, Remembered
 from sould.agents.permissions.rules import Rule, Rules, RulesError, parse_entries
+from sould.agents.permissions.visible import visible
 from sould.agents.projects.projects import Projects
 from sould.agents.settings.projectkey import project_key
+from sould.agents.workspace import ResolvedPath
 
 SHOP = ProjectKey(Path("/people/u/shop"), 1, 2, 3)
 PUSH = Rule("allow", "shell", argv=("git", "push"), cwd="/people/u/shop", programs=())
@@ -227,6 +232,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"])) | st.sampled_from(
 def test_no_word_of_a_command_says_anything_in_the_file_but_itself(words: list[str], line: str, by: str) -> None:
     rule = Rule("allow", "shell", argv=tuple(words), line=line, cwd="/people/u/shop/sub", programs=())
     entry = Entry.of(rule, SHOP, by)
+    assert visible(by).startswith(entry.by)
     text = entry.written()
     assert all(char == "\n" or char.isprintable() for char in text)
     [(_, read)] = parse_entries(text, "x", Entry)
@@ -267,3 +273,25 @@ def test_rules_written_by_hand_have_no_scope_of_their_own(tmp_path: Path) -> Non
     path.chmod(0o600)
     with pytest.raises(RulesError, match="unknown key 'scope'"):
         Rules.load_user(path, date(2026, 1, 1))
+
+
+@pytest.mark.parametrize(("name", "offered"), [("notes", ["project", "always"]), ("odd\udcff", [])])
+async def test_names_that_are_no_text_cannot_be_kept(name: str, offered: list[str], tmp_path: Path) -> None:
+    told: list[str] = []
+    lasting = Lasting(file(tmp_path), lambda: SHOP, told.append)
+    path = Path("/elsewhere") / name
+    offers = await lasting.offers(
+        ReadFile(ResolvedPath(path, inside=False)),
+        Rule("allow", "read", path=str(path)),
+        "unknown",
+        PolicyContext(root=SHOP.root),
+    )
+    assert [each.shown.scope for each in offers] == offered
+
+
+def test_a_client_s_name_is_kept_as_it_can_be_read(tmp_path: Path) -> None:
+    kept = file(tmp_path)
+    kept.keep(Entry.of(HOST, None, "Zed\ud800\u202e\n[[rule]]" + "x" * 500))
+    [(_, entry)] = kept.entries()
+    assert entry.by.startswith("Zed\\ud800\\u202e")
+    assert len(entry.by) == 80

@@ -38,6 +38,7 @@ COMMANDS = [
     "config",
     "login",
     "logout",
+    "rules",
     "trust",
     "daemon",
 ]

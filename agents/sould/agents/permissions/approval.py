@@ -263,9 +263,8 @@ class Approval:
         with waiting_for_the_user():
             answer = await self._ask(request)
         self.unanswered.discard(request.tool_call_id)
-        refused = self._settle(answer, verdict, request)
-        if refused is None and self._lasting is not None:
-            await self._lasting.keep(offers, answer)
+        kept = self._lasting is not None and await self._lasting.keep(offers, answer)
+        refused = self._settle(answer, verdict, request, kept=kept)
         return Consent(refused, seen=refused is None, text=answer.text)
 
     async def ask(
@@ -297,13 +296,16 @@ class Approval:
             self._secrets.remember_all(named, self._where)
         return action, verdict
 
-    def _settle(self, answer: ApprovalResponse, verdict: Verdict, request: ApprovalRequest) -> ToolReturn | None:
+    def _settle(
+        self, answer: ApprovalResponse, verdict: Verdict, request: ApprovalRequest, *, kept: bool
+    ) -> ToolReturn | None:
+        """`kept`: what was answered stands in the user's file, so that it ends there, for this session as for all."""
         if answer.response == "reject":
             return tool_rejected(answer.feedback)
         if verdict.grant is not None:
             self._session += Rules((verdict.grant,))
         offer = verdict.scope_offer
-        if answer.response == "approve_for_session" and request.scope and offer is not None:
+        if answer.response == "approve_for_session" and request.scope and offer is not None and not kept:
             always = replace(offer, programs=None)
             before = (rule for rule in self._session.rules if replace(rule, programs=None) != always)
             self._session = Rules((*before, always if answer.also_changed and request.changed else offer))

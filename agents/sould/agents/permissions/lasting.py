@@ -5,6 +5,7 @@ file outside of it, a command about the machine. Never secrets or protected file
 """
 
 import asyncio
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
@@ -18,7 +19,7 @@ from sould.agents.permissions.policy import Action, CallExternal, EditFile, Fetc
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.programs import same_everywhere
 from sould.agents.permissions.remembered import Entry, FindProject, ProjectKey, Remembered
-from sould.agents.permissions.rules import Rule, Rules, RulesError
+from sould.agents.permissions.rules import Rule, Rules, RulesError, parse_entries
 from sould.agents.permissions.scopes import lasting_button, lasting_words
 from sould.agents.permissions.secrets import text_holds_secret
 from sould.agents.wire.messages import ApprovalResponse, LastingScope, Lasts
@@ -81,14 +82,17 @@ class Lasting(Struct, frozen=True):
         words = lasting_words(rule, project.root if project else None, _from_home(self.kept.path, where.home))
         return Offer(LastingScope(scope=lasts, button=lasting_button(rule, lasts), remembers=words), rule, project)
 
-    async def keep(self, offers: Sequence[Offer], answer: ApprovalResponse) -> None:
-        """Save what was answered, if it was one of these. When it cannot be saved the user is told; it holds for the session."""
-        for each in offers:
-            if each.shown.scope == answer.lasting:
-                try:
-                    await run_shielded_in_thread(self.kept.keep, Entry.of(each.rule, each.project, answer.answered_by))
-                except SouldError as error:
-                    self.tell(f"What you allowed holds for this session only: {error.message}")
+    async def keep(self, offers: Sequence[Offer], answer: ApprovalResponse) -> bool:
+        """Save what was answered, if it was one of these; whether it is saved. When it cannot be, the user is told."""
+        given = next((each for each in offers if each.shown.scope == answer.lasting), None)
+        if given is None or answer.response != "approve_for_session":
+            return False
+        try:
+            await run_shielded_in_thread(self.kept.keep, Entry.of(given.rule, given.project, answer.answered_by))
+        except (SouldError, OSError) as error:
+            self.tell(f"What you allowed holds for this session only: {error}")
+            return False
+        return True
 
 
 def in_project(action: Action, rule: Rule, where: PolicyContext) -> Rule | None:
@@ -102,7 +106,7 @@ def in_project(action: Action, rule: Rule, where: PolicyContext) -> Rule | None:
         case CallExternal():
             return rule if rule.definition else None
         case RunCommand(line=line):
-            return None if text_holds_secret(line) else rule
+            return None if text_holds_secret(line) else replace(rule, cwd=os.path.realpath(rule.cwd))
         case _:
             return rule
 
@@ -123,11 +127,11 @@ def always(action: Action, rule: Rule, where: PolicyContext) -> Rule | None:
 
 def _can_be_written(offer: Offer) -> bool:
     """Names that are no text have no place in a file of texts."""
+    entry = Entry.of(offer.rule, offer.project, "")
     try:
-        Entry.of(offer.rule, offer.project, "").written().encode()
-    except UnicodeEncodeError:
+        return parse_entries(entry.written(), "", Entry) == ((1, entry),)
+    except RulesError:
         return False
-    return True
 
 
 def _tools_of(action: Action) -> tuple[str, ...]:

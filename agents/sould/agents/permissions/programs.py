@@ -44,12 +44,10 @@ CODE_RUNNERS: Final = _set(
 )
 """Interpreters, test runners, linters and builders: they run, or are steered by, what the agent writes."""
 SYSTEM: Final = _set(
-    """apt apt-cache apt-get date df dig dmesg dnf dpkg flatpak free host ip journalctl lsblk lscpu lsof netstat
-    nslookup pacman pgrep ping ping6 ps rpm snap ss sysctl systemctl timedatectl traceroute uname uptime vmstat whois yum
-    zypper"""
+    """free host journalctl lsblk lscpu lsof netstat nslookup pgrep ping ping6 ps systemctl timedatectl traceroute uname
+    uptime vmstat whois"""
 )
-"""About the machine or the network: they run nothing of the directory that they are started in, are steered by nothing there, and
-write nothing into it (as curl and wget do), nor take files of it (as kubectl does)."""
+"""About the machine or the network: they run, read and write nothing of the directory that they are started in."""
 _BUILTIN: Final = _set(". source")
 """Of these no other program can run."""
 _SHELL_VALUES: Final = re.compile(r"[-+][a-zA-Z]*[oO]|--rcfile|--init-file")

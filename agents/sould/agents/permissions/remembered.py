@@ -25,7 +25,7 @@ from sould.agents.parsed import Parsed
 from sould.agents.permissions.programs import Program
 from sould.agents.permissions.rules import Decision, Rule, RuleEntry, Rules, RulesError, parse_entries, table_lines
 from sould.agents.permissions.secrets import text_holds_secret
-from sould.agents.permissions.visible import prints_nothing
+from sould.agents.permissions.visible import prints_nothing, visible
 from sould.agents.privatefile import write_private
 from sould.agents.processlock import exclusive_lock
 from sould.agents.wire.messages import Lasts
@@ -35,6 +35,8 @@ _LOCK: Final = ".remembered.lock"
 _LARGEST: Final = 4 * 1024 * 1024
 _LONGEST_TEXT: Final = 4_000
 """Characters of a program that are kept, to show what changed in it."""
+_LONGEST_NAME: Final = 80
+"""Characters of a client's name."""
 _SETTLED_NS: Final = 100_000_000
 """A file changed that long ago has another time when it changes again."""
 _HEAD: Final = """\
@@ -123,7 +125,7 @@ class Entry(RuleEntry):
             definition=rule.definition,
             programs=[_kept_of(each, root) for each in rule.programs or ()],
             given=datetime.now(UTC).replace(microsecond=0),
-            by=by,
+            by=visible(by)[:_LONGEST_NAME],
         )
 
     @property
@@ -215,7 +217,9 @@ class Remembered:
         if not found:
             return Rules()
         key = project() if any(each.scope == "project" for each in found) else None
-        return Rules(tuple(each.rule_in(key.root if key else None) for each in found if each.is_in(key)))
+        here = [each.rule_in(key.root if key else None) for each in found if each.is_in(key)]
+        # a directory that has become a link since would lead anywhere
+        return Rules(tuple(rule for rule in here if not rule.cwd or os.path.realpath(rule.cwd) == rule.cwd))
 
     def keep(self, entry: Entry) -> None:
         """Add an entry, in place of one about the same.

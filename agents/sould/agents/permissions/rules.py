@@ -72,21 +72,12 @@ class Rules(Struct, frozen=True):
 
     @classmethod
     def load_user(cls, path: Path, today: date) -> "Rules":
-        """The user's rules; a missing file is none. Expired rules are left out.
+        """The user's rules. Expired rules are left out.
 
         Raises:
-            RulesError: the file is wrong, or others may change it.
+            RulesError: see `read_entries`.
         """
-        try:
-            text = path.read_text(encoding="utf-8")
-        except FileNotFoundError:
-            return cls()
-        except (OSError, UnicodeDecodeError) as error:
-            raise RulesError(f"{path}: cannot be read ({error}).") from error
-        if problem := why_not_own(path):
-            raise RulesError(problem)
-        entries = parse_entries(text, str(path), RuleEntry)
-        return cls(tuple(entry.as_rule() for _, entry in entries if not entry.is_over(today)))
+        return cls(tuple(entry.as_rule() for _, entry in read_entries(path) if not entry.is_over(today)))
 
 
 def argv_matches(pattern: Argv, argv: Argv) -> bool:
@@ -223,6 +214,23 @@ def parse_entries(text: str, name: str, kind: type[EntryT]) -> tuple[tuple[int, 
         at = f"{name}: rule {number}" + (f" (line {line})" if line else "")
         entries.append((line, _entry(raw, at, kind)))
     return tuple(entries)
+
+
+def read_entries(path: Path) -> tuple[tuple[int, RuleEntry], ...]:
+    """What the user wrote into a file of rules, with lines; a missing file is none.
+
+    Raises:
+        RulesError: the file is wrong, or others may change it.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ()
+    except (OSError, UnicodeDecodeError) as error:
+        raise RulesError(f"{path}: cannot be read ({error}).") from error
+    if problem := why_not_own(path):
+        raise RulesError(problem)
+    return parse_entries(text, str(path), RuleEntry)
 
 
 def table_lines(text: str) -> list[int]:

@@ -7,7 +7,7 @@ from typing import Final, Literal, TypeAlias
 from msgspec import Struct
 
 from sould.agents.permissions.programs import Changed, runs_code
-from sould.agents.permissions.rules import Rule
+from sould.agents.permissions.rules import ANY_WORD, ANY_WORDS, Rule
 from sould.agents.permissions.shelltext import Argv, read_loosely
 from sould.agents.permissions.visible import columns_of, file_name, visible
 from sould.agents.wire.display import DiffBlock
@@ -106,6 +106,16 @@ def exactly(rule: Rule) -> str:
         where = where if len(where) <= PLACE else f"…{where[-PLACE:]}"  # its end tells places apart
         return f"exactly this command in {where or 'any directory'}{_until(rule)}"
     return f"calls of {visible(rule.tool.removeprefix('mcp:'))}"
+
+
+def about(rule: Rule) -> str:
+    """What a rule is about, in a line of a list: any rule, also one that its user wrote."""
+    tool = rule.tool
+    words = " ".join(word if word in (ANY_WORD, ANY_WORDS) else _quoted(word) for word in rule.argv) or rule.line
+    what = visible(file_name(words or rule.path))
+    where = "" if not rule.cwd else " in the workspace" if rule.cwd == "workspace" else f" in {_path(rule.cwd)}"
+    named = f"{tool} {what}".rstrip() if tool != "edit" or what else "edit files"
+    return f"{named}{where}{_until(rule) if tool == 'shell' and rule.programs is not None else ''}"
 
 
 def told(change: Changed) -> str:

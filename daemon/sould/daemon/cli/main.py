@@ -54,6 +54,7 @@ COMMANDS: dict[str, Entry] = {
     "config": Entry("config", "config", "Check, find and edit the configuration."),
     "login": Entry("login", "login", "Store a model provider's key."),
     "logout": Entry("login", "logout", "Remove a model provider's key."),
+    "rules": Entry("rules", "rules", "List what is allowed here unasked, and forget it."),
     "trust": Entry("trust", "trust", "Trust this project's own configuration."),
     "daemon": Entry("faces", "daemon", "Run the daemon in the foreground."),
 }
