@@ -1,6 +1,8 @@
 """Runs in the product's environment: times appends to a journal, and promises beside a bare write with fdatasync.
 
-usage: journalprogram.py SCRATCH RECORDS; prints one JSON object. With reviewprogram.py the only one here that imports the product.
+usage: journalprogram.py SCRATCH RECORDS; prints one JSON object.
+
+With reviewprogram.py and largefileprogram.py the only one here that imports the product.
 """
 
 import asyncio

@@ -55,6 +55,7 @@ MEASUREMENTS: tuple[Measurement, ...] = (
     memory.visits,
     journal.append,
     review.review,
+    review.large,
     lsp.warm,
     lsp.hunks,
     lsp.windows,
