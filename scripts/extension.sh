@@ -32,6 +32,10 @@ case ${1:-} in
     build) node scripts/build.mjs ;;
     package)
         node scripts/build.mjs
+        # What the first steps show.
+        rm -rf dist/images
+        mkdir -p dist/images
+        cp "$here/docs/images/vscode-panel.png" "$here/docs/images/vscode-review.png" "$here/docs/images/vscode-inbox.png" dist/images
         # What it installs sould from where there is none: this very one.
         rm -rf dist/wheels
         (cd "$here" && .venv/bin/hatchling build -t wheel -d vscode-extension/dist/wheels >/dev/null)
