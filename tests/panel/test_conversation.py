@@ -79,6 +79,22 @@ def test_a_rejection_tells_the_agent_what_to_do_instead(world: World, open_panel
     expect(panel.card(re.compile("rm -rf build: failed"))).to_contain_text("Rejected: only say it")
 
 
+def test_a_command_is_changed_before_it_is_allowed(world: World, open_panel: Open) -> None:
+    world.script([call("Shell", "s1", command="echo yours > a.txt"), "text: As you like."])
+    panel = open_panel(380)
+    panel.send("Write it")
+    panel.question.get_by_role("button", name="Change the command").press("Enter")
+    field = panel.question.get_by_role("textbox", name="The command to run instead")
+    expect(field).to_be_focused()
+    field.fill("echo mine > a.txt && cat a.txt")
+    expect(panel.question.get_by_role("button", name="Allow once")).to_be_disabled()
+    field.press("Enter")
+    panel.shows("As you like.")
+    assert (world.project / "a.txt").read_text() == "mine\n"
+    card = panel.card(re.compile(r"echo yours > a\.txt: done"))
+    expect(card.locator(".terminal pre")).to_have_text(re.compile(r"\$ echo mine > a\.txt && cat a\.txt\s+mine"))
+
+
 def test_a_key_pressed_as_a_question_appears_answers_nothing(world: World, open_panel: Open) -> None:
     world.script([call("Shell", "s1", command="touch made"), "text: Done."])
     panel = open_panel()

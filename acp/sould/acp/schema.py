@@ -341,6 +341,8 @@ class OwnAnswer(Inbound):
 
     feedback: Lenient[str] = ""
     """With a rejection: what the agent is told."""
+    command: Lenient[str | None] = None
+    """With an approval for once: the command as the user wrote it anew."""
 
 
 class AnswerMeta(Inbound):
@@ -358,6 +360,11 @@ class PermissionAnswer(Inbound):
     def feedback(self) -> str:
         """What the agent is told with a rejection; "" when there is nothing."""
         return AnswerMeta.model_validate(self.meta).sould.feedback
+
+    @property
+    def command(self) -> str | None:
+        """What is to be run in place of the command that was shown."""
+        return AnswerMeta.model_validate(self.meta).sould.command
 
 
 class FileAnswer(Inbound):

@@ -207,11 +207,38 @@ async def test_an_edit_whose_user_takes_it_all_out_writes_nothing(bench: Bench, 
         assert (bench.project / "a.txt").read_text() == "one\n"
 
 
-async def test_a_command_takes_no_other_text(bench: Bench, connect: Connect) -> None:
+async def test_a_command_is_run_as_its_user_wrote_it_and_the_agent_is_told(bench: Bench, connect: Connect) -> None:
     async with bench.running(), looking(connect) as client:
-        _, asked = await asks(bench, call("Shell", command="echo hello > new.txt"), "text: done")
-        with pytest.raises(AgentError, match="no edit of one file"):
-            await client.request("_sould/inbox/answer", id=asked.id, decision="approve", text="x")
+        session, asked = await asks(bench, call("Shell", command="echo yours > new.txt"), "text: done")
+        for scope, text in (("session", "echo mine > new.txt"), ("once", " "), ("once", "a\0b")):
+            with pytest.raises(AgentError, match=r"once only|no command"):
+                await client.request("_sould/inbox/answer", id=asked.id, decision="approve", scope=scope, text=text)
+        watcher = Watcher(session, answer=None)
+        await client.request("_sould/inbox/answer", id=asked.id, decision="approve", text="echo mine > new.txt")
+        told = (await watcher.wait_for(ToolResult)).return_value.message
+        assert "The user changed the command to `echo mine > new.txt`." in told
+        assert (bench.project / "new.txt").read_text() == "mine\n"
+
+
+async def test_a_command_as_its_user_wrote_it_is_judged_as_any(bench: Bench, connect: Connect) -> None:
+    """What nothing may do is refused; what reads a secret is asked about, and what was first asked about is not remembered."""
+    (bench.project / ".env").write_text("TOKEN=very-secret-value-1234567890\n")
+    bench.config.mkdir(parents=True, exist_ok=True)
+    (bench.config / "rules.toml").write_text('[[rule]]\ndecision = "deny"\ntool = "shell"\nargv = ["shred", "**"]\n')
+    async with bench.running(), looking(connect) as client:
+        session, asked = await asks(
+            bench, call("Shell", command="echo a > new.txt"), call("Shell", command="echo b > new.txt"), "text: done"
+        )
+        watcher = Watcher(session, answer=None)
+        await client.request("_sould/inbox/answer", id=asked.id, decision="approve", text="shred new.txt")
+        assert "not run" in (await watcher.wait_for(ToolResult)).return_value.message
+        second = await watcher.wait_for(ApprovalRequest, lambda each: each.id != asked.id)
+        await client.request("_sould/inbox/answer", id=second.id, decision="approve", text="cat .env > new.txt")
+        third = await watcher.wait_for(ApprovalRequest, lambda each: each.id not in (asked.id, second.id))
+        assert ".env" in third.description
+        assert "cat .env > new.txt" in str(third.display)
+        await client.request("_sould/inbox/answer", id=third.id, decision="reject", words="no")
+        assert not (bench.project / "new.txt").exists()
 
 
 async def test_questions_are_answered_by_labels_and_by_words_and_what_is_neither_is_refused(

@@ -15,6 +15,8 @@ export interface Permission {
   readonly session: string;
   readonly call: CallFields;
   readonly options: readonly PermissionOption[];
+  /** The command that would be run, where the user may write another one. */
+  readonly command: string | undefined;
 }
 
 export interface Choice {
@@ -60,7 +62,10 @@ export function readAsked(method: string, raw: unknown): Asked | undefined {
       name: text(option["name"]),
       kind: oneOf(option["kind"], OPTION_KINDS, "reject_once"),
     }));
-    return { type: "permission", session, call: readCall(object(params["toolCall"])), options };
+    const call = readCall(object(params["toolCall"]));
+    const command = object(call.input)["command"];
+    const mayChange = own(params)["commandMayChange"] === true && typeof command === "string";
+    return { type: "permission", session, call, options, command: mayChange ? command : undefined };
   }
   if (method === "elicitation/create" && params["mode"] === "form") {
     const server = text(own(params)["server"]);
@@ -173,6 +178,11 @@ export function accepted(form: Form, values: Values): object {
     }
   }
   return { action: "accept", content };
+}
+
+/** The answer that has another command run, for once. */
+export function rewritten(option: PermissionOption, command: string): object {
+  return { outcome: { outcome: "selected", optionId: option.id }, _meta: { sould: { command } } };
 }
 
 /** The answer to a permission. `words`: what the agent is told with a rejection. */

@@ -7,7 +7,7 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Ask } from "../app/panel";
-import { chosen, isRejection, type Permission, type PermissionOption } from "../session/asking";
+import { chosen, isRejection, rewritten, type Permission, type PermissionOption } from "../session/asking";
 import type { Content } from "../session/updates";
 import { usePanel } from "./context";
 import { AskedForm } from "./form";
@@ -60,8 +60,14 @@ function AskedPermission({ ask, permission }: { readonly ask: Ask; readonly perm
   const panel = usePanel();
   const { call, options } = permission;
   const [words, setWords] = useState("");
+  const [line, write] = useState<string | undefined>(undefined);
   const field = useRef<HTMLTextAreaElement>(null);
+  // What is allowed must be what stands there: not the command as it was, while another one is being written.
+  const rewriting = line !== undefined && line !== permission.command;
   const answer = (option: PermissionOption): void => {
+    if (rewriting && !isRejection(option)) {
+      return;
+    }
     panel.client.answer(ask.question, chosen(option, isRejection(option) ? words.trim() : ""));
     panel.say(`${option.name}.`);
   };
@@ -75,11 +81,12 @@ function AskedPermission({ ask, permission }: { readonly ask: Ask; readonly perm
       </div>
       <div class="ask-options">
         {options.map((option, at) => (
-          <button key={option.id} type="button" class={`button ${at === 0 ? "" : "secondary"}`} onClick={() => { answer(option); }} aria-keyshortcuts={`Alt+${at + 1}`}>
+          <button key={option.id} type="button" class={`button ${at === 0 ? "" : "secondary"}`} disabled={rewriting && !isRejection(option)} onClick={() => { answer(option); }} aria-keyshortcuts={`Alt+${at + 1}`}>
             {option.name}<kbd aria-hidden="true">Alt+{at + 1}</kbd>
           </button>
         ))}
       </div>
+      {permission.command !== undefined && <Rewriting ask={ask} command={permission.command} options={options} line={line} write={write} />}
       {rejection !== undefined && (
         <form class="ask-words" onSubmit={(event) => { event.preventDefault(); answer(rejection); }}>
           <textarea ref={field} rows={1} value={words} placeholder="Or say what to do instead" aria-label="Reject, and say what to do instead" dir="auto"
@@ -94,6 +101,44 @@ function AskedPermission({ ask, permission }: { readonly ask: Ask; readonly perm
         </form>
       )}
     </div>
+  );
+}
+
+/** Another command in place of the one that is asked about, for this once. */
+function Rewriting({ ask, command, options, line, write }: {
+  readonly ask: Ask;
+  readonly command: string;
+  readonly options: readonly PermissionOption[];
+  readonly line: string | undefined;
+  readonly write: (line: string | undefined) => void;
+}): JSX.Element | null {
+  const panel = usePanel();
+  const once = options.find((option) => option.kind === "allow_once");
+  if (once === undefined) {
+    return null;
+  }
+  if (line === undefined) {
+    return <div class="ask-rewrite"><button type="button" class="link" onClick={() => { write(command); }}>Change the command…</button></div>;
+  }
+  return (
+    <form class="ask-words" onSubmit={(event) => {
+      event.preventDefault();
+      panel.client.answer(ask.question, line === command ? chosen(once, "") : rewritten(once, line));
+      panel.say("Allowed as you changed it.");
+    }}>
+      <textarea class="mono" rows={1} dir="ltr" spellcheck={false} value={line} aria-label="The command to run instead" ref={(field) => { if (line === command) { field?.focus(); } }}
+        onInput={(event) => { write(event.currentTarget.value); }}
+        onKeyDown={(event) => {
+          if (!event.isComposing && event.key === "Enter" && !event.shiftKey) {
+            event.preventDefault();
+            event.currentTarget.form?.requestSubmit();
+          } else if (!event.isComposing && event.key === "Escape") {
+            event.stopPropagation();
+            write(undefined);
+          }
+        }} />
+      <button type="submit" class="button secondary" disabled={line.trim() === ""}>Run this instead</button>
+    </form>
   );
 }
 

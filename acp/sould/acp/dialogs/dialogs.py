@@ -21,7 +21,7 @@ from sould.acp.outbound import Json
 from sould.acp.projection.chunks import chunk
 from sould.acp.projection.projection import UpdatesV1
 from sould.acp.schema import ElicitationAnswer, HookAnswer, PermissionAnswer
-from sould.agents.permissions.scopes import approved
+from sould.agents.permissions.scopes import Scope, approved, may_be_rewritten
 from sould.agents.rpc.connection import Connection
 from sould.agents.rpc.errors import ConnectionGoneError, RpcError
 from sould.agents.sessions.port import SessionPort
@@ -161,9 +161,18 @@ class Dialogs:
             return
         scope = OPTIONS.get(outcome.option_id)
         if scope is not None:
-            self._answer(approved(request, scope))
+            self._approve(request, scope, answer.command)
         else:
             self._answer(ApprovalResponse(request_id=request.id, response="reject", feedback=answer.feedback))
+
+    def _approve(self, request: ApprovalRequest, scope: Scope, command: str | None) -> None:
+        if command is None:
+            self._answer(approved(request, scope))
+        elif scope == "once" and may_be_rewritten(request, command):
+            self._answer(approved(request, scope, command))
+        else:
+            logger.warning("permission %s: its command cannot be another one", request.id)
+            self._answer(ApprovalResponse(request_id=request.id, response="reject", feedback=NOT_SHOWN))
 
     # --- questions --------------------------------------------------------------------------------------------------
 

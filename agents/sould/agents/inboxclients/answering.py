@@ -12,7 +12,7 @@ from sould.agents.errors import OptionError
 from sould.agents.inboxclients.params import AnswerParams, GivenAnswer
 from sould.agents.mcp.asking import answers_of, typed_answers
 from sould.agents.mcp.forms import problem, typed
-from sould.agents.permissions.scopes import Scope, approved, offered
+from sould.agents.permissions.scopes import Scope, approved, is_command, may_be_rewritten, offered
 from sould.agents.wire.choosing import Choices
 from sould.agents.wire.display import DiffBlock
 from sould.agents.wire.messages import (
@@ -58,16 +58,25 @@ def _approval(request: ApprovalRequest, params: AnswerParams) -> ApprovalRespons
 
 
 def _require_editable(request: ApprovalRequest, params: AnswerParams) -> None:
-    """Another text is for the one file that is shown whole, and for this once. What is secret is kept nowhere, so not here."""
+    """Another text is for a command, or the one file that is shown whole, and for this once.
+
+    What is secret is kept nowhere, so not here.
+    """
+    if params.scope != "once":
+        raise OptionError("What is allowed with another text can be approved once only.")
+    if is_command(request):
+        if not may_be_rewritten(request, params.text or ""):
+            raise OptionError("This is no command that could be run.")
+        return
     edits = [block for block in request.display if isinstance(block, DiffBlock)]
     if not request.action.startswith("edit file") or len(edits) != 1 or edits[0].is_summary:
-        raise OptionError("This is no edit of one file that could be given another text: approve it or reject it.")
+        raise OptionError(
+            "This is no command and no edit of one file that could be given another text: approve it or reject it."
+        )
     if edits[0].secret:
         raise OptionError(
             "What this file holds is kept nowhere, so it can be given no other text: approve or reject it."
         )
-    if params.scope != "once":
-        raise OptionError("An edit with another text can be approved once only.")
 
 
 def _question(request: QuestionRequest, params: AnswerParams) -> QuestionResponse:

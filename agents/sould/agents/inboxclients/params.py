@@ -38,9 +38,9 @@ class GivenAnswer(Inbound):
 class AnswerParams(Inbound):
     """`_sould/inbox/answer`: what the user decided about the request `id`.
 
-    `approve`, for a `scope` that the request offers; once also with another `text` for the one file that would be written. `reject`,
-    with `words` for the agent: without them its turn ends. `answer` has `answers` in the order of the questions, or of a form
-    `content`, its values by field; `dismiss` answers none, and is no "no": that is `decline`, of a form.
+    `approve`, for a `scope` that the request offers; once also with another `text` for the command, or the one file that would be written.
+    `reject`, with `words` for the agent: without them its turn ends. `answer` has `answers` in the order of the questions, or of a
+    form `content`, its values by field; `dismiss` answers none, and is no "no": that is `decline`, of a form.
     """
 
     id: str

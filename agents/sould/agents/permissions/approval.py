@@ -79,7 +79,7 @@ RulesSource: TypeAlias = Callable[[], Rules]
 class Consent(Struct, frozen=True):
     """Whether an action may go ahead. `refused`: why not, as the call's result. `seen`: a person was shown it and said yes.
 
-    `text`: what that person made of the text that was to be written.
+    `text`: what that person made of the text that was to be written, or of the command that was to be run.
     """
 
     refused: ToolReturn | None = None
@@ -238,12 +238,36 @@ class Approval:
                             answered = await self._put(question, verdict, offers)
                         if answered.refused is not None:
                             return answered
-                        shown, text = now, answered.text
+                        shown = now
+                        if answered.text is not None:
+                            text = answered.text
+                            if isinstance(action, RunCommand):
+                                action, display, shown = await self._as_written(action, display, text)
             elif watched:
                 return Consent(seen=shown is not None, text=text)
             else:
                 await call.effects()
                 watched = True
+
+    async def _as_written(
+        self, action: RunCommand, display: tuple[DisplayBlock, ...], line: str
+    ) -> tuple[RunCommand, tuple[DisplayBlock, ...], Programs | None]:
+        """A command as its user wrote it anew, and what it runs, which they know; None: they are asked about it."""
+        written = replace(action, line=line)
+        async with self._judging:
+            asks = await asyncio.to_thread(self._asks_always, written)
+        blocks = (
+            each.model_copy(update={"command": line}) if isinstance(each, ShellBlock) else each for each in display
+        )
+        return written, tuple(blocks), None if asks else programs_run(written, self._where)
+
+    def _asks_always(self, action: Action) -> bool:
+        """Whether it is asked about in every mode, as what reads a secret is. Blocks."""
+        try:
+            rules = self._rules()
+        except RulesError:
+            return True
+        return decide(action, rules + self._session, self.trust, "full", self._where).decision != "allow"
 
     async def _not_kept(self, action: Action, call: ToolCallContext) -> str:
         """What a command names and could not be had back after it, as the question says it."""
@@ -263,7 +287,8 @@ class Approval:
         with waiting_for_the_user():
             answer = await self._ask(request)
         self.unanswered.discard(request.tool_call_id)
-        kept = self._lasting is not None and await self._lasting.keep(offers, answer)
+        remembers = self._lasting if answer.text is None else None  # what was offered is another action
+        kept = remembers is not None and await remembers.keep(offers, answer)
         refused = self._settle(answer, verdict, request, kept=kept)
         return Consent(refused, seen=refused is None, text=answer.text)
 
@@ -302,6 +327,8 @@ class Approval:
         """`kept`: what was answered stands in the user's file, so that it ends there, for this session as for all."""
         if answer.response == "reject":
             return tool_rejected(answer.feedback)
+        if answer.text is not None:
+            return None
         if verdict.grant is not None:
             self._session += Rules((verdict.grant,))
         offer = verdict.scope_offer

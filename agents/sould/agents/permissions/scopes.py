@@ -10,7 +10,7 @@ from sould.agents.permissions.programs import Changed, runs_code
 from sould.agents.permissions.rules import ANY_WORD, ANY_WORDS, Rule
 from sould.agents.permissions.shelltext import Argv, read_loosely
 from sould.agents.permissions.visible import columns_of, file_name, visible
-from sould.agents.wire.display import DiffBlock
+from sould.agents.wire.display import DiffBlock, ShellBlock
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, Lasts
 
 BUTTON: Final = 40
@@ -19,6 +19,8 @@ ONCE: Final = "Allow once"
 ALSO_CHANGED: Final = "Allow this session, also when it changes"
 _FOR_SESSION: Final = "Allow this session"
 """Of a request that an earlier version left behind."""
+LONGEST_COMMAND: Final = 20_000
+"""Characters of a command that its user writes anew."""
 PLACE: Final = 24
 """Characters of a directory shown beside a command: what is allowed is the command."""
 
@@ -65,6 +67,16 @@ def approved(request: ApprovalRequest, scope: Scope, text: str | None = None) ->
         lasting=LASTING.get(scope, ""),
         text=text,
     )
+
+
+def is_command(request: ApprovalRequest) -> bool:
+    """Whether a command waits, which its user may write anew."""
+    return request.action == "run command" and sum(isinstance(block, ShellBlock) for block in request.display) == 1
+
+
+def may_be_rewritten(request: ApprovalRequest, line: str) -> bool:
+    """Whether this can be run in place of the command that waits."""
+    return is_command(request) and bool(line.strip()) and "\0" not in line and len(line) <= LONGEST_COMMAND
 
 
 def button(rule: Rule) -> str:

@@ -17,7 +17,7 @@ from pydantic import JsonValue
 
 from sould.agents.config import ToolLimits
 from sould.agents.patience import finish, shielded
-from sould.agents.permissions.approval import Approval
+from sould.agents.permissions.approval import Approval, Consent
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import RunCommand
 from sould.agents.privatefile import write_private
@@ -70,10 +70,10 @@ class Commands(Struct, frozen=True):
             variables["RIPGREP_CONFIG_PATH"] = str(await asyncio.to_thread(self.outputs.search_settings, globs))
         return Command(line, root, timeout, variables)
 
-    async def ask(self, line: str, call: ToolCallContext, *, sender: str, where: str = "in") -> ToolReturn | None:
-        """Ask about exactly this line, where that is needed. What is not None is the call's result."""
+    async def ask(self, line: str, call: ToolCallContext, *, sender: str, where: str = "in") -> Consent:
+        """Ask about exactly this line, where that is needed. What runs is its `text` where it has one."""
         root = self.files.root
-        return await self.approval.request(
+        return await self.approval.consent(
             call,
             RunCommand(line, root),
             sender=sender,
@@ -176,6 +176,11 @@ def _report(builder: ToolResultBuilder, ended: CommandExit, timeout: float, *, f
         result = builder.ok(f"Exit code 0.{left_behind(ended)}{'' if builder.characters else ' No output.'}")
         return result.model_copy(update={"extras": extras})
     return builder.error(failure + left_behind(ended), brief=brief).model_copy(update={"extras": extras})
+
+
+def rewritten(result: ToolReturn, line: str) -> ToolReturn:
+    """The result of a command that its user wrote anew before allowing it, for the model that asked for another one."""
+    return result.model_copy(update={"message": f"The user changed the command to `{line}`. {result.message}".strip()})
 
 
 def left_behind(ended: CommandExit) -> str:

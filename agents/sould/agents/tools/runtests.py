@@ -11,7 +11,7 @@ from sould.agents.config import Config
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error
-from sould.agents.tools.commands import Commands, OutputDirectory
+from sould.agents.tools.commands import Commands, OutputDirectory, rewritten
 from sould.agents.tools.testcommand import NoTestCommandError, Wanted, find_command
 from sould.agents.tools.testcounts import Counts, counts_in
 from sould.agents.wire.display import BriefBlock, ShellBlock
@@ -76,12 +76,17 @@ class RunTests(Tool[Params]):
         except NoTestCommandError as error:
             return tool_error(str(error), brief="No test command")
         command = await self._commands.prepare(line, self._most)
-        refused = await self._commands.ask(line, call, sender=self.name)
-        if refused is not None:
-            return refused
-        if not params.command:
+        consent = await self._commands.ask(line, call, sender=self.name)
+        if consent.refused is not None:
+            return consent.refused
+        written = consent.text is not None and consent.text != line
+        if consent.text is not None and written:
+            line = consent.text
+            command = await self._commands.prepare(line, self._most)
+        if written or not params.command:
             call.stream(f"$ {line}\n")
-        return _told(line, await self._commands.run(command, call))
+        result = _told(line, await self._commands.run(command, call))
+        return rewritten(result, line) if written else result
 
 
 def _told(line: str, result: ToolReturn) -> ToolReturn:

@@ -15,7 +15,7 @@ from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.terminaltext import PlainText
 from sould.agents.toolapi.background import BackgroundTasks, Ended, Printed, TaskError
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
-from sould.agents.tools.commands import MOST_FOREGROUND, Commands, OutputDirectory, left_behind, signal_name
+from sould.agents.tools.commands import MOST_FOREGROUND, Commands, OutputDirectory, left_behind, rewritten, signal_name
 from sould.agents.wire.display import ShellBlock
 from sould.agents.wire.messages import ToolKind, ToolReturn
 from sould.agents.workspace import Command, WorkspaceError
@@ -85,12 +85,18 @@ class Shell(Tool[Params]):
             return tool_error(error.message, brief="Not started")
         command = await self._commands.prepare(params.command, self._timeout(params))
         where = "in the background in" if params.run_in_background else "in"
-        refused = await self._commands.ask(params.command, call, sender=self.name, where=where)
-        if refused is not None:
-            return refused
-        if params.run_in_background:
-            return self._begin(params, command)
-        return await self._commands.run(command, call)
+        consent = await self._commands.ask(params.command, call, sender=self.name, where=where)
+        if consent.refused is not None:
+            return consent.refused
+        if consent.text is None or consent.text == params.command:
+            return await self._run(params, command, call)
+        params = params.model_copy(update={"command": consent.text})
+        command = await self._commands.prepare(params.command, self._timeout(params))
+        call.stream(f"$ {params.command}\n")
+        return rewritten(await self._run(params, command, call), params.command)
+
+    async def _run(self, params: Params, command: Command, call: ToolCallContext) -> ToolReturn:
+        return self._begin(params, command) if params.run_in_background else await self._commands.run(command, call)
 
     def _timeout(self, params: Params) -> float:
         most = self._limits.shell_max_background_s if params.run_in_background else self._limits.shell_max_timeout_s

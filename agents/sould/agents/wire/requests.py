@@ -54,7 +54,7 @@ class ApprovalResponse(Message):
     """The answer everybody sees, once, before the call's result.
 
     Ours: `answered_by` (client), `also_changed` (see the button), `lasting`: for longer than the session, which the response alone
-    says, `text`: what the user made of the one file that was to be written.
+    says, `text`: what the user made of the file or command.
     """
 
     request_id: str
