@@ -86,6 +86,7 @@ def test_a_script_of_the_agent_approves_nothing(user: User, attempt: str) -> Non
 def test_a_script_of_the_agent_trusts_nothing(user: User) -> None:
     elsewhere = "env -u XDG_RUNTIME_DIR setsid"
     script = f"{SOULD} trust --yes 2>&1\n{elsewhere} {SOULD} trust --yes 2>&1\n{SOULD} mcp add x -- y 2>&1\n"
+    script += f"{SOULD} rules forget all 2>&1\n"
     script += f"{SOULD} sessions delete --yes $({SOULD} sessions list --json | grep -o '01[0-9A-Z]\\{{24\\}}' | head -1) 2>&1\n"
     for command in ("prune --older-than 0h --yes", "archive $id", "fork $id", "search zebra"):
         script += f"id=$({SOULD} sessions list --json | grep -o '01[0-9A-Z]\\{{24\\}}' | head -1)\n"
@@ -99,6 +100,7 @@ def test_a_script_of_the_agent_trusts_nothing(user: User) -> None:
     said = json.dumps(editor.updates)
     assert "cannot decide for you what is trusted" in said
     assert "cannot decide for you which MCP servers" in said
+    assert "cannot decide for you what is allowed" in said
     assert "or delete anything of yours" in said
     about_sessions = (user.project / "said.txt").read_text()
     assert about_sessions.count("or delete anything of yours") == 3, about_sessions

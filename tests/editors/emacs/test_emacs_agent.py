@@ -39,8 +39,8 @@ def test_a_prompt_is_answered_beside_the_file_and_its_edit_is_a_hunk(world: Worl
     emacs.screen.wait("> mend two", "Hm.", "I shall **mend** it.", "* Edit notes.txt", "It is `mended`.")
     assert emacs.lisp("(buffer-name)") == "notes.txt"
     emacs.shows(TEXT.replace("two", "2"))
-    assert hunks(emacs) == [{"line": 2, "removed": "two\n", "added": "2\n"}]
     emacs.screen.wait("-two", "+2", "sould:1")
+    assert hunks(emacs) == [{"line": 2, "removed": "two\n", "added": "2\n"}]
     until(lambda: "working" not in emacs.screen.text, PATIENCE, "the end of the turn")
     faces = (
         '(with-current-buffer "*sould: project*" (goto-char (point-min)) (search-forward "mend**") (font-lock-ensure)'
