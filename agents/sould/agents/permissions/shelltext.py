@@ -6,8 +6,8 @@ bash would not run; it serves deny rules, which no complexity of the text may sk
 Neither runs, expands or looks up anything.
 """
 
-import codecs
-import contextlib
+import re
+import sys
 import unicodedata
 from functools import lru_cache
 from typing import Final
@@ -308,8 +308,23 @@ def _loose_quote(text: str, at: int, *, escapes: bool) -> tuple[str, int]:
         end += 2 if text[end] == "\\" and (escapes or mark == '"') else 1
     inner = text[at + 1 : end]
     if escapes:
-        with contextlib.suppress(UnicodeDecodeError):
-            inner = codecs.decode(inner.encode("latin-1", "backslashreplace"), "unicode_escape")
+        inner = _ANSI_ESCAPE.sub(_ansi_character, inner).partition("\0")[0]  # bash ends such a word at a NUL
     elif mark == '"':
         inner = inner.replace("\\\n", "").replace('\\"', '"').replace("\\\\", "\\")
     return inner, end + 1
+
+
+_ANSI_ESCAPE = re.compile(
+    r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|(.))", re.DOTALL
+)
+_ANSI_LETTERS = dict(zip("abeEfnrtv", "\a\b\x1b\x1b\f\n\r\t\v", strict=True))
+
+
+def _ansi_character(escape: re.Match[str]) -> str:
+    """What bash makes of an escape between `$'` and `'` (its manual: ANSI-C quoting); one that it does not know stays."""
+    *hexadecimal, octal, letter = escape.groups()
+    digits = next(filter(None, hexadecimal), "")
+    if letter:
+        return _ANSI_LETTERS.get(letter) or (letter if letter in "\\'\"?" else escape[0])
+    number = int(digits, 16) if digits else int(octal, 8) & 0xFF
+    return chr(number) if number <= sys.maxunicode else escape[0]
