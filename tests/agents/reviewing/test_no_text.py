@@ -3,9 +3,12 @@
 import os
 import socket
 from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 from pathlib import Path
 
 import pytest
+from tests.agents.reviewing.gitdesk import BASE as GIT_BASE
+from tests.agents.reviewing.livedesk import LiveDesk
 from tests.agents.reviewing.reviewdesk import ReviewDesk
 
 BASE = "1\n2\n3\n4\n5\n"
@@ -90,3 +93,23 @@ async def test_hunks_are_absent_while_something_that_is_no_file_has_its_name(
     assert [each.id for each in await desk.hunks()] == ids
     await desk.decide("reject")
     assert desk.text("a.txt") == BASE
+
+
+async def test_a_text_that_commands_of_an_agent_made_bytes_of_and_brought_back_has_its_hunks_again(
+    tmp_path: Path,
+) -> None:
+    async with aclosing(LiveDesk(tmp_path)) as live:
+        path = live.root / "a.txt"
+        await live.writes("a.txt", GIT_BASE + "agent\n", "T1", "S1")
+        hunks, there = await live.hunks(), path.read_bytes()
+        for turn, data in (("T2", b"1\0\n"), ("T3", there)):
+
+            def work(data: bytes = data) -> None:
+                path.write_bytes(data)
+
+            await live.runs(work, turn, "S1")
+
+        assert [(each.id, each.digest) for each in await live.hunks()] == [(each.id, each.digest) for each in hunks]
+        live.user("a.txt", "mine\n" + live.text("a.txt"))
+        await live.decide("reject")
+        assert live.text("a.txt") == "mine\n" + GIT_BASE

@@ -152,8 +152,13 @@ class TrackedFile(Struct, frozen=True, gc=False):
         deleted = self.pending_change("delete") if not self.exists else None
         there = self._restored(deleted.text.current) if deleted is not None and deleted.text is not None else None
         if there is not None:
-            was = there.content or hashlib.sha256("".join(there.text.current).encode()).hexdigest()
+            was = there.content or _digest(there.text)
             return there.agent_replaced(was, after, agent, allowed=allowed)
+        pending = self.pending_change("content")
+        if pending is not None and pending.text is not None and _digest(pending.text) == pending.before == after:
+            text = replace(pending.text, next_id=self.text.next_id)
+            others = tuple(each for each in self.changes if each is not pending)
+            return replace(self, text=text, content="", changes=others, gone=None)
         replaced = replace(self, text=self._emptied(), exists=True, content=after)
         if self._is_agents_alone:
             return replace(replaced, in_base=True) if allowed else replaced._changed("add", "", after, agent)
@@ -323,6 +328,10 @@ class TrackedFile(Struct, frozen=True, gc=False):
         text = replace(deleted.text, next_id=self.text.next_id)
         others = tuple(each for each in self.changes if each is not deleted)
         return replace(self, text=text, exists=True, in_base=True, content=deleted.before, changes=others)
+
+
+def _digest(text: ReviewedText) -> str:
+    return hashlib.sha256("".join(text.current).encode()).hexdigest()
 
 
 def _brings_back(change: FileChange, content: str) -> bool:
