@@ -280,7 +280,8 @@ class Approval:
     async def _offers(self, action: Action, verdict: Verdict) -> tuple[Offer, ...]:
         if self._lasting is None or not _is_short(action):
             return ()
-        return await self._lasting.offers(action, verdict.scope_offer, self.trust, self._where)
+        async with self._judging:  # questions stay in the order of their calls
+            return await self._lasting.offers(action, verdict.scope_offer, self.trust, self._where)
 
     async def _put(self, request: ApprovalRequest, verdict: Verdict, offers: Sequence[Offer]) -> Consent:
         self.unanswered.add(request.tool_call_id)

@@ -162,9 +162,6 @@ class SessionTrust(TrustStore):
     def state(self, workspace: Path) -> Trust:
         return "restricted" if self._marker.exists() else super().state(workspace)
 
-    def files(self, workspace: Path) -> tuple[Path, ...]:
-        return *super().files(workspace), self._marker
-
     def set(self, workspace: Path, state: Trust, seen: Contents | None = None) -> None:
         if state == "trusted" and self._marker.exists():
             raise TrustError("Your editor holds this workspace restricted. Trust it there first, then here.")
@@ -172,11 +169,16 @@ class SessionTrust(TrustStore):
 
     def restrict(self, restricted: bool) -> None:
         """What the session's editor says. Raises JournalFullError: the disk refuses."""
+        if restricted == self._marker.exists():
+            return
         with _kept_in(self._marker):
             if restricted:
                 write_private(self._marker, b"", durable=True)
             else:
                 self._marker.unlink(missing_ok=True)
+        # The marker is not watched: a directory a session would be. Whoever has an answer looks at it again all the same.
+        with contextlib.suppress(FileNotFoundError):
+            os.utime(self._path)
 
 
 @contextlib.contextmanager

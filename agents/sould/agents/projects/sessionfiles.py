@@ -402,6 +402,7 @@ class SessionFiles:
         secret = intent.secret or await asyncio.to_thread(self._is_secret, path, [data])
         draft = captured(Change(path, intent.after, None, mode, mode, secret=secret), call, allowed=intent.allowed)
         await project.record_saved(draft, data)
+        self._borrowed.review(project).files.written(intent.session_id, written)
         if written.by_editor and self._buffers.holders(path) and (before is None or not before.unsaved):
             self._borrowed.review(project).saves.wrote(replace(draft, before=written.digest))
 

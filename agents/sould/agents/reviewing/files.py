@@ -40,6 +40,7 @@ from sould.agents.workspace import (
     NotAFileError,
     NotTextError,
     OutsideError,
+    TextFile,
     Workspace,
     WorkspaceError,
 )
@@ -48,6 +49,8 @@ GRAIN: Final = 20_000_000
 """Nanoseconds that times of files may be behind the clock."""
 SAVING: Final = 0.25
 """Seconds within which a program that saves a file writes what it had emptied, or moved away."""
+LONGEST_LOOK: Final = 2.0
+"""Seconds in which an editor says what it shows; until it does, what is known of the file stands."""
 LONGEST_SAVE: Final = 2.0
 """Seconds that such a file is waited for, whatever its time says."""
 
@@ -74,6 +77,8 @@ class ReviewFiles(Struct):
     store: BlobStore
     buffers: Buffers
     sessions: dict[str, Workspace] = field(default_factory=dict[str, Workspace])
+    _unsaved: dict[str, str] = field(default_factory=dict[str, str])
+    """The session through whose client a file is seen that keeps what it is given unsaved, and says nothing of its buffers."""
     _stamps: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     """How files were on disk when what they held became known to the review."""
 
@@ -100,15 +105,26 @@ class ReviewFiles(Struct):
 
     def _is_shown(self, path: str) -> bool:
         """A client has it open, which may hold something else than the disk."""
-        return bool(self.buffers.holders(Path(path)))
+        return path in self._unsaved or bool(self.buffers.holders(Path(path)))
+
+    def written(self, session_id: str, file: TextFile) -> None:
+        """An agent wrote a file: one that an editor did not save is looked at there until it is saved."""
+        if file.unsaved:
+            self._unsaved[str(file.path)] = session_id
+        else:
+            self._unsaved.pop(str(file.path), None)
 
     def serving(self, path: Path, sessions: Collection[str] = ()) -> Workspace | None:
-        """Who reads and writes a file: a client that says it has it open, else one of the sessions; None: the disk."""
+        """Who reads and writes a file; None: the disk.
+
+        A client that says it has it open, else one of the sessions, or the session whose client keeps it unsaved.
+        """
         for holder in self.buffers.holders(path):
             workspace = self.buffers.workspace(holder)
             if workspace is not None:
                 return workspace
-        return next((each for name, each in self.sessions.items() if name in sessions), None)
+        keeper = self._unsaved.get(str(path))
+        return next((each for name, each in self.sessions.items() if name in sessions or name == keeper), None)
 
     async def content(self, path: Path, sessions: Collection[str] = ()) -> bytes | None:
         """What a file holds as the user sees it, None where there is none. Raises as `read`."""
@@ -135,7 +151,14 @@ class ReviewFiles(Struct):
         data = node.data if node is not None else None
         if workspace is not None:
             with contextlib.suppress(NotAFileError, NotTextError):
-                data = (await workspace.read_text(path)).text.encode()
+                try:
+                    async with asyncio.timeout(LONGEST_LOOK):
+                        shown = await workspace.read_text(path)
+                except TimeoutError:
+                    raise WorkspaceError(f"{path}: the editor that shows it does not answer") from None
+                data = shown.text.encode()
+                if not shown.unsaved:
+                    self._unsaved.pop(str(path), None)
         return ReadFile(data, stamp, node.permissions if node is not None else None)
 
     async def read_saved(self, path: Path, known: TrackedFile | None, sessions: Collection[str] = ()) -> ReadFile:

@@ -101,16 +101,19 @@ class ControlClient:
         paths = Paths(os.environ if environment is None else environment)
 
         def dial() -> socket.socket:
-            try:
-                raw = connect(paths) if start else reach(paths)
-            except NotListeningError as error:
-                raise ControlError(f"{error}.", "timeout") from None
-            if raw is None:
-                raise NotRunningError("The daemon is not running.", "not_running")
-            send(raw, _hello(paths.environment if opens else {}), ())
-            sock = socket.socket(fileno=raw.detach())
-            sock.settimeout(timeout)
-            return sock
+            deadline = time.monotonic() + DYING_S
+            while True:
+                sock = _reached(paths, start=start)
+                try:
+                    send(sock, _hello(paths.environment if opens else {}), ())
+                except (BrokenPipeError, ConnectionResetError) as error:  # it is leaving, as in `_first_exchange`
+                    sock.close()
+                    if time.monotonic() > deadline:
+                        raise ControlError(f"The connection to the daemon broke: {error.strerror}.", "gone") from None
+                    time.sleep(0.01)
+                else:
+                    sock.settimeout(timeout)
+                    return sock
 
         return cls(dial)
 
@@ -262,6 +265,16 @@ class ControlClient:
             message = json.loads(line)
             if message.get("id") == self._last:
                 return message
+
+
+def _reached(paths: Paths, *, start: bool) -> socket.socket:
+    try:
+        connection = connect(paths) if start else reach(paths)
+    except NotListeningError as error:
+        raise ControlError(f"{error}.", "timeout") from None
+    if connection is None:
+        raise NotRunningError("The daemon is not running.", "not_running")
+    return socket.socket(fileno=connection.detach())
 
 
 def _hello(environment: Mapping[str, str]) -> bytes:
