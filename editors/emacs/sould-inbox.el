@@ -171,7 +171,8 @@
   (sould-inbox--tell (sould-inbox--approval) "approve" :scope "once"))
 
 (defun sould-inbox-approve-session ()
-  "Allow what is asked at point, and the like from now on: in its session, its project, or always."
+  "Allow what is asked at point, and the like from now on.
+That is in its session, in its project, or always."
   (interactive)
   (let* ((item (sould-inbox--approval))
          (offered (seq-remove (lambda (each) (equal (plist-get each :scope) "once")) (plist-get item :scopes)))

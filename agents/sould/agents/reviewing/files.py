@@ -108,8 +108,8 @@ class ReviewFiles(Struct):
         return path in self._unsaved or bool(self.buffers.holders(Path(path)))
 
     def written(self, session_id: str, file: TextFile) -> None:
-        """An agent wrote a file: one that an editor did not save is looked at there until it is saved."""
-        if file.unsaved:
+        """An agent wrote a file: one that an editor did not save, and says nothing of, is looked at there until it is saved."""
+        if file.unsaved and not self.buffers.holders(file.path):
             self._unsaved[str(file.path)] = session_id
         else:
             self._unsaved.pop(str(file.path), None)
