@@ -22,6 +22,8 @@ from sould.agents.parsed import Parsed
 from sould.agents.privatefile import write_private
 
 RECORD: Final = "project.json"
+_DRAFT: Final = "."
+"""What the name of a directory begins with that is being made."""
 
 
 class _Record(Parsed):
@@ -30,6 +32,11 @@ class _Record(Parsed):
     inode: int
     born: int = 0
     """Missing where earlier versions wrote it."""
+
+    @classmethod
+    def of(cls, root: Path, found: DirectoryIdentity) -> "_Record":
+        """Of a directory as it was found."""
+        return cls(root=str(root), device=found.device, inode=found.inode, born=found.born)
 
 
 class _Known(Struct, frozen=True):
@@ -85,12 +92,20 @@ class LogRecords(Struct):
         name = next(here, None) or next(moved, None)
         if name is None:
             name = token_hex(8)
-            (self.directory / name).mkdir(mode=0o700)
-        elif known[name].record.root != str(root):
-            self._take_along(Path(known[name].record.root), root)
-        self._write(name, root, found)
+            self._make(name, root, found)
+        else:
+            if known[name].record.root != str(root):
+                self._take_along(Path(known[name].record.root), root)
+            self._write(name, root, found)
         self._read()
         return name
+
+    def _make(self, name: str, root: Path, found: DirectoryIdentity) -> None:
+        """With its record in it from the beginning: who watches for new projects is told once."""
+        draft = self.directory / f"{_DRAFT}{name}"
+        draft.mkdir(mode=0o700)
+        write_private(draft / RECORD, _Record.of(root, found).model_dump_json().encode(), durable=True)
+        draft.rename(self.directory / name)
 
     def _take_along(self, before: Path, now: Path) -> None:
         """A directory was moved: so were the projects in it, which nobody may have opened since."""
@@ -104,7 +119,7 @@ class LogRecords(Struct):
                         self._write(name, place, found)
 
     def _write(self, name: str, root: Path, found: DirectoryIdentity) -> None:
-        record = _Record(root=str(root), device=found.device, inode=found.inode, born=found.born)
+        record = _Record.of(root, found)
         known = (self._by_id or {}).get(name)
         if known is None or known.record != record:
             write_private(self.directory / name / RECORD, record.model_dump_json().encode(), durable=True)
@@ -139,6 +154,7 @@ class LogRecords(Struct):
         with self._reading:
             before = self._by_id or {}
             names = os.listdir(self.directory) if self.directory.is_dir() else []
+            names = [name for name in names if not name.startswith(_DRAFT)]
             files = ((name, f"{self.directory}/{name}/{RECORD}") for name in names)
             found = {name: known for name, file in files if (known := _known(file, before.get(name))) is not None}
             by_root: dict[str, tuple[_Known, ...]] = {}
