@@ -11,6 +11,8 @@ import type { CallResult } from "../protocol/editorshapes";
 
 /** Characters that are kept of what a command prints, the last ones. */
 const MOST_KEPT = 64_000;
+/** Data that comes in one piece with the beginning of its command VS Code gives to nobody. */
+const SILENT = "VS Code passed on no output of it: either there was none, or the command ended too quickly for VS Code to tell.";
 /** Commands of a terminal. */
 const MOST_COMMANDS = 20;
 
@@ -91,7 +93,8 @@ export class Terminals implements vscode.Disposable {
     await Promise.all(shared.ran.filter((each) => each.exitCode !== undefined).map((each) => each.whole));
     const { command, cwd, exitCode } = last;
     const output = call.flag("lastCommand") ? clean(last.output) : shared.ran.map((each) => `$ ${each.command}\n${clean(each.output)}`).join("\n");
-    return { data: { output, command, cwd, ...(exitCode === undefined ? {} : { exitCode }) } };
+    const data = { output, command, cwd, ...(exitCode === undefined ? {} : { exitCode }) };
+    return last.output === "" && exitCode !== undefined ? { data, more: SILENT } : { data };
   }
 
   dispose(): void {
