@@ -84,7 +84,8 @@ def test_the_log_says_what_passes_and_nothing_of_what_it_says(world: World, open
 def test_files_terminals_and_links_lead_into_the_composer(world: World, open_window: Open) -> None:
     window = begun(world, open_window, "text: I see.")
     window.page.locator(".explorer-folders-view .monaco-list-row", has_text="notes.txt").click(button="right")
-    window.page.locator(".monaco-menu a.action-menu-item", has_text="Add File to Chat").click()
+    window.page.locator(".monaco-menu a.action-menu-item", has_text="Add File to Chat").hover()
+    window.key("Enter")  # a menu that has just opened takes no click
     panel = ChatPanel(window)
     expect(panel.page.locator(".chip", has_text="notes.txt")).to_be_visible()
     window.palette("Terminal: Create New Terminal")

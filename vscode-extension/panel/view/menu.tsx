@@ -1,6 +1,6 @@
 /** A button that opens a menu: arrows move in it, Escape and whatever is done elsewhere close it. */
 import type { JSX } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { IconButton, type IconName } from "./icons";
 
 export interface Entry {
@@ -13,7 +13,8 @@ export function Menu({ icon, label, entries }: { readonly icon: IconName; readon
   const frame = useRef<HTMLSpanElement>(null);
   const list = useRef<HTMLUListElement>(null);
   const id = useId();
-  useEffect(() => {
+  // before the next paint: what is typed at once is for the menu
+  useLayoutEffect(() => {
     if (open) {
       list.current?.querySelector<HTMLElement>("[role=menuitem]")?.focus();
     }
