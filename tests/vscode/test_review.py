@@ -167,7 +167,8 @@ def test_the_peek_shows_what_was_there_and_its_icons_decide(changed: World, open
     peek = window.page.locator(".peekview-widget")
     expect(peek.locator(".original .view-line", has_text="5").first).to_be_visible()
     peek.locator('a.action-label[aria-label^="Reject Change"]').click()
-    expect(window.lenses("Keep")).to_have_count(2)
+    # VS Code may go to the next change, which leaves no room for both
+    expect(window.status("2 to review")).to_be_visible()
     wait_text(changed, NEW.replace("line five", "line 5"))
 
 
