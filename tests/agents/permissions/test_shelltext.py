@@ -152,6 +152,7 @@ def test_one_harmless_command_in_a_directory_outside_is_asked_about(where: Polic
         ("$'\\162m\\e' x", ("rm\x1b", "x")),
         ("$'rm\\x0 and more' x", ("rm", "x")),
         ("$'\\u72\\155\\q' x", ("rm\\q", "x")),
+        ("rm $'\\ud800' $'\\U00110000'", ("rm", "\\ud800", "\\U00110000")),
         ("if true; then rm x; fi", ("rm", "x")),
         ("{ rm x; }", ("rm", "x")),
         ("(rm x)", ("rm", "x")),

@@ -317,6 +317,8 @@ def _loose_quote(text: str, at: int, *, escapes: bool) -> tuple[str, int]:
 _ANSI_ESCAPE = re.compile(
     r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|(.))", re.DOTALL
 )
+_SURROGATES = range(0xD800, 0xE000)
+"""Of these no name of a file can be made."""
 _ANSI_LETTERS = dict(zip("abeEfnrtv", "\a\b\x1b\x1b\f\n\r\t\v", strict=True))
 
 
@@ -327,4 +329,4 @@ def _ansi_character(escape: re.Match[str]) -> str:
     if letter:
         return _ANSI_LETTERS.get(letter) or (letter if letter in "\\'\"?" else escape[0])
     number = int(digits, 16) if digits else int(octal, 8) & 0xFF
-    return chr(number) if number <= sys.maxunicode else escape[0]
+    return chr(number) if number <= sys.maxunicode and number not in _SURROGATES else escape[0]
