@@ -139,11 +139,13 @@ class Approval:
 
         `read_only`: for an agent that never changes anything.
         """
+        return self._judge_in("plan" if read_only else self.mode, action)
+
+    def _judge_in(self, mode: Mode, action: Action) -> Verdict:
         try:
             rules = self._rules()
         except RulesError as error:
             return Verdict("deny", f"your rules cannot be used: {error.message.rstrip('.')}")
-        mode: Mode = "plan" if read_only else self.mode
         kept, problem = self._kept(action)
         verdict = decide(action, rules + kept + self._session, self.trust, mode, self._where)
         if problem and verdict.decision == "ask":
@@ -255,19 +257,12 @@ class Approval:
         """A command as its user wrote it anew, and what it runs, which they know; None: they are asked about it."""
         written = replace(action, line=line)
         async with self._judging:
-            asks = await asyncio.to_thread(self._asks_always, written)
+            # whether it is asked about in every mode, as what reads a secret is
+            everywhere = await asyncio.to_thread(self._judge_in, "full", written)
         blocks = (
             each.model_copy(update={"command": line}) if isinstance(each, ShellBlock) else each for each in display
         )
-        return written, tuple(blocks), None if asks else programs_run(written, self._where)
-
-    def _asks_always(self, action: Action) -> bool:
-        """Whether it is asked about in every mode, as what reads a secret is. Blocks."""
-        try:
-            rules = self._rules()
-        except RulesError:
-            return True
-        return decide(action, rules + self._session, self.trust, "full", self._where).decision != "allow"
+        return written, tuple(blocks), programs_run(written, self._where) if everywhere.decision == "allow" else None
 
     async def _not_kept(self, action: Action, call: ToolCallContext) -> str:
         """What a command names and could not be had back after it, as the question says it."""
