@@ -176,9 +176,9 @@ class SessionTrust(TrustStore):
                 write_private(self._marker, b"", durable=True)
             else:
                 self._marker.unlink(missing_ok=True)
-        # The marker is not watched: a directory a session would be. Whoever has an answer looks at it again all the same.
-        with contextlib.suppress(FileNotFoundError):
-            os.utime(self._path)
+            # The marker is not watched: a directory a session would be. Whoever has an answer looks at it again all the same.
+            with contextlib.suppress(FileNotFoundError):
+                os.utime(self._path)
 
 
 @contextlib.contextmanager
