@@ -9,7 +9,7 @@ except `_socket`: `socket`, `json`, `struct` and `selectors` would each cost a t
 import os
 import sys
 
-from sould.daemon.dial import BridgeError, read_umask, send, socket, try_connect
+from sould.daemon.dial import BridgeError, greet, read_umask, socket, try_connect
 from sould.daemon.hello import PROTOCOL, VERSION, encode
 from sould.daemon.paths import Paths, UnsafePathError
 
@@ -82,15 +82,8 @@ def _run(face: str, arguments: "list[str]", token: str) -> None:
     token = token or os.urandom(16).hex()
     pump = not hasattr(socket, "SCM_RIGHTS") or "SOULD_NO_FDS" in os.environ
     frame = _hello(face, arguments, token, again=again, pump=pump)
-    for _ in range(20):
-        connection = try_connect(paths) or _start(paths, patient=again)
-        try:
-            send(connection, frame, () if pump else (0, 1, 2))
-            break
-        except (BrokenPipeError, ConnectionResetError):
-            connection.close()  # it was leaving: the next one is being started
-    else:
-        raise BridgeError(f"the daemon closes the connection at once; see {paths.log}, or run: sould doctor")
+    handed = () if pump else (0, 1, 2)
+    connection = greet(lambda: try_connect(paths) or _start(paths, patient=again), frame, handed, paths)
     attach = [sys.executable, "-P", os.path.abspath(sys.argv[0]), face, "--reattach", token, *arguments]
     if pump:
         from sould.daemon.pump import run  # noqa: PLC0415 -- only where descriptors cannot be passed

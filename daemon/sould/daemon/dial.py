@@ -14,6 +14,13 @@ except ImportError:
     import socket
 
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ATTEMPTS = 20
+
+
 class BridgeError(Exception):
     """The connection cannot be made. The text is one sentence for the user."""
 
@@ -69,6 +76,25 @@ def read_umask() -> int:
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
+
+
+def greet(
+    reach: "Callable[[], socket.socket]", frame: bytes, descriptors: "tuple[int, ...]", paths: Paths
+) -> "socket.socket":
+    """A connection by `reach` on which `send` was done.
+
+    Raises:
+        BridgeError: one after the other was closed at once. And what `reach` raises.
+    """
+    for _ in range(ATTEMPTS):
+        connection = reach()
+        try:
+            send(connection, frame, descriptors)
+        except (BrokenPipeError, ConnectionResetError):
+            connection.close()  # it was leaving: the next one is being started
+        else:
+            return connection
+    raise BridgeError(f"the daemon closes the connection at once; see {paths.log}, or run: sould doctor")
 
 
 def send(connection: "socket.socket", frame: bytes, descriptors: "tuple[int, ...]") -> None:

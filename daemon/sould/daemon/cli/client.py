@@ -42,7 +42,8 @@ from sould.daemon.control import (
     Status,
     Waiting,
 )
-from sould.daemon.dial import send
+from sould.daemon.dial import greet
+from sould.daemon.dial import socket as _dialled
 from sould.daemon.hello import PROTOCOL, VERSION, encode
 from sould.daemon.jsonvalues import NotAsDeclaredError
 from sould.daemon.launch import NotListeningError, connect, reach
@@ -101,19 +102,10 @@ class ControlClient:
         paths = Paths(os.environ if environment is None else environment)
 
         def dial() -> socket.socket:
-            deadline = time.monotonic() + DYING_S
-            while True:
-                sock = _reached(paths, start=start)
-                try:
-                    send(sock, _hello(paths.environment if opens else {}), ())
-                except (BrokenPipeError, ConnectionResetError) as error:  # it is leaving, as in `_first_exchange`
-                    sock.close()
-                    if time.monotonic() > deadline:
-                        raise ControlError(f"The connection to the daemon broke: {error.strerror}.", "gone") from None
-                    time.sleep(0.01)
-                else:
-                    sock.settimeout(timeout)
-                    return sock
+            hello = _hello(paths.environment if opens else {})
+            sock = socket.socket(fileno=greet(lambda: _reached(paths, start=start), hello, (), paths).detach())
+            sock.settimeout(timeout)
+            return sock
 
         return cls(dial)
 
@@ -267,14 +259,14 @@ class ControlClient:
                 return message
 
 
-def _reached(paths: Paths, *, start: bool) -> socket.socket:
+def _reached(paths: Paths, *, start: bool) -> "_dialled.socket":
     try:
         connection = connect(paths) if start else reach(paths)
     except NotListeningError as error:
         raise ControlError(f"{error}.", "timeout") from None
     if connection is None:
         raise NotRunningError("The daemon is not running.", "not_running")
-    return socket.socket(fileno=connection.detach())
+    return connection
 
 
 def _hello(environment: Mapping[str, str]) -> bytes:

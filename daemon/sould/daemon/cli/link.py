@@ -10,12 +10,10 @@ import os
 import click
 
 from sould.daemon.cli.output import visible
-from sould.daemon.dial import BridgeError, read_umask, send, socket
+from sould.daemon.dial import BridgeError, greet, read_umask, socket
 from sould.daemon.hello import PROTOCOL, VERSION, encode
 from sould.daemon.launch import connect
 from sould.daemon.paths import Paths, UnsafePathError
-
-ATTEMPTS = 20
 
 
 class Link:
@@ -76,15 +74,8 @@ class Link:
 
     def _connected(self, *, again: bool) -> socket.socket:
         theirs, stderr = self._theirs.fileno(), 2
-        for _ in range(ATTEMPTS):
-            connection = connect(self._paths, patient=again)
-            try:
-                send(connection, self._hello(again=again), (theirs, theirs, stderr))
-            except (BrokenPipeError, ConnectionResetError):
-                connection.close()  # it was leaving: the next one is being started
-            else:
-                return connection
-        raise BridgeError(f"the daemon closes the connection at once; see {self._paths.log}, or run: sould doctor")
+        handed = (theirs, theirs, stderr)
+        return greet(lambda: connect(self._paths, patient=again), self._hello(again=again), handed, self._paths)
 
     def _hello(self, *, again: bool) -> bytes:
         fields = [
