@@ -130,9 +130,20 @@ describe("a patch", () => {
 });
 
 describe("the tree", () => {
+  const agent = (sessionId: string, turnId: string): Hunk["agents"][number] =>
+    ({ sessionId, turnId, toolCallId: "c", subagent: "", model: "" });
+
+  it("has the turns as they began, and first the session whose changes wait the longest", () => {
+    const hunks = [["s1", "0003"], ["s2", "0002"], ["s1", "0004"], ["s2", "0005"]].map(([sessionId = "", turnId = ""], at) =>
+      aHunk({ id: at + 1, agents: [agent(sessionId, turnId)] }));
+    const sessions = sessionsOf("/p", [aFile("/p/a", hunks)]);
+    expect(sessions.map(({ sessionId, turns }) => [sessionId, ...turns.map((turn) => `${turn.number}: ${turn.turnId}`)])).toEqual([
+      ["s2", "1: 0002", "2: 0005"],
+      ["s1", "1: 0003", "2: 0004"],
+    ]);
+  });
+
   it("has each hunk once, under who wrote it last", () => {
-    const agent = (sessionId: string, turnId: string): Hunk["agents"][number] =>
-      ({ sessionId, turnId, toolCallId: "c", subagent: "", model: "" });
     const one = aHunk({ id: 1, agents: [agent("s1", "t1")] });
     const two = aHunk({ id: 2, agents: [agent("s1", "t1"), agent("s1", "t2")] });
     const three = aHunk({ id: 3, agents: [agent("s2", "t1")] });

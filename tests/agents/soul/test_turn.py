@@ -35,6 +35,16 @@ async def test_a_turn_reads_and_edits_a_real_file_after_approval(bench: Bench) -
     ]  # fmt: skip
 
 
+async def test_ids_of_turns_sort_as_the_turns_began(bench: Bench) -> None:
+    bench.script(*["text: ok"] * 4)
+    async with bench.running():
+        watcher = Watcher(await bench.new())
+        for _ in range(4):
+            await finish(watcher.session, "go")
+    turns = [begin.turn_id for begin in watcher.of(TurnBegin)]
+    assert turns == sorted(set(turns))
+
+
 async def test_results_of_parallel_calls_come_in_the_order_of_the_calls(bench: Bench) -> None:
     (bench.root / "outside.txt").write_text("slow")
     bench.script(

@@ -19,7 +19,7 @@ export interface TurnNode {
   readonly kind: "turn";
   readonly sessionId: string;
   readonly turnId: string;
-  /** Counted from 1, in the order in which the session's turns come. */
+  /** Counted from 1, in the order of the session's turns that have something pending. */
   readonly number: number;
   readonly files: readonly FileNode[];
 }
@@ -33,7 +33,10 @@ export interface SessionNode {
 
 export type Node = SessionNode | TurnNode | FileNode | HunkNode;
 
-/** The sessions with hunks in these files of a project. A hunk stands under the turn that wrote in it last. */
+/**
+ * The sessions with hunks in these files of a project, the one whose pending changes are the oldest first. A hunk stands under the
+ * turn that wrote in it last. Ids of turns sort as the turns began.
+ */
 export function sessionsOf(root: string, files: Iterable<FileReview>): SessionNode[] {
   const bySession = new Map<string, Map<string, FileNode[]>>();
   for (const file of [...files].sort((a, b) => compare(a.path, b.path))) {
@@ -46,7 +49,8 @@ export function sessionsOf(root: string, files: Iterable<FileReview>): SessionNo
       nodes.push({ kind: "file", file, hunks, sessionId, turnId });
     }
   }
-  return [...bySession].sort(([a], [b]) => compare(a, b)).map(([sessionId, turns]) => session(root, sessionId, turns));
+  const sessions = [...bySession].map(([sessionId, turns]) => session(root, sessionId, turns));
+  return sessions.sort((a, b) => compare(began(a), began(b)) || compare(a.sessionId, b.sessionId));
 }
 
 function session(root: string, sessionId: string, turns: Map<string, FileNode[]>): SessionNode {
@@ -57,6 +61,10 @@ function session(root: string, sessionId: string, turns: Map<string, FileNode[]>
     sessionId,
     turns: ordered.map(([turnId, files], at) => ({ kind: "turn", sessionId, turnId, number: at + 1, files })),
   };
+}
+
+function began({ turns }: SessionNode): string {
+  return turns[0]?.turnId ?? "";
 }
 
 function groupByTurn(file: FileReview): [readonly [string, string], HunkNode[]][] {

@@ -6,7 +6,6 @@ and on disk before the prompt is answered.
 
 import asyncio
 import logging
-import secrets
 from collections import deque
 from typing import Any, Protocol, TypeVar
 
@@ -16,6 +15,7 @@ from sould.agents.errors import JournalFullError, SouldError, as_disk_full
 from sould.agents.patience import shared
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.loop import Ending
+from sould.agents.soul.turnids import new_turn_id
 from sould.agents.toolapi.background import IdleListener
 from sould.agents.turns.operating import Operation, OperationCancelledError, Work
 from sould.agents.wire.content import UserInput
@@ -62,7 +62,7 @@ class Prompt(Struct, eq=False):
 
     user_input: UserInput
     client_id: str
-    turn_id: str = field(default_factory=lambda: secrets.token_hex(8))
+    turn_id: str = field(default_factory=new_turn_id)
     command: bool = False
     resumes: bool = False
     cancelled: bool = False

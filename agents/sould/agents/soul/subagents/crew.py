@@ -22,6 +22,7 @@ from sould.agents.soul.spec import AgentSpec
 from sould.agents.soul.subagents.forward import Forwarding
 from sould.agents.soul.subagents.market import AgentRecord, LaborMarket, SubagentError, SubagentStart, can_go_on
 from sould.agents.soul.turn import Turn
+from sould.agents.soul.turnids import new_turn_id
 from sould.agents.toolapi.base import AgentSource, ToolCallContext
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import StopReason, TurnBegin, TurnEnd, TurnError
@@ -199,7 +200,7 @@ class Crew(Struct):
     async def _turn(self, worker: _Worker, job: Job, call: ToolCallContext) -> Outcome:
         log, begun = worker.log, worker.log.recovery.open_turn if worker.start.goes_on else None
         turn = Turn(
-            begun.turn_id if begun is not None else call.turn_id or secrets.token_hex(8),
+            begun.turn_id if begun is not None else call.turn_id or new_turn_id(),
             limits=self.market.config.now.loop_control,
             source=worker.start.source,
         )
