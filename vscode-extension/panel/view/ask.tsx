@@ -5,12 +5,13 @@
  * of the question's appearing was meant for something else and does nothing.
  */
 import type { JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { Ask } from "../app/panel";
 import { chosen, isRejection, rewritten, type Permission, type PermissionOption } from "../session/asking";
 import type { Content } from "../session/updates";
 import { usePanel } from "./context";
 import { AskedForm } from "./form";
+import { keyInWords } from "./keys";
 import { Attachment, Markdown } from "./message";
 import { Diff } from "./tool";
 
@@ -61,7 +62,6 @@ function AskedPermission({ ask, permission }: { readonly ask: Ask; readonly perm
   const { call, options } = permission;
   const [words, setWords] = useState("");
   const [line, write] = useState<string | undefined>(undefined);
-  const field = useRef<HTMLTextAreaElement>(null);
   // What is allowed must be what stands there: not the command as it was, while another one is being written.
   const rewriting = line !== undefined && line !== permission.command;
   const answer = (option: PermissionOption): void => {
@@ -88,15 +88,10 @@ function AskedPermission({ ask, permission }: { readonly ask: Ask; readonly perm
       </div>
       {permission.command !== undefined && <Rewriting ask={ask} command={permission.command} options={options} line={line} write={write} />}
       {rejection !== undefined && (
-        <form class="ask-words" onSubmit={(event) => { event.preventDefault(); answer(rejection); }}>
-          <textarea ref={field} rows={1} value={words} placeholder="Or say what to do instead" aria-label="Reject, and say what to do instead" dir="auto"
+        <form class="ask-words" onSubmit={(event) => { event.preventDefault(); if (words.trim() !== "") { answer(rejection); } }}>
+          <textarea rows={1} value={words} placeholder="Or say what to do instead" aria-label="Reject, and say what to do instead" dir="auto"
             onInput={(event) => { setWords(event.currentTarget.value); }}
-            onKeyDown={(event) => {
-              if (event.key === "Enter" && !event.shiftKey && !event.isComposing && words.trim() !== "") {
-                event.preventDefault();
-                answer(rejection);
-              }
-            }} />
+            onKeyDown={keyInWords} />
           <button type="submit" class="button secondary" disabled={words.trim() === ""}>Reject with these words</button>
         </form>
       )}
@@ -128,15 +123,7 @@ function Rewriting({ ask, command, options, line, write }: {
     }}>
       <textarea class="mono" rows={1} dir="ltr" spellcheck={false} value={line} aria-label="The command to run instead" ref={(field) => { if (line === command) { field?.focus(); } }}
         onInput={(event) => { write(event.currentTarget.value); }}
-        onKeyDown={(event) => {
-          if (!event.isComposing && event.key === "Enter" && !event.shiftKey) {
-            event.preventDefault();
-            event.currentTarget.form?.requestSubmit();
-          } else if (!event.isComposing && event.key === "Escape") {
-            event.stopPropagation();
-            write(undefined);
-          }
-        }} />
+        onKeyDown={(event) => { keyInWords(event, () => { write(undefined); }); }} />
       <button type="submit" class="button secondary" disabled={line.trim() === ""}>Run this instead</button>
     </form>
   );

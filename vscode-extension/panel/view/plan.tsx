@@ -7,7 +7,7 @@ import type { PlanStep } from "../session/updates";
 import { usePanel } from "./context";
 import { Fold } from "./fold";
 import { Icon, IconButton } from "./icons";
-
+import { keyInWords } from "./keys";
 
 export function Plan({ session }: { readonly session: Session }): JSX.Element | null {
   const steps = session.transcript.value.plan;
@@ -45,15 +45,7 @@ function Step({ step, number, session }: { readonly step: PlanStep; readonly num
         <form class="ask-words" onSubmit={(event) => { event.preventDefault(); if (words.trim() !== "") { send(); } }}>
           <textarea rows={1} dir="auto" aria-label={`Comment on step ${number}: ${step.content}`} placeholder="What about this step?" value={words}
             ref={(field) => { if (words === "") { field?.focus(); } }} onInput={(event) => { say(event.currentTarget.value); }}
-            onKeyDown={(event) => {
-              if (!event.isComposing && event.key === "Enter" && !event.shiftKey) {
-                event.preventDefault();
-                event.currentTarget.form?.requestSubmit();
-              } else if (!event.isComposing && event.key === "Escape") {
-                event.stopPropagation();
-                say(undefined);
-              }
-            }} />
+            onKeyDown={(event) => { keyInWords(event, () => { say(undefined); }); }} />
           <button type="submit" class="button secondary" disabled={words.trim() === ""}>Send to the agent</button>
         </form>
       )}

@@ -5,6 +5,7 @@ import type { Session } from "../app/session";
 import { wordsOf, type Queued } from "../session/queue";
 import { usePanel } from "./context";
 import { IconButton } from "./icons";
+import { keyInWords } from "./keys";
 
 export function Queue({ session }: { readonly session: Session }): JSX.Element | null {
   const panel = usePanel();
@@ -45,20 +46,18 @@ function Row({ queued, first, last, onUp, onDown, onNow, onRemove, onEdit }: Row
   const words = wordsOf(queued.blocks);
   const [edited, edit] = useState<string | undefined>(undefined);
   if (edited !== undefined) {
+    const save = (): void => {
+      if (edited.trim() !== "") {
+        onEdit(edited.trim());
+        edit(undefined);
+      }
+    };
     return (
       <li>
-        <textarea class="queue-edit" rows={2} dir="auto" aria-label="Change the queued message" value={edited} ref={(field) => { field?.focus(); }}
-          onInput={(event) => { edit(event.currentTarget.value); }}
-          onKeyDown={(event) => {
-            if (!event.isComposing && event.key === "Enter" && !event.shiftKey && edited.trim() !== "") {
-              event.preventDefault();
-              onEdit(edited.trim());
-              edit(undefined);
-            } else if (!event.isComposing && event.key === "Escape") {
-              event.stopPropagation();
-              edit(undefined);
-            }
-          }} />
+        <form class="queue-form" onSubmit={(event) => { event.preventDefault(); save(); }}>
+          <textarea class="queue-edit" rows={2} dir="auto" aria-label="Change the queued message" value={edited} ref={(field) => { field?.focus(); }}
+            onInput={(event) => { edit(event.currentTarget.value); }} onKeyDown={(event) => { keyInWords(event, () => { edit(undefined); }); }} />
+        </form>
       </li>
     );
   }
