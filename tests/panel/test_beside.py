@@ -2,6 +2,7 @@
 
 import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -108,6 +109,30 @@ def test_a_panel_that_remembers_nothing_shows_the_session_that_waits(world: Worl
     expect(two.page.get_by_role("heading", name="New session")).to_be_visible()
     expect(two.page.get_by_text("Go on with")).to_be_visible()
     expect(two.conversation).to_have_count(0)
+
+
+def test_the_list_of_sessions_says_on_which_branch_each_works_and_finds_it_by_that(
+    world: World, open_panel: Open
+) -> None:
+    world.script(["text: Done."])
+    panel = open_panel(380)
+    panel.send("Mend the fence")
+    panel.shows("Done.")
+    panel.idle()
+    subprocess.run(["git", "-C", str(world.project), "checkout", "-q", "-b", "feature/fences"], check=True)
+    panel.page.get_by_title("All sessions").click()
+    row = panel.page.get_by_role("main").get_by_role("listitem").filter(has_text="Mend the fence")
+    expect(row).to_contain_text("branch feature/fences")
+    search = panel.page.get_by_role("searchbox", name="Search sessions")
+    search.fill("feature fence")
+    expect(row).to_be_visible()
+    search.fill("elsewhere")
+    expect(row).to_have_count(0)
+    search.fill("")
+    row.get_by_role("button", name="Rename Mend the fence").press("Enter")
+    panel.page.get_by_role("textbox", name="New title of Mend the fence").fill("Fences")
+    panel.page.keyboard.press("Enter")
+    expect(panel.page.get_by_role("button", name="Rename Fences")).to_be_visible()
 
 
 def test_hunks_conversations_and_resources_are_mentioned_and_shown_as_they_are_sent(

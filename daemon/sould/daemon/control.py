@@ -234,7 +234,10 @@ class ListParams(ControlModel, frozen=True):
 
 
 class SessionRow(ControlModel, frozen=True):
-    """One stored session. `live`: it is in the daemon's memory. `created` and `updated` are wall seconds."""
+    """One stored session. `live`: it is in the daemon's memory. `created` and `updated` are wall seconds.
+
+    `branch`: what git has checked out in its directory; only in lists, and "" where that is not known.
+    """
 
     id: str
     cwd: str
@@ -244,6 +247,7 @@ class SessionRow(ControlModel, frozen=True):
     turns: int
     live: bool
     archived: bool = False
+    branch: str = ""
 
 
 class SessionPage(ControlModel, frozen=True):

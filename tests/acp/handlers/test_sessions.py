@@ -166,6 +166,19 @@ async def test_a_title_comes_from_the_first_prompt_or_the_client(bench: Bench, c
         assert listed["sessions"][0]["title"] == "My gate"
 
 
+async def test_a_list_says_what_git_has_checked_out_where_a_session_works(bench: Bench, connect: Connect) -> None:
+    bench.script("text: one")
+    async with bench.running(), connect() as client:
+        session = await ready(client, bench)
+        await client.prompt(session, "mend the gate")
+        (listed,) = (await client.request("session/list"))["sessions"]
+        assert "_meta" not in listed
+        (bench.project / ".git").mkdir()
+        (bench.project / ".git" / "HEAD").write_text("ref: refs/heads/gate\n")
+        (listed,) = (await client.request("session/list"))["sessions"]
+        assert listed["_meta"] == {"sould": {"branch": "gate"}}
+
+
 async def test_an_archived_session_is_listed_for_clients_that_ask_for_it(bench: Bench, connect: Connect) -> None:
     bench.script("text: one")
     async with bench.running(), connect() as client:

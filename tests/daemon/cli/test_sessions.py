@@ -43,6 +43,13 @@ def test_search_shows_which_session_when_and_what_was_said(user: User) -> None:
     assert user.sould("sessions", "search", " ").returncode == 2
 
 
+def test_a_list_of_all_projects_says_what_git_has_checked_out(user: User) -> None:
+    said(user, "Mend the fence")
+    (user.project / ".git" / "HEAD").write_text("ref: refs/heads/fences\n")
+    assert "  fences  Mend the fence" in user.sould("sessions", "list", "--all").stdout
+    assert lines(user.sould("sessions", "list", "--json").stdout)[0]["branch"] == "fences"
+
+
 def test_an_archived_session_is_hidden_until_asked_for_or_taken_back(user: User) -> None:
     session = said(user, "Mend the fence")
     assert user.sould("sessions", "rename", session, "Fences").returncode == 0

@@ -9,6 +9,8 @@ export interface Known {
   readonly title: string;
   readonly updated: string;
   readonly archived: boolean;
+  /** What git has checked out in its directory; "" where that is not known. */
+  readonly branch: string;
 }
 
 const MOST_PAGES = 20;
@@ -97,5 +99,6 @@ function readKnown(raw: Readonly<Record<string, unknown>>): Known {
     title: text(raw["title"]),
     updated: text(raw["updatedAt"]),
     archived: own(raw)["archived"] === true,
+    branch: text(own(raw)["branch"]),
   };
 }

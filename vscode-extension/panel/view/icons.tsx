@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 const PATHS = {
   add: "M8 3v10M3 8h10",
   back: "M10 3 5 8l5 5",
+  branch: "M5 5.5v5M5 5.5a1.5 1.5 0 1 0 0-3 1.5 1.5 0 0 0 0 3zM5 13.5a1.5 1.5 0 1 0 0-3 1.5 1.5 0 0 0 0 3zM11 6.5a1.5 1.5 0 1 0 0-3 1.5 1.5 0 0 0 0 3zM11 6.5c0 2.5-3.5 2-5 4",
   check: "m3 8.5 3.2 3.2L13 5",
   close: "m4 4 8 8m0-8-8 8",
   copy: "M5.5 5.5h7v8h-7zM3.5 10.5v-8h7",

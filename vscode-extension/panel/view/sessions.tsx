@@ -3,7 +3,8 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Known } from "../app/sessions";
 import { usePanel } from "./context";
-import { IconButton } from "./icons";
+import { Icon, IconButton } from "./icons";
+import { keyInWords } from "./keys";
 
 export function SessionList(): JSX.Element {
   const panel = usePanel();
@@ -11,7 +12,7 @@ export function SessionList(): JSX.Element {
   const [archived, showArchived] = useState(false);
   useEffect(() => { void panel.attempt(() => panel.sessions.refresh()); }, []);
   const words = typed.toLowerCase().split(/\s+/);
-  const fits = (known: Known): boolean => words.every((word) => `${known.title} ${known.cwd}`.toLowerCase().includes(word));
+  const fits = (known: Known): boolean => words.every((word) => `${known.title} ${known.cwd} ${known.branch}`.toLowerCase().includes(word));
   const all = panel.sessions.known.value.filter((known) => fits(known) && (archived || !known.archived));
   const here = panel.surroundings.value.roots.map((root) => root.path);
   const groups: readonly (readonly [string, readonly Known[]])[] = [
@@ -21,11 +22,11 @@ export function SessionList(): JSX.Element {
   return (
     <main class="sessions">
       <div class="sessions-bar">
-        <input type="search" placeholder="Search titles and folders" aria-label="Search sessions" value={typed} ref={(field) => { if (document.activeElement === document.body) { field?.focus(); } }}
+        <input type="search" placeholder="Search titles, folders and branches" aria-label="Search sessions" value={typed} ref={(field) => { if (document.activeElement === document.body) { field?.focus(); } }}
           onInput={(event) => { setTyped(event.currentTarget.value); }} />
         <label class="check"><input type="checkbox" checked={archived} onChange={(event) => { showArchived(event.currentTarget.checked); }} />Archived</label>
       </div>
-      {all.length === 0 && <p class="nothing">{typed === "" ? "No sessions yet. Ask something to begin one." : "No session has these words in its title or folder."}</p>}
+      {all.length === 0 && <p class="nothing">{typed === "" ? "No sessions yet. Ask something to begin one." : "No session has these words in its title, folder or branch."}</p>}
       {groups.filter(([, known]) => known.length > 0).map(([name, known]) => (
         <section key={name} aria-label={name}>
           <h2>{name}</h2>
@@ -44,18 +45,18 @@ function SessionRow({ known, elsewhere }: { readonly known: Known; readonly else
   const name = known.title || "Untitled session";
   const current = panel.session.value?.id === known.id;
   if (renamed !== undefined) {
+    const save = (): void => {
+      if (renamed.trim() !== "") {
+        does(() => panel.sessions.rename(known, renamed.trim()));
+        rename(undefined);
+      }
+    };
     return (
       <li>
-        <input class="rename" aria-label={`New title of ${name}`} value={renamed} ref={(field) => { field?.focus(); }} onInput={(event) => { rename(event.currentTarget.value); }}
-          onBlur={() => { rename(undefined); }}
-          onKeyDown={(event) => {
-            if (!event.isComposing && event.key === "Enter" && renamed.trim() !== "") {
-              does(() => panel.sessions.rename(known, renamed.trim()));
-              rename(undefined);
-            } else if (!event.isComposing && event.key === "Escape") {
-              rename(undefined);
-            }
-          }} />
+        <form class="rename-form" onSubmit={(event) => { event.preventDefault(); save(); }}>
+          <input class="rename" aria-label={`New title of ${name}`} value={renamed} ref={(field) => { field?.focus(); }} onInput={(event) => { rename(event.currentTarget.value); }}
+            onBlur={() => { rename(undefined); }} onKeyDown={(event) => { keyInWords(event, () => { rename(undefined); }); }} />
+        </form>
       </li>
     );
   }
@@ -63,7 +64,7 @@ function SessionRow({ known, elsewhere }: { readonly known: Known; readonly else
     <li class={current ? "current" : ""}>
       <button type="button" class="session" aria-current={current} onClick={() => { void panel.show(known.id, known.cwd); }}>
         <span class="session-title" dir="auto">{name}{known.archived ? " (archived)" : ""}</span>
-        <span class="session-about">{panel.sessions.running.value.has(known.id) ? "running · " : ""}{ago(known.updated)}{elsewhere ? ` · ${known.cwd}` : ""}</span>
+        <span class="session-about">{aboutOf(known, panel.sessions.running.value.has(known.id), elsewhere)}</span>
       </button>
       <span class="session-does">
         <IconButton icon="edit" label={`Rename ${name}`} onClick={() => { rename(known.title); }} />
@@ -76,6 +77,17 @@ function SessionRow({ known, elsewhere }: { readonly known: Known; readonly else
           : <IconButton icon="trash" label={`Delete ${name}`} onClick={() => { ask(true); }} />}
       </span>
     </li>
+  );
+}
+
+/** What stands below its title. */
+function aboutOf(known: Known, running: boolean, elsewhere: boolean): JSX.Element {
+  return (
+    <>
+      {running ? "running · " : ""}{ago(known.updated)}
+      {known.branch !== "" && <> · <Icon name="branch" /><span class="hidden">branch </span><bdi>{known.branch}</bdi></>}
+      {elsewhere ? ` · ${known.cwd}` : ""}
+    </>
   );
 }
 

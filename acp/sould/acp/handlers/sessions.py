@@ -74,8 +74,10 @@ async def fork(peer: Peer, params: StoredOpeningParams) -> Reply:
 async def list_sessions(peer: Peer, params: ListParams) -> Json:
     """One page, most recently used first."""
     cwd = absolute(params.cwd, "cwd") if params.cwd is not None else None
-    page = await (await peer.host()).list(cwd, params.cursor, archived=params.own.archived)
-    answer: Json = {"sessions": [_info(info) for info in page.items]}
+    host = await peer.host()
+    page = await host.list(cwd, params.cursor, archived=params.own.archived)
+    branches = await host.branches(info.cwd for info in page.items)
+    answer: Json = {"sessions": [_info(info, branches.get(info.cwd, "")) for info in page.items]}
     if page.next_cursor is not None:
         answer["nextCursor"] = page.next_cursor
     return answer
@@ -135,12 +137,13 @@ def _state(attachment: Attachment) -> Json:
     return {**session_state(attachment.session.options()), **attachment.place}
 
 
-def _info(info: SessionInfo) -> Json:
+def _info(info: SessionInfo, branch: str) -> Json:
     shown: Json = {"sessionId": info.id, "cwd": str(info.cwd), "updatedAt": iso_time(info.updated)}
     if info.additional:
         shown["additionalDirectories"] = [str(Path(path)) for path in info.additional]
     if info.title:
         shown["title"] = info.title
-    if info.archived:
-        shown["_meta"] = {"sould": {"archived": True}}
+    own: Json = {**({"archived": True} if info.archived else {}), **({"branch": branch} if branch else {})}
+    if own:
+        shown["_meta"] = {"sould": own}
     return shown

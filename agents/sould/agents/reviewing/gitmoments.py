@@ -14,13 +14,12 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 
 from sould.agents.directories.gitfiles import MOST_GIT
+from sould.agents.directories.gitplaces import SMALL, git_directories, read_text
 from sould.agents.directories.gitprogram import GitProgram
 
 Look: TypeAlias = tuple[int, int, int]
 """Modification time in nanoseconds, inode, size."""
 _NOTHING: Final[Look] = (0, 0, 0)
-_SMALL: Final = 4096
-"""Bytes of HEAD, and of what names a directory."""
 _PACKED: Final = 64 * 1024 * 1024
 _PATIENCE: Final = 10.0
 """Seconds that git may take."""
@@ -56,15 +55,15 @@ class GitMoments:
     """Of the work tree at `root`, if there is one."""
 
     def __init__(self, root: Path, variables: Mapping[str, str]) -> None:
-        self._root = root
+        self.root: Final = root
         self._git = GitProgram(root, variables)
         self._packed: tuple[Look, str, str] = (_NOTHING, "", "")
         """How the packed references looked, and what they said of a branch."""
 
     def now(self) -> GitMoment | None:
         """How git stands; None: there is none here, or it is being made."""
-        places = self.directories()
-        head = _read(places[0] / "HEAD", _SMALL) if places is not None else None
+        places = git_directories(self.root)
+        head = read_text(places[0] / "HEAD", SMALL) if places is not None else None
         if places is None or head is None:
             return None
         own, common = places
@@ -73,27 +72,11 @@ class GitMoments:
         commit = self._commit(common, branch) if tables == _NOTHING else None
         return GitMoment(branch, commit, _look(own / "index"), _look(common / "refs" / "stash"), tables)
 
-    def directories(self) -> tuple[Path, Path] | None:
-        """Git's directory of this work tree, and the one that all work trees share; None: there is no git."""
-        own = self._root / ".git"
-        try:
-            is_directory = stat.S_ISDIR(os.stat(own).st_mode)
-        except OSError:
-            return None
-        if is_directory:
-            return own, own
-        said = _read(own, _SMALL) or ""
-        if not said.startswith("gitdir: "):
-            return None
-        own = self._root / said.removeprefix("gitdir: ").rstrip("\n")
-        common = _read(own / "commondir", _SMALL)
-        return own, own / common.rstrip("\n") if common is not None else own
-
     def _commit(self, common: Path, branch: str) -> str | None:
         if not branch.startswith("ref: "):
             return branch
         name = branch.removeprefix("ref: ")
-        loose = _read(common / name, _SMALL)
+        loose = read_text(common / name, SMALL)
         return loose.strip() if loose is not None else self._packed_commit(common / "packed-refs", name)
 
     def _packed_commit(self, packed: Path, name: str) -> str | None:
@@ -101,7 +84,7 @@ class GitMoments:
         if look == _NOTHING:
             return ""
         if self._packed[:2] != (look, name):
-            text = _read(packed, _PACKED)
+            text = read_text(packed, _PACKED)
             if text is None:
                 return None
             lines = (line for line in text.split("\n") if line.endswith(f" {name}"))
@@ -175,16 +158,3 @@ def _look(path: Path) -> Look:
     except OSError:
         return _NOTHING
     return status.st_mtime_ns, status.st_ino, status.st_size
-
-
-def _read(path: Path, most: int) -> str | None:
-    """A regular file, never waited for; None: there is none, or it is larger."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    except OSError:
-        return None
-    with open(fd, "rb") as file:
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > most:
-            return None
-        return os.fsdecode(file.read(most))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from sould.agents.directories.folderevents import FolderEvents
+from sould.agents.directories.gitplaces import git_directories
 from sould.agents.edits.reviewed import ReviewedFiles
 from sould.agents.patience import Behind, in_time
 from sould.agents.reviewing.gitmoments import GitMoments
@@ -175,7 +176,7 @@ class ReviewWatcher:
 
 def _git_files(moments: GitMoments) -> Iterator[str]:
     """What changes when git moves."""
-    places = moments.directories()
+    places = git_directories(moments.root)
     if places is None:
         return
     own, common = places

@@ -5,13 +5,14 @@ What a face gets of a live session is its `SessionPort`, never the session. The 
 
 import asyncio
 import time
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from sould.agents.directories.gitplaces import branch_of
 from sould.agents.editortools.routing import EditorBackends
 from sould.agents.errors import OptionError, SessionNotFoundError, SessionOpenElsewhereError, SouldError
 from sould.agents.opening.opening import Opening
@@ -160,6 +161,11 @@ class HostPort:
             OptionError: a cursor that is not ours.
         """
         return await self._host.list(cwd, cursor, limit, archived=archived)
+
+    async def branches(self, directories: Iterable[Path]) -> Mapping[Path, str]:
+        """What git has checked out in each of these directories; only those where that is known."""
+        found = await asyncio.to_thread(lambda: {each: branch_of(each) for each in set(directories)})
+        return {directory: branch for directory, branch in found.items() if branch}
 
     async def search(
         self, query: str, cwd: Path | None = None, limit: int = 20, *, archived: bool = False

@@ -249,10 +249,9 @@ class ControlFace:
         host = await self._sessions.host()
         cwd = Path(params.cwd) if params.cwd else None
         page = await host.list(cwd, params.cursor, max(1, min(params.limit, 500)), archived=params.archived)
-        return SessionPage(
-            sessions=tuple(_row(info, live=host.live(info.id) is not None) for info in page.items),
-            next_cursor=page.next_cursor,
-        )
+        branches = await host.branches(info.cwd for info in page.items)
+        rows = (_row(info, branches.get(info.cwd, ""), live=host.live(info.id) is not None) for info in page.items)
+        return SessionPage(sessions=tuple(rows), next_cursor=page.next_cursor)
 
     async def _search(self, params: SearchParams) -> Found:
         host = await self._sessions.host()
@@ -385,7 +384,7 @@ def _connection(connection: Connection) -> ConnectionInfo:
     )
 
 
-def _row(info: "SessionInfo", *, live: bool) -> SessionRow:
+def _row(info: "SessionInfo", branch: str = "", *, live: bool) -> SessionRow:
     return SessionRow(
         id=info.id,
         cwd=str(info.cwd),
@@ -395,6 +394,7 @@ def _row(info: "SessionInfo", *, live: bool) -> SessionRow:
         turns=info.turns,
         live=live,
         archived=info.archived,
+        branch=branch,
     )
 
 

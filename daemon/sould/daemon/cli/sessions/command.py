@@ -264,7 +264,7 @@ def _pages(daemon: ControlClient, cwd: str | None, limit: int, *, archived: bool
 
 
 def _line(row: SessionRow, *, everywhere: bool) -> tuple[str, ...]:
-    place = (one_line(row.cwd, 40),) if everywhere else ()
+    place = (one_line(row.cwd, 40), one_line(row.branch, 24)) if everywhere else ()
     age = f"{span(max(0.0, time.time() - row.updated))} ago"
     title = one_line(row.title or "(no title)", 70) + ("  (archived)" if row.archived else "")
     return (row.id, "*" if row.live else " ", age, plural(row.turns, "turn"), *place, title)
