@@ -26,7 +26,7 @@ from sould.agents.inboxclients import shapes as inboxshapes
 from sould.agents.languageservers.backend import TOOLS as TOLD
 from sould.agents.reviewclients import params, shapes
 from sould.editors.launchers import TOOLS as OPENED
-from sould.editors.lsp.plaineditor import TOOLS as SHOWN
+from sould.editors.lsp.documents.plaineditor import TOOLS as SHOWN
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "schemas"
 

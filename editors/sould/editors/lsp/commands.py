@@ -8,13 +8,14 @@ from sould.agents.reviewing.listing import Selection
 from sould.agents.reviewing.orders import Order
 from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
 from sould.agents.rpc.params import Inbound, parsed
-from sould.editors.lsp import agentcommands as agent
-from sould.editors.lsp import content, types
-from sould.editors.lsp.decisions import Chosen, decide
-from sould.editors.lsp.documents import file_of
-from sould.editors.lsp.hunks import hunks_of, line_of, span
-from sould.editors.lsp.places import Place, place_of
+from sould.editors.lsp import types
+from sould.editors.lsp.agents import commands as agent
+from sould.editors.lsp.documents import accepted
+from sould.editors.lsp.documents.opened import file_of
+from sould.editors.lsp.documents.places import Place, place_of
 from sould.editors.lsp.protocol import written
+from sould.editors.lsp.review.decisions import Chosen, decide
+from sould.editors.lsp.review.hunks import hunks_of, line_of, span
 from sould.editors.lsp.words import show_document, tell
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ COMMANDS: dict[str, Command] = {
     "sould.keepAll": _command(BulkArguments, keep_all),
     "sould.rejectAll": _command(BulkArguments, reject_all),
     "sould.next": _command(NextArguments, next_hunk),
-    "sould.base": _command(Place, content.open_base),
+    "sould.base": _command(Place, accepted.open_base),
     "sould.why": _command(agent.WhyArguments, agent.why),
     "sould.prompt": _command(agent.PromptArguments, agent.prompt),
     "sould.steer": _command(agent.PromptArguments, agent.steer),

@@ -16,9 +16,11 @@ from sould.agents.reviewclients.methods import ClientCall
 from sould.agents.reviewclients.requests import METHODS, REPORT
 from sould.agents.rpc.connection import Reply, described
 from sould.agents.rpc.errors import METHOD_NOT_FOUND, RpcError
-from sould.editors.lsp import actions, commands, content, lenses, sync, types
+from sould.editors.lsp import commands, types
+from sould.editors.lsp.documents import accepted, sync
 from sould.editors.lsp.peer import REQUEST_FAILED, Peer
 from sould.editors.lsp.protocol import read, written
+from sould.editors.lsp.review import actions, lenses
 
 Json = dict[str, Any]
 ParamsT = TypeVar("ParamsT")
@@ -88,7 +90,7 @@ ROUTES: dict[str, Route] = {
     "workspace/didChangeWorkspaceFolders": told(types.DidChangeFoldersParams, sync.folders_changed),
     "textDocument/codeLens": route(types.DocumentParams, lenses.show),
     "textDocument/codeAction": route(types.CodeActionParams, actions.show),
-    "workspace/textDocumentContent": route(types.ContentParams, content.show),
+    "workspace/textDocumentContent": route(types.ContentParams, accepted.show),
     "window/workDoneProgress/cancel": told(types.ProgressCancelParams, sync.cancelled),
     "workspace/executeCommand": route(types.ExecuteCommandParams, commands.execute),
     **{name: _shared(call) for name, call in METHODS.items() if name != REPORT},

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from sould.agents.rpc.connection import Connection
 from sould.agents.rpc.errors import RpcError
 from sould.agents.sessions.faces import FaceRecord, FaceServices, Unanswered
-from sould.editors.lsp.introduction import MOST_FOLDERS, EditorCapabilities, Introduction, Json, Settings
-from sould.editors.lsp.outlet import CountedStream
+from sould.editors.lsp.connection.introduction import MOST_FOLDERS, EditorCapabilities, Introduction, Json, Settings
+from sould.editors.lsp.connection.outlet import CountedStream
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from sould.agents.sessions.hostport import HostPort
     from sould.agents.wire.stream import Cursor
     from sould.agents.workspace import Workspace
-    from sould.editors.lsp.agents import EditorSessions
-    from sould.editors.lsp.content import AcceptedTexts
-    from sould.editors.lsp.documents import Documents
-    from sould.editors.lsp.news import EditorNews
+    from sould.editors.lsp.agents.sessions import EditorSessions
+    from sould.editors.lsp.documents.accepted import AcceptedTexts
+    from sould.editors.lsp.documents.opened import Documents
+    from sould.editors.lsp.review.news import EditorNews
 
 NOT_INITIALIZED = -32002
 REQUEST_FAILED = -32803
@@ -150,7 +150,7 @@ class Peer:
     def sessions(self) -> "EditorSessions":
         """The sessions it works with."""
         if self._sessions is None:
-            from sould.editors.lsp.agents import EditorSessions  # noqa: PLC0415 -- as above
+            from sould.editors.lsp.agents.sessions import EditorSessions  # noqa: PLC0415 -- as above
 
             self._sessions = EditorSessions(self)
         return self._sessions
@@ -161,7 +161,7 @@ class Peer:
         """All sessions; the first call may import much."""
         if self._host is None:
             self._host = await self.services.host()
-            from sould.editors.lsp.plaineditor import PlainEditor  # noqa: PLC0415 -- as above
+            from sould.editors.lsp.documents.plaineditor import PlainEditor  # noqa: PLC0415 -- as above
 
             self._host.editors.add(PlainEditor(self))
         return self._host
@@ -198,7 +198,7 @@ class Peer:
         projects = await self.projects()
         if self._reports is None:
             from sould.agents.reviewclients.reports import Reports  # noqa: PLC0415 -- as above
-            from sould.editors.lsp.edits import EditorEdits  # noqa: PLC0415 -- as above
+            from sould.editors.lsp.documents.edits import EditorEdits  # noqa: PLC0415 -- as above
 
             self._reports = Reports(projects, EditorEdits(self), self.name, self.can.encoding)
         return self._reports
@@ -216,7 +216,7 @@ class Peer:
     def documents(self) -> "Documents":
         """The documents it has open."""
         if self._documents is None:
-            from sould.editors.lsp.documents import Documents  # noqa: PLC0415 -- as above
+            from sould.editors.lsp.documents.opened import Documents  # noqa: PLC0415 -- as above
 
             self._documents = Documents(self)
         return self._documents
@@ -225,8 +225,8 @@ class Peer:
     def news(self) -> "EditorNews":
         """What tells it of changes in its documents' hunks."""
         if self._news is None:
-            from sould.editors.lsp.hints import show_hints  # noqa: PLC0415 -- as above
-            from sould.editors.lsp.news import EditorNews  # noqa: PLC0415 -- as above
+            from sould.editors.lsp.review.hints import show_hints  # noqa: PLC0415 -- as above
+            from sould.editors.lsp.review.news import EditorNews  # noqa: PLC0415 -- as above
 
             self._news = EditorNews(self, show_hints)
         return self._news
@@ -235,7 +235,7 @@ class Peer:
     def accepted(self) -> "AcceptedTexts":
         """The files as they were accepted that it was given."""
         if self._accepted is None:
-            from sould.editors.lsp.content import AcceptedTexts  # noqa: PLC0415 -- as above
+            from sould.editors.lsp.documents.accepted import AcceptedTexts  # noqa: PLC0415 -- as above
 
             self._accepted = AcceptedTexts(self)
         return self._accepted

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
 from sould.agents.rpc.params import Inbound, absolute
-from sould.editors.lsp.documents import file_of, path_of
+from sould.editors.lsp.documents.opened import file_of, path_of
 
 if TYPE_CHECKING:
     from sould.editors.lsp.peer import Peer

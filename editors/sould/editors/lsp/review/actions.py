@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sould.agents.reviewing.listing import ReviewedHunk
 from sould.editors.lsp import types
-from sould.editors.lsp.hunks import called, hunks_of, named, touched
 from sould.editors.lsp.protocol import written
+from sould.editors.lsp.review.hunks import called, hunks_of, named, touched
 
 if TYPE_CHECKING:
     from sould.editors.lsp.peer import Peer

@@ -14,11 +14,11 @@ from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
 from sould.agents.rpc.params import Lenient
 from sould.agents.sessions.port import SessionPort
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, QuestionResponse
-from sould.editors.lsp import asking
-from sould.editors.lsp.attachment import Attachment
-from sould.editors.lsp.documents import file_of
-from sould.editors.lsp.hunks import hunks_of
-from sould.editors.lsp.places import Place, place_of
+from sould.editors.lsp.agents import asking
+from sould.editors.lsp.agents.attachment import Attachment
+from sould.editors.lsp.documents.opened import file_of
+from sould.editors.lsp.documents.places import Place, place_of
+from sould.editors.lsp.review.hunks import hunks_of
 from sould.editors.lsp.words import tell
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from typing import Final
 
 from sould.agents.rpc.connection import Reply
 from sould.agents.rpc.errors import INVALID_REQUEST, RpcError
-from sould.editors.lsp.introduction import Json, read_introduction
+from sould.editors.lsp.connection.introduction import Json, read_introduction
 from sould.editors.lsp.peer import Peer
 
 DISPATCH: Final = "sould.editors.lsp.dispatch"

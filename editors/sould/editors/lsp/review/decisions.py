@@ -15,8 +15,8 @@ from sould.agents.reviewclients.shown import as_json, shown_outcome
 from sould.agents.reviewing.answers import LeftHunk, Outcome
 from sould.agents.reviewing.listing import ReviewedHunk, Selection
 from sould.agents.reviewing.orders import Order
-from sould.editors.lsp.edits import labelled, noticed
-from sould.editors.lsp.hunks import called
+from sould.editors.lsp.documents.edits import labelled, noticed
+from sould.editors.lsp.review.hunks import called
 from sould.editors.lsp.words import ask, sentence, tell
 
 if TYPE_CHECKING:

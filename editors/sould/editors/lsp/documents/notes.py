@@ -18,7 +18,7 @@ from sould.agents.reviewclients.reported import Reported
 from sould.agents.reviewclients.reports import Change, Report
 from sould.agents.reviewclients.textbuffer import PositionEncoding, TextBuffer
 from sould.agents.sessions.faces import FaceNotes
-from sould.editors.lsp.lineends import LineEnds
+from sould.editors.lsp.documents.lineends import LineEnds
 
 MOST_ADDED: Final = 4 * 1024 * 1024
 """Bytes of lines before they are replaced by how documents are now."""

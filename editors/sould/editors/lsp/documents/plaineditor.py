@@ -13,7 +13,7 @@ from sould.agents.editortools.errors import EditorToolError
 from sould.agents.editortools.results import Editor, Opened, OpenFile, State
 from sould.agents.editortools.site import Site
 from sould.agents.rpc.errors import ConnectionGoneError, RpcError
-from sould.editors.lsp.places import roots_of
+from sould.editors.lsp.documents.places import roots_of
 
 if TYPE_CHECKING:
     from sould.editors.lsp.peer import Peer

@@ -12,9 +12,9 @@ from sould.agents.sessionlog.channel import Cursor
 from sould.agents.sessions.faces import AttachedSession
 from sould.agents.sessions.port import SessionPort
 from sould.agents.wire.messages import QuestionRequest, WireRequest
-from sould.editors.lsp.attachment import Attachment
-from sould.editors.lsp.dialogs import listed
-from sould.editors.lsp.places import roots_of
+from sould.editors.lsp.agents.attachment import Attachment
+from sould.editors.lsp.agents.dialogs import listed
+from sould.editors.lsp.documents.places import roots_of
 from sould.editors.lsp.words import ask
 
 if TYPE_CHECKING:

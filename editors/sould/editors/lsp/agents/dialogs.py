@@ -12,7 +12,7 @@ from sould.agents.sessions.port import SessionPort
 from sould.agents.wire.display import DiffBlock, ShellBlock
 from sould.agents.wire.intext import TextQuestions
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, QuestionRequest, QuestionResponse, WireRequest
-from sould.editors.lsp.questions import answer_with_buttons
+from sould.editors.lsp.agents.questions import answer_with_buttons
 from sould.editors.lsp.words import LONGEST, Importance, ask, tell
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from sould.agents.reviewclients.reports import Change, Report, ReportOutcome, is
 from sould.agents.reviewclients.textbuffer import Position
 from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
 from sould.editors.lsp import types
-from sould.editors.lsp.documentnotes import DocumentNotes, KnownDocument
-from sould.editors.lsp.lineends import LineEnds
+from sould.editors.lsp.documents.lineends import LineEnds
+from sould.editors.lsp.documents.notes import DocumentNotes, KnownDocument
 from sould.editors.lsp.words import tell
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ from sould.agents.reviewclients.params import ReportParams
 from sould.agents.reviewclients.requests import METHODS, REPORT
 from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
 from sould.agents.rpc.params import parsed
-from sould.editors.lsp import settings, types
-from sould.editors.lsp.progress import PREFIX
+from sould.editors.lsp import types
+from sould.editors.lsp.agents.progress import PREFIX
+from sould.editors.lsp.connection import settings
 
 if TYPE_CHECKING:
     from sould.editors.lsp.peer import Peer

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sould.agents.reviewclients.projects import resolve
 from sould.agents.reviewing.listing import ReviewedHunk, Selection
 from sould.editors.lsp import types
-from sould.editors.lsp.documents import path_of
+from sould.editors.lsp.documents.opened import path_of
 from sould.editors.lsp.protocol import range_of
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from sould.agents.editorclients.requests import FORGOTTEN
 from sould.agents.errors import SouldError
 from sould.agents.rpc.errors import RpcError
 from sould.agents.sessions.faces import FaceRecord, Unanswered
-from sould.editors.lsp.introduction import read_introduction
+from sould.editors.lsp.connection.introduction import read_introduction
 from sould.editors.lsp.peer import REQUEST_FAILED
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from sould.agents.projects.port import ProjectPort
 from sould.agents.reviewclients.projects import resolve
 from sould.agents.rpc.errors import INVALID_PARAMS, ConnectionGoneError, RpcError
 from sould.editors.lsp import types
-from sould.editors.lsp.handshake import BASE_SCHEME
-from sould.editors.lsp.places import Place, place_of
+from sould.editors.lsp.connection.handshake import BASE_SCHEME
+from sould.editors.lsp.documents.places import Place, place_of
 from sould.editors.lsp.protocol import written
 from sould.editors.lsp.words import show_document, tell
 

@@ -14,9 +14,9 @@ from sould.agents.rpc.errors import INVALID_REQUEST, RpcError
 from sould.agents.rpc.late import LateHandler
 from sould.agents.rpc.stream import ByteStream
 from sould.agents.sessions.faces import FaceServices
-from sould.editors.lsp import handshake
-from sould.editors.lsp.introduction import Json
-from sould.editors.lsp.outlet import CountedStream
+from sould.editors.lsp.connection import handshake
+from sould.editors.lsp.connection.introduction import Json
+from sould.editors.lsp.connection.outlet import CountedStream
 from sould.editors.lsp.peer import Peer
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ async def _dispatcher(peer: Peer) -> "Dispatcher":
 
 
 async def _go_on(peer: Peer, resume: "FaceRecord") -> None:
-    await load("sould.editors.lsp.resuming")
-    from sould.editors.lsp.resuming import go_on  # noqa: PLC0415 -- hardly ever needed; imports what initialize must not wait for
+    await load("sould.editors.lsp.connection.resuming")
+    from sould.editors.lsp.connection.resuming import go_on  # noqa: PLC0415 -- hardly ever needed; imports what initialize must not wait for
 
     await go_on(peer, resume)

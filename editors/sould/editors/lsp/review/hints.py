@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from sould.agents.reviewing.listing import ReviewedHunk
 from sould.editors.lsp import types
-from sould.editors.lsp.hunks import called, hunks_of, span
 from sould.editors.lsp.protocol import written
+from sould.editors.lsp.review.hunks import called, hunks_of, span
 
 if TYPE_CHECKING:
     from sould.editors.lsp.peer import Peer

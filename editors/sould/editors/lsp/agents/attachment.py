@@ -13,8 +13,8 @@ from sould.agents.sessions.port import SessionPort
 from sould.agents.wire import messages as wire
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.display import BriefBlock
-from sould.editors.lsp.dialogs import EditorDialogs
-from sould.editors.lsp.progress import TurnProgress
+from sould.editors.lsp.agents.dialogs import EditorDialogs
+from sould.editors.lsp.agents.progress import TurnProgress
 from sould.editors.lsp.words import tell
 
 if TYPE_CHECKING:
