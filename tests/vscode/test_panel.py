@@ -112,6 +112,23 @@ def test_a_tab_shows_the_same_session_as_the_side_bar(world: World, open_window:
         expect(each.question).to_have_count(0)
 
 
+def test_a_window_of_its_own_shows_the_same_session(world: World, open_window: Open) -> None:
+    window = begun(world, open_window, "text: Hello from the agent.", MAKING, DONE)
+    panel = open_chat(window)
+    panel.prompt("Good morning")
+    expect(panel.says("Hello from the agent.")).to_be_visible()
+    with window.page.expect_popup() as opened:
+        window.palette("sould: Open Chat in a New Window")
+    own = ChatPanel(window, page=opened.value)
+    expect(own.says("Hello from the agent.")).to_be_visible()
+    own.prompt("Make it")
+    expect(panel.question).to_be_visible()
+    own.approve()
+    for each in (panel, own):
+        expect(each.says("All done.")).to_have_count(1)
+        expect(each.question).to_have_count(0)
+
+
 def test_what_is_selected_goes_with_the_prompt_and_is_not_sent_before(world: World, open_window: Open) -> None:
     window = begun(world, open_window, "text: I see it.")
     window.open("here.txt")

@@ -32,6 +32,7 @@ function commands(context: Context): Record<string, Handler> {
     "sould.openChat": () => openChat(context),
     "sould.install": () => install(context),
     "sould.openChatTab": () => { context.panels.openTab(); },
+    "sould.openChatWindow": () => context.panels.openWindow(),
     "sould.newSession": () => asking.begin(),
     "sould.ask": () => asking.selection(),
     "sould.explain": () => asking.explain(),

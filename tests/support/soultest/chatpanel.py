@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from playwright.sync_api import FrameLocator, Locator, expect
+from playwright.sync_api import FrameLocator, Locator, Page, expect
 
 from soultest.panelpage import APP
 from soultest.workbench import Workbench
@@ -12,12 +12,12 @@ VIEW: Final = "iframe.webview"
 
 
 class ChatPanel:
-    """One panel of a window; the newest one opened has the highest number."""
+    """One panel of a window; the newest one opened has the highest number. `page`: of another window that belongs to it."""
 
-    def __init__(self, window: Workbench, number: int = 0) -> None:
+    def __init__(self, window: Workbench, number: int = 0, page: Page | None = None) -> None:
         self.window = window
         self.page: FrameLocator = (
-            window.page.locator(VIEW).nth(number).content_frame.locator("iframe#active-frame").content_frame
+            (page or window.page).locator(VIEW).nth(number).content_frame.locator("iframe#active-frame").content_frame
         )
 
     @property

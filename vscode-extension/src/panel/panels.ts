@@ -69,6 +69,12 @@ export class Panels implements vscode.WebviewViewProvider, vscode.WebviewPanelSe
     this.#fillTab(vscode.window.createWebviewPanel(TAB, "sould", { viewColumn: vscode.ViewColumn.Beside, preserveFocus: false }));
   }
 
+  /** Opens the chat in a window of its own, which belongs to this one. */
+  async openWindow(): Promise<void> {
+    this.openTab();
+    await vscode.commands.executeCommand("workbench.action.moveEditorToNewWindow");
+  }
+
   /** Shows a panel, with the focus in it, and has it do this: the user has just asked for it. */
   async show(opening?: Opening): Promise<void> {
     const last = [...this.#open].at(-1);
