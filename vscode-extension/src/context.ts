@@ -125,7 +125,7 @@ export class Context implements vscode.Disposable {
       vscode.workspace.onDidChangeWorkspaceFolders(() => void this.#followed()),
       vscode.workspace.onDidGrantWorkspaceTrust(() => void this.panels.router.openAgain()),
       vscode.workspace.onDidChangeConfiguration((event) => { this.#configured(event); }),
-      watchProjects(this.#projects(), () => void this.connectIfNeeded()),
+      watchProjects(this.#projects(), () => void this.connectIfNeeded(), log),
     ];
   }
 

@@ -31,10 +31,17 @@ export async function hasProject(projects: string, directories: readonly string[
   return false;
 }
 
-/** Calls back whenever there may be a project more. Watches the nearest directory above while there is none. */
-export function watchProjects(projects: string, changed: () => void): { dispose(): void } {
+/**
+ * Calls back whenever there may be a project more. Watches the nearest directory above while there is none. Where the system allows
+ * no more watches, `failed` says so, and a new project is noticed when the user opens something of ours.
+ */
+export function watchProjects(projects: string, changed: () => void, failed: (words: string) => void): { dispose(): void } {
   let watcher: FSWatcher | undefined;
   let watched = "";
+  const end = (problem: unknown): void => {
+    watcher?.close();
+    failed(`new projects are not noticed: ${String(problem)}`);
+  };
   const begin = (): void => {
     const nearest = nearestDirectory(projects);
     if (nearest === watched) {
@@ -42,8 +49,12 @@ export function watchProjects(projects: string, changed: () => void): { dispose(
     }
     watcher?.close();
     watched = nearest;
-    watcher = watch(nearest, { persistent: false }, () => { begin(); changed(); });
-    watcher.on("error", () => { watcher?.close(); });
+    try {
+      watcher = watch(nearest, { persistent: false }, () => { begin(); changed(); });
+      watcher.on("error", end);
+    } catch (problem) {
+      end(problem);
+    }
   };
   begin();
   return { dispose: () => { watcher?.close(); } };
