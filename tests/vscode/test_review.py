@@ -223,6 +223,26 @@ def test_comments_are_sent_to_the_agent_as_one(world: World, open_window: Open) 
     assert "line five" in export
 
 
+def test_a_comment_that_is_being_written_outlives_its_change(world: World, open_window: Open) -> None:
+    change(world, "text: I see.")
+    window = open_window()
+    window.open("list.txt")
+    window.lenses("Comment").first.click()
+    window.page.locator(".review-thread-reply-button").click()
+    window.type("Why not six?")
+    world.sould("review", "keep", "1")
+    expect(window.lenses("Keep")).to_have_count(2)
+    box = window.page.locator(".review-widget")
+    expect(box).to_contain_text("decided")
+    expect(box).to_contain_text("Why not six?")
+    box.locator("a.monaco-button", has_text="Add Comment").click()
+    expect(window.page.locator(".review-widget", has_text="a comment on these lines")).to_have_count(0)
+    window.palette("Send Comments to the Agent")
+    session = json.loads(world.sould("sessions", "list", "--json").stdout)["id"]
+    sent = until(lambda: "Why not six?" in (it := world.sould("sessions", "show", session).stdout) and it, PATIENCE)
+    assert "line five" in sent
+
+
 def test_what_is_decided_elsewhere_goes_here(changed: World, open_window: Open) -> None:
     window = open_window()
     window.open("list.txt")

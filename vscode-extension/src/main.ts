@@ -60,6 +60,7 @@ function commands(context: Context): Record<string, Handler> {
     "sould.reviewAll": () => navigator.all(),
     "sould.sendComments": () => threads.send(),
     "sould.addComment": (reply) => threads.add(reply as Parameters<typeof threads.add>[0]),
+    "sould.discardComment": (thread) => { threads.discard(thread as vscode.CommentThread); },
     "sould.removeComment": (comment) => threads.remove(comment as vscode.Comment),
     "sould.open": (...given) => about(context, given, (hunk) => navigator.open(hunk)),
     "sould.answer": (node) => answerer.ask(isItem(node) ? node.item : undefined),

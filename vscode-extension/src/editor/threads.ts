@@ -36,7 +36,7 @@ export class Threads implements vscode.Disposable {
   readonly #model: ReviewModel;
   readonly #places: Places;
   readonly #controller: vscode.CommentController;
-  /** By comment, or by hunk while nothing is written yet. */
+  /** By comment, or by hunk while what is said about it is being written. */
   readonly #threads = new Map<string, vscode.CommentThread>();
   readonly #about = new WeakMap<vscode.CommentThread, Hunk>();
   readonly #listening: { dispose(): void };
@@ -67,16 +67,22 @@ export class Threads implements vscode.Disposable {
   async add(reply: Reply): Promise<void> {
     const hunk = this.#about.get(reply.thread);
     const path = this.#places.pathOf(reply.thread.uri);
-    const cwd = path === undefined ? undefined : this.#model.rootOf(path);
-    if (cwd === undefined || path === undefined) {
-      throw new Error("This file is not under review any more.");
+    if (path === undefined) {
+      throw new Error("This is no file on a disk.");
     }
     const { range } = reply.thread;
     const lines: [number, number] = [range?.start.line ?? 0, (range?.end.line ?? 0) + 1];
-    const about = hunk && this.#model.hunk(path, hunk.id) ? { hunk: hunk.id } : { path, lines };
-    await this.#review.comment({ cwd, text: reply.text, ...about });
+    const known = hunk && this.#model.hunk(path, hunk.id);
+    const cwd = this.#model.rootOf(path);
+    const about = known && cwd !== undefined ? { cwd, hunk: known.id } : { path, lines };
+    await this.#review.comment({ text: reply.text, ...about });
     this.#drop(reply.thread);
     await returnTo(reply.thread.uri, range?.start.line ?? 0);
+  }
+
+  /** What is being written is not wanted any more. */
+  discard(thread: vscode.CommentThread): void {
+    this.#drop(thread);
   }
 
   /** Takes a comment out. */
@@ -113,6 +119,7 @@ export class Threads implements vscode.Disposable {
     const shown: vscode.Comment = { body, mode: vscode.CommentMode.Preview, author: { name: "agent" } };
     const thread = this.#controller.createCommentThread(this.#places.uriOf(hunk.path), range, [shown]);
     thread.label = "Comment on this change";
+    thread.contextValue = "draft";
     thread.canReply = true;
     this.#about.set(thread, hunk);
     return thread;
@@ -127,19 +134,28 @@ export class Threads implements vscode.Disposable {
     thread.dispose();
   }
 
-  /** Shows each comment that waits; drops those that are gone, and boxes whose hunk is. */
+  /** Shows each comment that waits, and drops those that are gone. */
   #refresh(): void {
     const wanted = new Map(this.#model.comments.map((comment) => [`comment ${comment.id} ${comment.text}`, comment]));
     const drafts = new Set(this.#model.files.flatMap((file) => file.hunks.map(draftKey)));
     for (const [key, thread] of this.#threads) {
       if (!wanted.has(key) && !drafts.has(key)) {
-        this.#drop(thread);
+        this.#orphan(thread);
       }
     }
     for (const [key, comment] of wanted) {
       if (!this.#threads.has(key)) {
         this.#threads.set(key, this.#shown(comment));
       }
+    }
+  }
+
+  /** What the user is writing stays, about the lines that are there now: the agent goes on meanwhile. */
+  #orphan(thread: vscode.CommentThread): void {
+    if (thread.contextValue !== "draft" || thread.collapsibleState === vscode.CommentThreadCollapsibleState.Collapsed) {
+      this.#drop(thread);
+    } else {
+      thread.label = "The change is another one by now, or decided: a comment on these lines";
     }
   }
 
