@@ -75,7 +75,7 @@ export class Context implements vscode.Disposable {
     const mistakes = new Mistakes();
     const peer = {
       told: (method: string, params: unknown): void => { this.#told(method, params); },
-      asked: (method: string, params: unknown, id: unknown): Promise<unknown> => this.#asked(method, params, id),
+      asked: (method: string, params: unknown, id: unknown, signal: AbortSignal): Promise<unknown> => this.#asked(method, params, id, signal),
       refused: (problem: unknown): void => void mistakes.refused(problem),
       sending: (method: string, params: object): object => withRestriction(method, params, this.#directories(), vscode.workspace.isTrusted),
     };
@@ -211,7 +211,7 @@ export class Context implements vscode.Disposable {
     }
   }
 
-  async #asked(method: string, params: unknown, id: unknown): Promise<unknown> {
+  async #asked(method: string, params: unknown, id: unknown, signal: AbortSignal): Promise<unknown> {
     if (ASKED_OF_PANELS.has(method)) {
       return await this.panels.router.asked(method, params, id);
     }
@@ -219,7 +219,7 @@ export class Context implements vscode.Disposable {
       return await write(params, this.places, this.#buffers);
     }
     if (method === "_sould/editor/call") {
-      return await this.tools.serve(params);
+      return await this.tools.serve(params, signal);
     }
     throw new Error(`This editor has no method ${method}.`);
   }

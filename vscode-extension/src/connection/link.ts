@@ -11,8 +11,8 @@ import type { Traffic } from "./traffic";
 export interface Peer {
   /** Notifications, in their order. */
   told(method: string, params: unknown): void;
-  /** Answers a request. Raises for one it does not know. `id`: what `$/cancel_request` calls it. */
-  asked(method: string, params: unknown, id: unknown): Promise<unknown>;
+  /** Answers a request. Raises for one it does not know. `id`: what `$/cancel_request` calls it; `signal`: it was. */
+  asked(method: string, params: unknown, id: unknown, signal: AbortSignal): Promise<unknown>;
   /** A request as it is to be sent: with what the daemon has to know of this window. */
   sending(method: string, params: object): object;
   /** What the daemon refused a request with, beside whoever made it. */
@@ -67,7 +67,7 @@ export class Link {
         traffic.told(method, params);
         peer.told(method, params);
       })
-      .onRequest("*", ({ method, params, requestId }) => traffic.asked(method, params, () => peer.asked(method, params, requestId)))
+      .onRequest("*", ({ method, params, requestId, signal }) => traffic.asked(method, params, () => peer.asked(method, params, requestId, signal)))
       .connect(ndJsonStream(writable, readable, { maxMessageBytes: LONGEST_MESSAGE }));
     void this.ended.then(() => { this.#connection.close(); });
   }

@@ -6,11 +6,13 @@ import type { CallResult, EditorCall, FileEdits, Span } from "../protocol/editor
 
 export type Data = Record<string, unknown>;
 
+type Code = "busy" | "denied" | "failed" | "not_found" | "not_supported" | "stale" | "timeout" | "untrusted_workspace";
+
 /** A call came to nothing; `code` is one of the catalogue's. */
 export class ToolError extends Error {
   readonly code: string;
 
-  constructor(code: "busy" | "denied" | "failed" | "not_found" | "not_supported" | "stale" | "untrusted_workspace", message: string) {
+  constructor(code: Code, message: string) {
     super(message);
     this.code = code;
   }
@@ -19,11 +21,14 @@ export class ToolError extends Error {
 /** One call: its arguments, by the kinds that the catalogue promises. */
 export class Call {
   readonly places: Places;
+  /** Nobody waits for the answer any more. */
+  readonly signal: AbortSignal;
   readonly #call: EditorCall;
 
-  constructor(call: EditorCall, places: Places) {
+  constructor(call: EditorCall, places: Places, signal: AbortSignal) {
     this.#call = call;
     this.places = places;
+    this.signal = signal;
   }
 
   get root(): string {
@@ -82,6 +87,11 @@ export class Call {
   path(uri: vscode.Uri): string | undefined {
     return this.places.pathOf(uri);
   }
+}
+
+/** One of the two directories is the other, or in it. */
+export function isRelated(one: string, other: string): boolean {
+  return one === other || one.startsWith(`${other}/`) || other.startsWith(`${one}/`);
 }
 
 /** The SHA-256 of a document's text in UTF-8. */

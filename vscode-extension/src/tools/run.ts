@@ -1,8 +1,9 @@
 /** What runs something at an agent's wish: tasks of the project, and those commands of VS Code that the user has allowed. */
 import * as vscode from "vscode";
 import type { CallResult } from "../protocol/editorshapes";
-import { type Call, type Data, ToolError } from "./call";
+import { type Call, type Data, isRelated, ToolError } from "./call";
 import { problemOf } from "./problems";
+import { until } from "./waiting";
 
 const MOST_PROBLEMS = 50;
 
@@ -41,7 +42,7 @@ export async function tasks(call: Call): Promise<CallResult> {
 async function tasksOf(call: Call): Promise<vscode.Task[]> {
   const here = (task: vscode.Task): boolean => {
     const root = typeof task.scope === "object" ? call.places.rootOf(task.scope) : undefined;
-    return root === undefined || root === call.root || root.startsWith(`${call.root}/`) || call.root.startsWith(`${root}/`);
+    return root === undefined || isRelated(root, call.root);
   };
   return (await vscode.tasks.fetchTasks()).filter(here);
 }
@@ -59,7 +60,7 @@ export async function task(call: Call): Promise<CallResult> {
     throw new ToolError("denied", `The task ${name} takes the focus or asks the user something, so only the user starts it.`);
   }
   const before = new Set(problems(call).map(keyOf));
-  const ended = await run(found, call.number("timeoutSec", 300) * 1_000);
+  const ended = await run(found, call.number("timeoutSec", 300) * 1_000, call.signal);
   const data: Data = { outputTail: "", problems: problems(call).filter((each) => !before.has(keyOf(each))).slice(0, MOST_PROBLEMS) };
   const more = "VS Code does not tell what a task prints; its user sees that in the terminal.";
   return { data: ended?.exitCode === undefined ? data : { ...data, exitCode: ended.exitCode }, more };
@@ -67,11 +68,16 @@ export async function task(call: Call): Promise<CallResult> {
 
 function takesFocus(found: vscode.Task): boolean {
   const { focus } = found.presentationOptions;
-  return focus === true || /\$\{(input|command):/.test(JSON.stringify(found.execution ?? {}));
+  return focus === true || asksUser(found.execution);
 }
 
-/** undefined: it has not ended in time, and goes on. */
-async function run(found: vscode.Task, milliseconds: number): Promise<{ exitCode: number | undefined } | undefined> {
+/** What VS Code would ask the user for before it starts this. */
+export function asksUser(started: unknown): boolean {
+  return /\$\{(input|command):/.test(JSON.stringify(started ?? {}));
+}
+
+/** undefined: it has not ended in time, and goes on. It ends with a call that is taken back. */
+async function run(found: vscode.Task, milliseconds: number, signal: AbortSignal): Promise<{ exitCode: number | undefined } | undefined> {
   const codes = new Map<vscode.TaskExecution, number | undefined>();
   const ended = new Set<vscode.TaskExecution>();
   const changed = new vscode.EventEmitter<void>();
@@ -80,28 +86,16 @@ async function run(found: vscode.Task, milliseconds: number): Promise<{ exitCode
     vscode.tasks.onDidEndTaskProcess((event) => codes.set(event.execution, event.exitCode)),
     vscode.tasks.onDidEndTask((event) => { ended.add(event.execution); changed.fire(); }),
   ];
+  const execution = await vscode.tasks.executeTask(found);
   try {
-    const execution = await vscode.tasks.executeTask(found);
     const done = (): boolean => ended.has(execution);
-    return (await until(done, changed.event, milliseconds)) ? { exitCode: codes.get(execution) } : undefined;
+    return (await until(done, changed.event, milliseconds, signal)) ? { exitCode: codes.get(execution) } : undefined;
+  } catch (problem) {
+    execution.terminate();
+    throw problem;
   } finally {
     listening.forEach((each) => { each.dispose(); });
   }
-}
-
-function until(done: () => boolean, changed: vscode.Event<void>, milliseconds: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      listening.dispose();
-      clearTimeout(timer);
-      resolve(done());
-    };
-    const timer = setTimeout(end, milliseconds);
-    const listening = changed(() => { if (done()) { end(); } });
-    if (done()) {
-      end();
-    }
-  });
 }
 
 function problems(call: Call): Data[] {

@@ -9,6 +9,7 @@ import { editorCall, type CallResult, type State } from "../protocol/editorshape
 import type { ReviewModel } from "../review/model";
 import { ask } from "./ask";
 import { Call, failed, spanOf, ToolError } from "./call";
+import { Debugging } from "./debug";
 import { Fixes, format } from "./fixes";
 import * as language from "./language";
 import { Problems } from "./problems";
@@ -21,6 +22,7 @@ import { Tour } from "./tour";
 
 /** What calls leave behind for later ones, and for the user. */
 interface Kept {
+  readonly debugging: Debugging;
   readonly fixes: Fixes;
   readonly model: ReviewModel;
   readonly problems: Problems;
@@ -52,6 +54,7 @@ const TOOLS: Record<string, (call: Call, kept: Kept) => Promise<CallResult>> = {
   task_run: run.task,
   terminal_read: (call, { terminals }) => terminals.read(call),
   scm: (call, { model }) => scm(call, model),
+  debug: (call, { debugging }) => debugging.act(call),
   editor_command: run.command,
 };
 
@@ -88,8 +91,10 @@ export class Tools implements vscode.Disposable {
     this.terminals = new Terminals(soon);
     this.tour = new Tour(places);
     const problems = new Problems(model);
-    this.#kept = { fixes: new Fixes(), model, problems, terminals: this.terminals, tour: this.tour };
+    const debugging = new Debugging();
+    this.#kept = { debugging, fixes: new Fixes(), model, problems, terminals: this.terminals, tour: this.tour };
     this.#subscriptions = [
+      debugging,
       problems,
       this.terminals,
       this.tour,
@@ -104,8 +109,8 @@ export class Tools implements vscode.Disposable {
     ];
   }
 
-  /** Answers `_sould/editor/call`. */
-  async serve(params: unknown): Promise<CallResult> {
+  /** Answers `_sould/editor/call`. `signal`: nobody waits any more. */
+  async serve(params: unknown, signal: AbortSignal): Promise<CallResult> {
     try {
       const call = editorCall.parse(params);
       const tool = TOOLS[call.tool];
@@ -115,7 +120,7 @@ export class Tools implements vscode.Disposable {
       if (!vscode.workspace.isTrusted) {
         throw new ToolError("untrusted_workspace", "The user does not trust this workspace.");
       }
-      return await tool(new Call(call, this.#places), this.#kept);
+      return await tool(new Call(call, this.#places, signal), this.#kept);
     } catch (problem) {
       return failed(problem);
     }

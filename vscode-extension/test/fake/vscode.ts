@@ -4,158 +4,10 @@
  * It does nothing by itself: a test sets what is open and reads what was done, through `fake`, which is new after every `reset`.
  */
 import type * as vscode from "vscode";
+import { FakeDebug } from "./debug";
+import { Disposable, EventEmitter, Position, Range, Selection, Uri, ViewColumn, type RelativePattern } from "./values";
 
-export class Disposable {
-  readonly #ends: () => void;
-
-  constructor(ends: () => void) {
-    this.#ends = ends;
-  }
-
-  dispose(): void {
-    this.#ends();
-  }
-}
-
-export class EventEmitter<T> {
-  readonly #listeners = new Set<(event: T) => unknown>();
-
-  readonly event = (listener: (event: T) => unknown): Disposable => {
-    this.#listeners.add(listener);
-    return new Disposable(() => { this.#listeners.delete(listener); });
-  };
-
-  fire(event: T): void {
-    [...this.#listeners].forEach((each) => each(event));
-  }
-
-  dispose(): void {
-    this.#listeners.clear();
-  }
-}
-
-export class Uri {
-  readonly scheme: string;
-  readonly authority = "";
-  readonly path: string;
-  readonly query: string;
-  readonly fragment = "";
-
-  private constructor(scheme: string, path: string, query = "") {
-    this.scheme = scheme;
-    this.path = path;
-    this.query = query;
-  }
-
-  static file(path: string): Uri {
-    return new Uri("file", path);
-  }
-
-  static from(parts: { scheme: string; path?: string; query?: string }): Uri {
-    return new Uri(parts.scheme, parts.path ?? "", parts.query);
-  }
-
-  static parse(text: string): Uri {
-    const url = new URL(text);
-    return new Uri(url.protocol.slice(0, -1), url.pathname, url.search.slice(1));
-  }
-
-  static joinPath(base: Uri, ...parts: string[]): Uri {
-    const joined = new URL(parts.join("/"), `file://${base.path}/`);
-    return new Uri(base.scheme, decodeURIComponent(joined.pathname));
-  }
-
-  get fsPath(): string {
-    return this.path;
-  }
-
-  with(change: { scheme?: string; path?: string; query?: string }): Uri {
-    return new Uri(change.scheme ?? this.scheme, change.path ?? this.path, change.query ?? this.query);
-  }
-
-  toString(): string {
-    return `${this.scheme}://${this.path}${this.query && `?${this.query}`}`;
-  }
-}
-
-export class Position {
-  readonly line: number;
-  readonly character: number;
-
-  constructor(line: number, character: number) {
-    this.line = line;
-    this.character = character;
-  }
-
-  isEqual(other: Position): boolean {
-    return this.line === other.line && this.character === other.character;
-  }
-}
-
-export class Range {
-  readonly start: Position;
-  readonly end: Position;
-
-  constructor(start: Position, end: Position) {
-    this.start = start;
-    this.end = end;
-  }
-
-  get isEmpty(): boolean {
-    return this.start.isEqual(this.end);
-  }
-}
-
-export class Selection extends Range {}
-
-export class RelativePattern {
-  readonly base: unknown;
-  readonly pattern: string;
-
-  constructor(base: unknown, pattern: string) {
-    this.base = base;
-    this.pattern = pattern;
-  }
-}
-
-export class TabInputWebview {
-  readonly viewType: string;
-
-  constructor(viewType: string) {
-    this.viewType = viewType;
-  }
-}
-
-export class CodeActionKind {
-  static readonly QuickFix = new CodeActionKind("quickfix");
-  static readonly Empty = new CodeActionKind("");
-  readonly value: string;
-
-  constructor(value: string) {
-    this.value = value;
-  }
-
-  append(part: string): CodeActionKind {
-    return new CodeActionKind([this.value, part].filter(Boolean).join("."));
-  }
-}
-
-export class CodeAction {
-  readonly title: string;
-  readonly kind: CodeActionKind;
-  command: vscode.Command | undefined;
-  diagnostics: unknown;
-
-  constructor(title: string, kind: CodeActionKind) {
-    this.title = title;
-    this.kind = kind;
-  }
-}
-
-export const DiagnosticSeverity = { Error: 0, Warning: 1, Information: 2, Hint: 3 } as const;
-export const ProgressLocation = { SourceControl: 1, Window: 10, Notification: 15 } as const;
-export const ViewColumn = { Active: -1, Beside: -2, One: 1 } as const;
-export const TextEditorRevealType = { InCenterIfOutsideViewport: 2 } as const;
+export * from "./values";
 
 /** A document with a text. */
 export function document(path: string, text: string, languageId = "plaintext"): vscode.TextDocument {
@@ -273,6 +125,11 @@ class State {
   readonly documents = new Map<string, vscode.TextDocument>();
   /** Files of the disk. */
   readonly disk = new Map<string, string>();
+  readonly debug = new FakeDebug();
+  /** Settings, by their whole names. */
+  readonly settings = new Map<string, unknown>();
+  /** What extensions that are installed declare. */
+  readonly manifests: unknown[] = [];
   readonly activeChanged = new EventEmitter<FakeEditor | undefined>();
   readonly selectionChanged = new EventEmitter<unknown>();
   readonly foldersChanged = new EventEmitter<unknown>();
@@ -334,7 +191,10 @@ export const workspace = {
   get workspaceFolders() {
     return some(fake.folders);
   },
-  textDocuments: [],
+  get textDocuments() {
+    return [...fake.documents.values()];
+  },
+  getConfiguration: (section = "") => some({ get: (name: string) => fake.settings.get(`${section}.${name}`) }),
   onDidChangeWorkspaceFolders: (listener: (event: never) => unknown) => fake.foldersChanged.event((event) => listener(some(event))),
   getWorkspaceFolder: (uri: vscode.Uri) => some(fake.folders.find((each) => uri.fsPath.startsWith(`${each.uri.fsPath}/`))),
   findFiles: (pattern: vscode.GlobPattern) => {
@@ -368,6 +228,11 @@ const clipboard = {
 
 export const env = { appName: "VS Code", language: "en", clipboard } satisfies Partial<typeof vscode.env>;
 
+export const debug = new Proxy<Partial<typeof vscode.debug>>({}, { get: (_, name: keyof typeof vscode.debug) => fake.debug.api[name] });
+
 export const extensions = {
+  get all() {
+    return some(fake.manifests.map((packageJSON) => ({ packageJSON })));
+  },
   getExtension: (id: string) => some(fake.extensions.has(id) ? { activate: () => Promise.resolve(fake.extensions.get(id)) } : undefined),
 } satisfies Partial<typeof vscode.extensions>;

@@ -377,12 +377,16 @@ class Frame(Shape, frozen=True):
 
 
 class DebugState(Shape, frozen=True):
-    """`debug`: how the program stands after it. `value`: of an expression; `reason`: why it stopped."""
+    """`debug`: how the program stands after it. `value`: of an expression; `reason`: why it stopped, or how it ended.
+
+    `output`: the end of what it has printed.
+    """
 
     state: Literal["running", "stopped", "ended"]
     reason: str = ""
     frames: tuple[Frame, ...] = ()
     value: str = ""
+    output: str = ""
 
 
 class CommandRun(Shape, frozen=True):
