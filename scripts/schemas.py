@@ -67,6 +67,7 @@ REQUESTS: Final[dict[str, tuple[type[BaseModel], type[msgspec.Struct]]]] = {
     "session/search": (acpparams.SearchParams, acpshapes.FoundSessions),
     "session/export": (acpparams.ExportParams, acpshapes.Exported),
     "session/resources": (acpparams.ResourcesParams, acpshapes.SessionResources),
+    "session/context": (acpparams.BreakdownParams, acpshapes.ContextBreakdown),
     "session/tasks": (acpparams.TasksParams, acpshapes.BackgroundTasks),
     "session/tasks/stop": (acpparams.TaskParams, acpshapes.BackgroundTasks),
     "session/tasks/output": (acpparams.TaskParams, acpshapes.TaskOutput),

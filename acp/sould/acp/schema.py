@@ -167,6 +167,10 @@ class TasksParams(SessionParams):
     """`_sould/session/tasks`."""
 
 
+class BreakdownParams(SessionParams):
+    """`_sould/session/context`."""
+
+
 class ResourcesParams(SessionParams):
     """`_sould/session/resources`."""
 

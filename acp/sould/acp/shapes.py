@@ -90,6 +90,35 @@ class TaskOutput(Struct, frozen=True):
     text: str
 
 
+class ToolTokens(Struct, frozen=True):
+    """What a tool, or with `server` all tools of an MCP server, take of the window; `calls`: those the model still remembers.
+
+    `described`: tokens of what the model is told of them at each call; `used`: those of their calls and results.
+    """
+
+    name: str
+    server: bool
+    calls: int
+    described: int
+    used: int
+
+
+class ContextBreakdown(Struct, frozen=True):
+    """Tokens of the model's window. `counted`: its server has counted `used`, but for what was added since.
+
+    How it divides is estimated. `asked`: what people said, with notes and summaries; `answered`: what the agent said and thought.
+    """
+
+    used: int
+    window: int
+    counted: bool
+    instructions: int
+    asked: int
+    answered: int
+    tools: list[ToolTokens]
+    """Those that take most first."""
+
+
 class Exported(Struct, frozen=True):
     """A conversation as Markdown."""
 

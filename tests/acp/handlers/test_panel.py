@@ -82,6 +82,33 @@ async def test_sessions_are_found_by_what_was_said_in_them(bench: Bench, connect
         assert {"session/search.result", "session/export.result"} <= judge(client.log)
 
 
+async def test_what_fills_the_window_is_told_by_tool_and_by_server(bench: Bench, connect: Connect) -> None:
+    configure(user_file(bench), {"docs": entry()})
+    (bench.project / "long.txt").write_text(("word " * 20 + "\n") * 200)
+    read, echo = call("ReadFile", path="long.txt"), call("docs__echo", text="hello")
+    bench.script(read, echo, call("Shell", command="true"), call("Shell", command="true"), "text: Done.")
+    async with bench.running(), connect() as client:
+        await client.initialize(FULL)
+        session = await client.new_session(bench.project)
+        new = await client.request("_sould/session/context", sessionId=session)
+        assert (new["counted"], new["asked"], new["answered"]) == (False, 0, 0)
+        await client.prompt(session, "go on")
+        found = await client.request("_sould/session/context", sessionId=session)
+        tools = {each["name"]: each for each in found["tools"]}
+        assert found["tools"][0]["name"] == "ReadFile", "what takes most comes first"
+        assert {name: each["calls"] for name, each in tools.items() if each["calls"]} == {
+            "ReadFile": 1,
+            "docs": 1,
+            "Shell": 2,
+        }
+        assert [name for name, each in tools.items() if each["server"]] == ["docs"]
+        assert tools["docs"]["used"] > 0 < tools["docs"]["described"]
+        parts = [each["described"] + each["used"] for each in found["tools"]]
+        whole = sum(parts) + found["instructions"] + found["asked"] + found["answered"]
+        assert abs(whole - found["used"]) <= 2 * len(parts) + 3, "the parts are shares of what is used"
+        assert {"session/context.params", "session/context.result"} <= judge(client.log)
+
+
 async def test_background_tasks_are_listed_read_and_stopped(bench: Bench, connect: Connect) -> None:
     begin = call("Shell", command="echo begun; exec sleep 1000", run_in_background=True, description="wait")
     bench.script(begin, "text: It runs.")

@@ -12,6 +12,7 @@ from soultest.bench import Watcher, finish, make_bench
     ("command", "shown"),
     [
         ("/status", "queued prompts: 0"),
+        ("/context", "- `Shell`: "),
         ("/mode", "Mode: **ask**"),
         ("/mode plan", "Mode: **plan**"),
         ("/mode wild", "it takes plan, ask"),

@@ -4,6 +4,7 @@
  * It keeps nothing that the daemon does not know, but what was sent and has not come back yet.
  */
 import { computed, signal, type ReadonlySignal } from "@preact/signals";
+import { readBreakdown, type Breakdown } from "../session/breakdown";
 import { readQueue, sent, type Queued } from "../session/queue";
 import { object, text } from "../session/read";
 import { readTasks, type Task } from "../session/tasks";
@@ -209,6 +210,11 @@ export class Session {
   async choose(option: string, value: string): Promise<void> {
     const answer = await this.#client.request("session/set_config_option", { sessionId: this.id, configId: option, value });
     this.introduced(object(answer));
+  }
+
+  /** What fills the model's window. Rejects with RequestFailed. */
+  async breakdown(): Promise<Breakdown> {
+    return readBreakdown(await this.#client.request("_sould/session/context", { sessionId: this.id }));
   }
 
   /** Rejects with RequestFailed. */

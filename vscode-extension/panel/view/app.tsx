@@ -6,7 +6,7 @@
  * - `ask` and `form`: what waits for the user; `plan`, `tasks`, `queue`
  * - `composer` over `completion`, `images`, `pickers` (options), `meter` (usage)
  * - `sessions`, `timeline`, `review`, `signin`: shown in place of the conversation; `find` above it
- * - used by all: `context` (the panel), `fold`, `menu`, `icons`, `keys`, `memo`, `virtual`, `markdown` (with `languages`; read by `later`)
+ * - used by all: `context` (the panel), `fold`, `menu`, `icons`, `keys`, `popover`, `memo`, `virtual`, `markdown` (with `languages`; read by `later`)
  */
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";

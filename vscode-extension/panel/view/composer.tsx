@@ -62,7 +62,7 @@ export function Composer({ session }: { readonly session: Session | undefined })
         {session !== undefined && <Pickers session={session} />}
         <FromEditor draft={draft} onAdd={(block) => { add([block]); field.current?.focus(); }} />
         <span class="space" />
-        {session !== undefined && <Meter usage={session.transcript.value.usage} />}
+        {session !== undefined && <Meter session={session} />}
         {running && <button type="button" class="send stop" title="Stop (Escape)" aria-label="Stop" disabled={session?.stopping.value} onClick={() => { session?.stop(); }}><Icon name="stop" /></button>}
         <button type="button" class="send" disabled={blocksOf(draft).length === 0} title={running ? "Queue (Enter). Send now: Ctrl+Enter" : "Send (Enter)"}
           aria-label={running ? "Queue" : "Send"} onClick={() => { send(false); field.current?.focus(); }}><Icon name={running ? "queue" : "send"} /></button>
@@ -123,10 +123,13 @@ function Field({ field, draft, session, onChange, onAttach, onSend }: FieldProps
           if (event.isComposing) {
             return;
           }
-          if (open && keyOfList(event, choices, marked, mark, take, () => { complete(undefined); })) {
+          // a command that is typed in full needs no completion
+          const whole = event.key === "Enter" && completing?.kind === "command" && choices[marked]?.words === `/${completing.typed}`;
+          if (open && !whole && keyOfList(event, choices, marked, mark, take, () => { complete(undefined); })) {
             event.preventDefault();
           } else if (event.key === "Enter" && !event.shiftKey && !event.altKey) {
             event.preventDefault();
+            complete(undefined);
             onSend(event.ctrlKey || event.metaKey);
           } else if (event.key === "Escape" && running) {
             event.preventDefault();

@@ -1,7 +1,8 @@
 /** A button that opens a menu: arrows move in it, Escape and whatever is done elsewhere close it. */
 import type { JSX } from "preact";
-import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { IconButton, type IconName } from "./icons";
+import { usePopover } from "./popover";
 
 export interface Entry {
   readonly name: string;
@@ -9,8 +10,7 @@ export interface Entry {
 }
 
 export function Menu({ icon, label, entries }: { readonly icon: IconName; readonly label: string; readonly entries: readonly Entry[] }): JSX.Element {
-  const [open, show] = useState(false);
-  const frame = useRef<HTMLSpanElement>(null);
+  const { open, toggle, close, frame } = usePopover();
   const list = useRef<HTMLUListElement>(null);
   const id = useId();
   // before the next paint: what is typed at once is for the menu
@@ -19,10 +19,6 @@ export function Menu({ icon, label, entries }: { readonly icon: IconName; readon
       list.current?.querySelector<HTMLElement>("[role=menuitem]")?.focus();
     }
   }, [open]);
-  const close = (): void => {
-    show(false);
-    frame.current?.querySelector<HTMLElement>("button")?.focus();
-  };
   const moved = (event: KeyboardEvent): void => {
     const items = [...(list.current?.querySelectorAll<HTMLElement>("[role=menuitem]") ?? [])];
     const at = items.findIndex((item) => item === document.activeElement);
@@ -30,14 +26,11 @@ export function Menu({ icon, label, entries }: { readonly icon: IconName; readon
     if (next !== undefined) {
       event.preventDefault();
       items[(next + items.length) % items.length]?.focus();
-    } else if (event.key === "Escape") {
-      event.preventDefault();
-      close();
     }
   };
   return (
-    <span class="menu-frame" ref={frame} onFocusOut={(event) => { if (!(event.relatedTarget instanceof Node && frame.current?.contains(event.relatedTarget))) { show(false); } }}>
-      <IconButton icon={icon} label={label} menu={open} {...(open && { controls: id })} onClick={() => { show(!open); }} />
+    <span class="menu-frame" {...frame}>
+      <IconButton icon={icon} label={label} menu={open} {...(open && { controls: id })} onClick={toggle} />
       {open && (
         <ul class="menu" id={id} role="menu" aria-label={label} ref={list} onKeyDown={moved}>
           {entries.map(({ name, does }) => (

@@ -1,10 +1,19 @@
-/** How much of the model's window is in use, and what the session has cost. */
+/** How much of the model's window is in use and what the session has cost; behind it, by what the window is filled. */
 import type { JSX } from "preact";
-import type { Usage } from "../session/updates";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import type { Session } from "../app/session";
+import { foremost, type Breakdown, type Part } from "../session/breakdown";
+import { usePanel } from "./context";
+import { usePopover } from "./popover";
 
 const FULL = 0.8;
+/** Parts that are listed before all are asked for. */
+const FEW = 8;
 
-export function Meter({ usage }: { readonly usage: Usage | undefined }): JSX.Element | null {
+export function Meter({ session }: { readonly session: Session }): JSX.Element | null {
+  const { open, toggle, close, frame } = usePopover();
+  const id = useId();
+  const { usage } = session.transcript.value;
   if (usage === undefined || usage.size === 0) {
     return null;
   }
@@ -12,13 +21,56 @@ export function Meter({ usage }: { readonly usage: Usage | undefined }): JSX.Ele
   const cost = usage.cost === undefined ? "" : money(usage.cost.amount, usage.cost.currency);
   const words = `${usage.used.toLocaleString()} of ${usage.size.toLocaleString()} tokens of the model's window are used${cost === "" ? "" : `; the session has cost ${cost}`}`;
   return (
-    <span class={`meter${share >= FULL ? " full" : ""}`} role="img" aria-label={words} title={`${words}.${share >= FULL ? " /compact makes room." : ""}`}>
-      <svg viewBox="0 0 16 16" width="14" height="14" aria-hidden="true">
-        <circle cx="8" cy="8" r="6" fill="none" class="meter-all" stroke-width="2.5" />
-        <circle cx="8" cy="8" r="6" fill="none" class="meter-used" stroke-width="2.5" stroke-dasharray={`${share * 37.7} 37.7`} transform="rotate(-90 8 8)" />
-      </svg>
-      <span class="meter-words">{Math.round(share * 100)}%{cost === "" ? "" : ` · ${cost}`}</span>
+    <span class="meter-frame" {...frame}>
+      <button type="button" class={`meter${share >= FULL ? " full" : ""}`} aria-label={`${words}. Show by what`} aria-expanded={open} aria-controls={open ? id : undefined}
+        title={`${words}.${share >= FULL ? " /compact makes room." : ""}`} onClick={toggle}>
+        <svg viewBox="0 0 16 16" width="14" height="14" aria-hidden="true">
+          <circle cx="8" cy="8" r="6" fill="none" class="meter-all" stroke-width="2.5" />
+          <circle cx="8" cy="8" r="6" fill="none" class="meter-used" stroke-width="2.5" stroke-dasharray={`${share * 37.7} 37.7`} transform="rotate(-90 8 8)" />
+        </svg>
+        <span class="meter-words">{Math.round(share * 100)}%{cost === "" ? "" : ` · ${cost}`}</span>
+      </button>
+      {open && <Parts id={id} session={session} close={close} />}
     </span>
+  );
+}
+
+function Parts({ id, session, close }: { readonly id: string; readonly session: Session; readonly close: () => void }): JSX.Element {
+  const panel = usePanel();
+  const [found, show] = useState<Breakdown | undefined>(undefined);
+  const [all, showAll] = useState(false);
+  const frame = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    frame.current?.focus();
+    void panel.attempt(async () => { show(await session.breakdown()); });
+  }, [session]);
+  const shown = found && (all ? found.parts : foremost(found.parts, FEW));
+  return (
+    <div class="breakdown" id={id} ref={frame} role="dialog" aria-label="What fills the model's window" tabIndex={-1} aria-busy={found === undefined}>
+      <h2>What fills the model's window</h2>
+      {found !== undefined && shown !== undefined && (
+        <>
+          <table>
+            <thead><tr><th scope="col">What</th><th scope="col">Tokens</th><th scope="col">Calls</th></tr></thead>
+            <tbody>{shown.map((part) => <Row key={part.name} part={part} of={found.used} />)}</tbody>
+          </table>
+          {shown.length < found.parts.length && <button type="button" class="link" onClick={() => { frame.current?.focus(); showAll(true); }}>Show all</button>}
+          <p>{found.used.toLocaleString()} of {found.window.toLocaleString()} tokens. {found.counted ? "The model's server counted the whole; how" : "Nobody has counted them yet: all this and how"} it divides is estimated from the texts. Tools include their descriptions, which the model is told at every call.</p>
+          <button type="button" class="button secondary" onClick={() => { close(); void session.prompt([{ type: "text", text: "/compact" }]); }}>Compact the conversation</button>
+        </>
+      )}
+    </div>
+  );
+}
+
+function Row({ part, of }: { readonly part: Part; readonly of: number }): JSX.Element {
+  const about = part.described > 0 ? `${part.described.toLocaleString()} of it for what the model is told of its tools` : undefined;
+  return (
+    <tr title={about}>
+      <th scope="row" dir="auto">{part.name}<span class="bar" style={{ width: `${Math.min(100, (100 * part.tokens) / Math.max(1, of))}%` }} /></th>
+      <td>{part.tokens.toLocaleString()}</td>
+      <td>{part.calls === undefined ? "" : part.calls.toLocaleString()}</td>
+    </tr>
   );
 }
 

@@ -37,6 +37,7 @@ export const ASKED_OF_DAEMON = [
   "_sould/session/transcript",
   "_sould/session/search",
   "_sould/session/export",
+  "_sould/session/context",
   "_sould/session/resources",
   "_sould/session/tasks",
   "_sould/session/tasks/stop",

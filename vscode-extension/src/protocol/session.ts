@@ -59,6 +59,38 @@ export interface CommitMessage {
   message: string;
 }
 /**
+ * `_sould/session/context`.
+ */
+export interface ContextParams {
+  sessionId: string;
+}
+/**
+ * Tokens of the model's window. `counted`: its server has counted `used`, but for what was added since.
+ *
+ *     How it divides is estimated. `asked`: what people said, with notes and summaries; `answered`: what the agent said and thought.
+ */
+export interface ContextBreakdown {
+  used: number;
+  window: number;
+  counted: boolean;
+  instructions: number;
+  asked: number;
+  answered: number;
+  tools: ToolTokens[];
+}
+/**
+ * What a tool, or with `server` all tools of an MCP server, take of the window; `calls`: those the model still remembers.
+ *
+ *     `described`: tokens of what the model is told of them at each call; `used`: those of their calls and results.
+ */
+export interface ToolTokens {
+  name: string;
+  server: boolean;
+  calls: number;
+  described: number;
+  used: number;
+}
+/**
  * `_sould/session/export`.
  */
 export interface ExportParams {

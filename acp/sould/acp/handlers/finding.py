@@ -1,4 +1,4 @@
-"""What a panel looks for: sessions by what was said in them, files by their names, resources (docs/session-clients.md)."""
+"""What a panel looks for: sessions by what was said, files by name, resources, what fills the window (docs/session-clients.md)."""
 
 import asyncio
 import os
@@ -8,8 +8,17 @@ from msgspec import to_builtins
 
 from sould.acp.connection.peer import Peer
 from sould.acp.outbound import Json
-from sould.acp.schema import FindFilesParams, ResourcesParams, SearchParams
-from sould.acp.shapes import FoundFile, FoundFiles, FoundSession, FoundSessions, MentionedResource, SessionResources
+from sould.acp.schema import BreakdownParams, FindFilesParams, ResourcesParams, SearchParams
+from sould.acp.shapes import (
+    ContextBreakdown,
+    FoundFile,
+    FoundFiles,
+    FoundSession,
+    FoundSessions,
+    MentionedResource,
+    SessionResources,
+    ToolTokens,
+)
 from sould.agents.editortools.site import OtherAgent
 from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
 from sould.agents.rpc.params import absolute
@@ -45,6 +54,14 @@ async def find_files(peer: Peer, params: FindFilesParams) -> Json:
     place = OtherAgent(peer.name, directory, process.environment, process.umask)
     found = await (await peer.host()).finder.find(place, params.query, params.limit)
     return to_builtins(FoundFiles([FoundFile(str(each.path), each.name) for each in found.files], found.partial))
+
+
+async def context(peer: Peer, params: BreakdownParams) -> Json:
+    """What fills the model's window."""
+    found = peer.attached(params.session_id).session.breakdown
+    tools = [ToolTokens(each.name, each.server, each.calls, each.described, each.used) for each in found.tools]
+    parts = found.instructions, found.asked, found.answered
+    return to_builtins(ContextBreakdown(found.used, found.window, found.counted, *parts, tools))
 
 
 async def resources(peer: Peer, params: ResourcesParams) -> Json:

@@ -13,6 +13,7 @@ from typing import Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sould.agents.compaction.breakdown import Breakdown, ToolOwners
 from sould.agents.compaction.importance import Similarity, by_embeddings, by_words
 from sould.agents.compaction.preview import Draft, Preview
 from sould.agents.compaction.size import ContextSize
@@ -138,6 +139,10 @@ class Compactor(Struct):
     def window(self) -> int:
         """Tokens that the model takes in all."""
         return self._info.max_context_size
+
+    def breakdown(self, owners: ToolOwners) -> Breakdown:
+        """What the context is made of."""
+        return self.size.breakdown(owners, self.window)
 
     @property
     def free(self) -> int:

@@ -1,10 +1,9 @@
 """How many tokens the next model call of an agent takes: the conversation, and the tools while nothing has counted them."""
 
-import orjson
 from msgspec import Struct
 
+from sould.agents.compaction.breakdown import Breakdown, Sizes, ToolOwners, broken_down, spec_tokens
 from sould.agents.sessionlog.log import SessionLog
-from sould.agents.tokens import tokens
 from sould.agents.toolapi.toolset import Toolset
 
 
@@ -28,6 +27,11 @@ class ContextSize(Struct):
         """Tokens of what the model is told of the tools, estimated."""
         specs = self.toolset.specs
         if self._tool_tokens[0] != len(specs):
-            said = sum(tokens(spec.description) + tokens(orjson.dumps(spec.parameters).decode()) + 8 for spec in specs)
-            self._tool_tokens = (len(specs), said)
+            self._tool_tokens = (len(specs), sum(map(spec_tokens, specs)))
         return self._tool_tokens[1]
+
+    def breakdown(self, owners: ToolOwners, window: int) -> Breakdown:
+        """What it is made of."""
+        context = self.log.context
+        sizes = Sizes(self.used, window, bool(context.token_count))
+        return broken_down(context.system_prompt, context.messages, self.toolset.specs, owners, sizes)

@@ -196,6 +196,13 @@ class SessionServers:
         """The servers whose tool this may be."""
         return [server for key, server in self._servers.items() if name == RESOURCES or may_be_of(name, key)]
 
+    def server_of(self, tool: str) -> str:
+        """See `ToolOwners`: also of a tool that is gone, or has not come yet."""
+        seen = self._seen.get(tool)
+        if seen is not None:
+            return seen.server.spec.name
+        return max((name for name in self._servers if may_be_of(tool, name)), key=len, default="")
+
     @property
     def servers(self) -> Mapping[str, Server]:
         """The session's servers by name."""

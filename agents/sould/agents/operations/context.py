@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
+from sould.agents.compaction.breakdown import Breakdown, ToolOwners
 from sould.agents.compaction.compactor import Compactor
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.wire.messages import ContextCleared, ContextNote
@@ -27,6 +28,7 @@ class ModelContext(Struct, frozen=True):
 
     log: SessionLog
     compactor: Compactor
+    owners: ToolOwners
 
     @property
     def tokens(self) -> int:
@@ -38,6 +40,11 @@ class ModelContext(Struct, frozen=True):
         yield f"- context: about {self.tokens} of {self.compactor.window} tokens"
         if made := self.log.context.subagents:
             yield f"- subagent types made here: {', '.join(made)}"
+
+    @property
+    def breakdown(self) -> Breakdown:
+        """What fills the window, as it is now."""
+        return self.compactor.breakdown(self.owners)
 
     @property
     def free(self) -> int:

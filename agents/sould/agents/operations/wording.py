@@ -1,7 +1,11 @@
 """What an operation came to, in words: the same in the answer of a slash command and in the notice to all clients. Pure."""
 
+from collections.abc import Iterator
+
+from sould.agents.compaction.breakdown import Breakdown, ToolShare
 from sould.agents.operations.travel import NothingToGoTo, Returned, TookKeptBack, TravelResult
 from sould.agents.timetravel.outcome import describe, headline
+from sould.agents.wording import plural
 
 CLEARED = "The context has been cleared."
 COMPACTED = "The context has been compacted."
@@ -10,6 +14,33 @@ _NOTHING = {
     "nothing_to_undo": "There is no turn to undo.",
     "nothing_to_redo": "There is nothing to redo: `/redo` reverses an `/undo` or `/rewind`, until you continue from there.",
 }
+
+
+def breakdown_text(found: Breakdown) -> str:
+    """What fills the window, as lines of Markdown."""
+    return "\n".join(_breakdown_lines(found))
+
+
+def _breakdown_lines(found: Breakdown) -> Iterator[str]:
+    share = f" ({found.used / found.window:.0%})" if found.window else ""
+    yield f"{found.used:,} of {found.window:,} tokens of the model's window are used{share}."
+    counted = (
+        "The model's server counted the whole; how"
+        if found.counted
+        else "Nobody has counted them yet: all this and how"
+    )
+    yield f"{counted} it divides is estimated from the texts.\n"
+    yield f"- instructions: {found.instructions:,}"
+    yield f"- what you said, with notes and summaries: {found.asked:,}"
+    yield f"- what the agent said and thought: {found.answered:,}"
+    yield from map(_tool_line, found.tools)
+
+
+def _tool_line(tool: ToolShare) -> str:
+    name = f"MCP server `{tool.name}`" if tool.server else f"`{tool.name}`"
+    if not tool.calls:
+        return f"- {name}: {tool.described:,}, its description; no calls"
+    return f"- {name}: {tool.used + tool.described:,}, of which its description {tool.described:,}; {plural(tool.calls, 'call')}"
 
 
 def travelled(done: TravelResult) -> tuple[str, str]:

@@ -208,7 +208,7 @@ def make_operations(
 ) -> Operations:
     """What can be done with the session that is no turn."""
     workplace, compactor = services.workplace, agent.soul.compactor
-    context = ModelContext(log, compactor)
+    context = ModelContext(log, compactor, mcp)
     disk = services.files.clients.disk
     return Operations(
         TimeTravel(log, services.files.rewinder, compactor),

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from sould.agents.commands.slash import SlashCommand
+from sould.agents.compaction.breakdown import Breakdown
 from sould.agents.external.registry import Registration
 from sould.agents.hooks.events import Subscription as HookSubscription
 from sould.agents.mcp.results import ResourceDefinition
@@ -94,6 +95,11 @@ class SessionPort:
     def background_tasks(self) -> int:
         """How many tasks go on by themselves."""
         return self._session.tasks.running
+
+    @property
+    def breakdown(self) -> Breakdown:
+        """What fills the model's window, estimated."""
+        return self._session.operations.context.breakdown
 
     @property
     def resources(self) -> Mapping[str, tuple[ResourceDefinition, ...]]:
