@@ -4,7 +4,7 @@ import tseslint from "typescript-eslint";
 
 const focus = [
   {
-    selector: "MemberExpression[property.name=/^(showTextDocument|focus)$/]",
+    selector: "MemberExpression[property.name=/^(showTextDocument|showNotebookDocument|focus)$/]",
     message: "this takes the focus from where the user types: editor/reveal.ts is the one place that may",
   },
   {

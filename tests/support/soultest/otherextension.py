@@ -1,7 +1,8 @@
-"""An extension of somebody else's, for what VS Code's own agents do: it calls a tool of VS Code's by name, and writes down what came.
+"""An extension of somebody else's: it does what VS Code's own agents do, and has a kernel for notebooks.
 
-`sould-test: Call` reads `call.json` of the user's home, `{"tool", "input"}`, and writes `called.json`: the names of all `tools`, and
-the `text` or the `error`.
+`sould-test: Call` calls a tool of VS Code's by name: it reads `call.json` of the user's home, `{"tool", "input"}`, and writes
+`called.json`: the names of all `tools`, and the `text` or the `error`. The kernel takes every cell for JavaScript; `print` prints, and
+`picture()` is one.
 """
 
 import json
@@ -16,13 +17,16 @@ MANIFEST: Final = {
     "engines": {"vscode": "^1.106.0"},
     "main": "./main.js",
     "extensionKind": ["workspace"],
-    "activationEvents": [],
+    "activationEvents": ["onNotebook:jupyter-notebook"],
     "contributes": {"commands": [{"command": "sould-test.call", "title": "Call", "category": "sould-test"}]},
 }
 
 MAIN: Final = """
 const vscode = require("vscode");
 const { readFileSync, writeFileSync, renameSync } = require("node:fs");
+const vm = require("node:vm");
+
+const PICTURE = new Uint8Array([137, 80, 78, 71]);
 
 async function called({ tool, input }) {
   try {
@@ -33,7 +37,39 @@ async function called({ tool, input }) {
   }
 }
 
+function kernel() {
+  const made = vscode.notebooks.createNotebookController("sould-test", "jupyter-notebook", "sould-test");
+  const context = vm.createContext({ picture: () => PICTURE });
+  const run = async (cell) => {
+    const execution = made.createNotebookCellExecution(cell);
+    execution.executionOrder = (count += 1);
+    execution.start(Date.now());
+    const shown = [];
+    context.print = (text) => shown.push(vscode.NotebookCellOutputItem.stdout(`${text}\n`));
+    let done = true;
+    try {
+      const value = vm.runInContext(cell.document.getText(), context);
+      const text = vscode.NotebookCellOutputItem.text(String(value));
+      shown.push(value === PICTURE ? new vscode.NotebookCellOutputItem(PICTURE, "image/png") : text);
+    } catch (problem) {
+      done = false;
+      shown.push(vscode.NotebookCellOutputItem.error(problem));
+    }
+    await execution.replaceOutput(shown.map((item) => new vscode.NotebookCellOutput([item])));
+    execution.end(done, Date.now());
+  };
+  let count = 0;
+  made.supportsExecutionOrder = true;
+  made.executeHandler = async (cells) => {
+    for (const cell of cells) {
+      await run(cell);
+    }
+  };
+  return made;
+}
+
 exports.activate = (context) => {
+  context.subscriptions.push(kernel());
   context.subscriptions.push(vscode.commands.registerCommand("sould-test.call", async () => {
     const home = process.env.HOME;
     const answer = await called(JSON.parse(readFileSync(`${home}/call.json`, "utf8")));

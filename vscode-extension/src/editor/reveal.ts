@@ -45,6 +45,16 @@ export async function reveal(
   }
 }
 
+/** Shows a notebook that an agent runs, where nobody sees it yet: as `reveal` does, pinned. */
+export async function revealNotebook(notebook: vscode.NotebookDocument): Promise<void> {
+  if (vscode.window.visibleNotebookEditors.some((each) => each.notebook === notebook)) {
+    return;
+  }
+  const typing = vscode.window.activeTextEditor !== undefined || vscode.window.activeNotebookEditor !== undefined;
+  const viewColumn = typing ? vscode.ViewColumn.Beside : vscode.ViewColumn.Active;
+  await vscode.window.showNotebookDocument(notebook, { viewColumn, preserveFocus: true, preview: false });
+}
+
 /** Shows a view of ours, with the focus in it. */
 export async function revealChat(view: string): Promise<void> {
   await vscode.commands.executeCommand(`${view}.focus`);

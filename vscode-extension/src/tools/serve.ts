@@ -12,6 +12,7 @@ import { Call, failed, spanOf, ToolError } from "./call";
 import { Debugging } from "./debug";
 import { Fixes, format } from "./fixes";
 import * as language from "./language";
+import * as notebooks from "./notebooks";
 import { Problems } from "./problems";
 import { remove } from "./remove";
 import * as run from "./run";
@@ -54,6 +55,7 @@ const TOOLS: Record<string, (call: Call, kept: Kept) => Promise<CallResult>> = {
   task_run: run.task,
   terminal_read: (call, { terminals }) => terminals.read(call),
   scm: (call, { model }) => scm(call, model),
+  notebook_run: notebooks.run,
   debug: (call, { debugging }) => debugging.act(call),
   editor_command: run.command,
 };

@@ -5,6 +5,7 @@
  */
 import type * as vscode from "vscode";
 import { FakeDebug } from "./debug";
+import type { FakeNotebook } from "./notebook";
 import { Disposable, EventEmitter, Position, Range, Selection, Uri, ViewColumn, type RelativePattern } from "./values";
 
 export * from "./values";
@@ -118,7 +119,7 @@ class State {
   activeTab: unknown;
   clipboard = "";
   /** What a command does, by its id. */
-  readonly does = new Map<string, () => void>();
+  readonly does = new Map<string, (...given: unknown[]) => unknown>();
   /** What other extensions export, by their ids. */
   readonly extensions = new Map<string, unknown>();
   /** Documents, by their paths. */
@@ -126,6 +127,9 @@ class State {
   /** Files of the disk. */
   readonly disk = new Map<string, string>();
   readonly debug = new FakeDebug();
+  readonly notebooks = new Map<string, FakeNotebook>();
+  readonly notebooksShown: { notebook: unknown; options: unknown }[] = [];
+  readonly notebookChanged = new EventEmitter<unknown>();
   /** Settings, by their whole names. */
   readonly settings = new Map<string, unknown>();
   /** What extensions that are installed declare. */
@@ -182,6 +186,14 @@ export const window = {
     fake.shown.push({ uri: uri.toString(), options });
     return Promise.resolve(editor(document(uri.fsPath, "\n".repeat(99))));
   },
+  activeNotebookEditor: undefined,
+  get visibleNotebookEditors() {
+    return some(fake.notebooksShown);
+  },
+  showNotebookDocument: (notebook: unknown, options?: unknown) => {
+    fake.notebooksShown.push({ notebook, options });
+    return Promise.resolve(some(undefined));
+  },
   setStatusBarMessage: () => new Disposable(() => undefined),
   withProgress: async (_: vscode.ProgressOptions, task: (progress: never, token: never) => Thenable<unknown>) =>
     some(await task(some(undefined), some(undefined))),
@@ -202,6 +214,11 @@ export const workspace = {
     return Promise.resolve(some(fake.found));
   },
   openTextDocument: (uri: unknown) => Promise.resolve(some(fake.documents.get((uri as Uri).fsPath) ?? fake.active?.document ?? uri)),
+  openNotebookDocument: (uri: unknown) => {
+    const found = fake.notebooks.get((uri as Uri).fsPath);
+    return found ? Promise.resolve(some(found)) : Promise.reject(new Error("no notebook"));
+  },
+  onDidChangeNotebookDocument: (listener: (event: never) => unknown) => fake.notebookChanged.event((event) => listener(some(event))),
   fs: some({
     readFile: (uri: Uri) => {
       const text = fake.disk.get(uri.fsPath);
@@ -213,8 +230,7 @@ export const workspace = {
 export const commands = {
   executeCommand: (...given: unknown[]) => {
     fake.ran.push(given);
-    fake.does.get(String(given[0]))?.();
-    return Promise.resolve(some(undefined));
+    return Promise.resolve(some(fake.does.get(String(given[0]))?.(...given.slice(1))));
   },
 } satisfies Partial<typeof vscode.commands>;
 
