@@ -48,6 +48,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
             "edits",
             "reviewing",
             "projects",
+            "worktrees",
             "compaction",
         ),
         *(

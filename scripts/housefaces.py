@@ -14,6 +14,7 @@ MAY_IMPORT: dict[str, str] = {
     "sessions.port": "one live session",
     "sessions.hostport": "all sessions",
     "sessions.inbox": "what waits for a person in them",
+    "sessions.ownworktrees": "worktrees that sessions have of their own, as they are",
     "sessions.pages": "what was said in one session, read in pages",
     "projects.port": "one project",
     "reviewing.orders.Order": "a value: what `ProjectPort.decide` is asked for",

@@ -77,6 +77,13 @@ class OwnOpening(Inbound):
 
     restricted: Lenient[bool | None] = None
     """Whether their user holds the workspace restricted."""
+    worktree: Lenient[bool | str | None] = None
+    """A new session is to have a git worktree of its own: `true`, or a name for it."""
+
+    @property
+    def worktree_name(self) -> str | None:
+        """See `Opening.worktree`."""
+        return None if self.worktree in (None, False) else "" if self.worktree is True else self.worktree
 
 
 class OpeningMeta(Inbound):

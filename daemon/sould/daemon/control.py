@@ -374,6 +374,76 @@ class Answered(ControlModel, frozen=True):
     """What a question was answered with: labels, or words."""
 
 
+class WorktreesParams(ControlModel, frozen=True):
+    """`worktrees.list`: those of the repository that `cwd` is in; None: of all."""
+
+    cwd: str | None = None
+
+
+class WorktreeRow(ControlModel, frozen=True):
+    """A worktree that sessions have of their own. `uncommitted`: paths; None: git does not say. `hunks`: to be reviewed."""
+
+    name: str
+    removed: bool
+    path: str
+    repository: str
+    branch: str
+    made: float
+    uncommitted: int | None
+    hunks: int
+    sessions: tuple[SessionRow, ...]
+    """Newest first, archived ones too."""
+
+
+class WorktreeList(ControlModel, frozen=True):
+    """`worktrees.list`: oldest first."""
+
+    worktrees: tuple[WorktreeRow, ...]
+
+
+class WorktreeParams(ControlModel, frozen=True):
+    """`worktrees.restore`: by its name, which counts in the repository that `cwd` is in."""
+
+    name: str
+    cwd: str
+
+
+class MergeWorktreeParams(WorktreeParams, frozen=True):
+    """`worktrees.merge`; `undecided`: also hunks that nobody decided on there."""
+
+    undecided: bool = False
+
+
+class RemoveWorktreeParams(WorktreeParams, frozen=True):
+    """`worktrees.remove`; `force`: with what is neither committed nor reviewed."""
+
+    force: bool = False
+
+
+class RemovedWorktree(ControlModel, frozen=True):
+    """`worktrees.remove`. `branch`: the one that stays; "" when it had no commit of its own and is gone, too."""
+
+    path: str
+    branch: str
+
+
+class LeftOutFile(ControlModel, frozen=True):
+    """A file that was not brought over, and why."""
+
+    name: str
+    reason: str
+
+
+class MergedWorktree(ControlModel, frozen=True):
+    """`worktrees.merge`: files by their names there. `pending`: how many have hunks there that were not brought."""
+
+    repository: str
+    branch: str
+    files: tuple[str, ...]
+    left: tuple[LeftOutFile, ...]
+    pending: int
+
+
 class FsckParams(ControlModel, frozen=True):
     """`fsck`: one session, or all."""
 
@@ -417,6 +487,10 @@ CONTROL: dict[str, tuple[type[ControlModel], type[ControlModel]]] = {
     "sessions.cancel": (SessionId, Nothing),
     "requests.show": (RequestId, Waiting),
     "requests.answer": (AnswerParams, Answered),
+    "worktrees.list": (WorktreesParams, WorktreeList),
+    "worktrees.restore": (WorktreeParams, WorktreeRow),
+    "worktrees.merge": (MergeWorktreeParams, MergedWorktree),
+    "worktrees.remove": (RemoveWorktreeParams, RemovedWorktree),
     "fsck": (FsckParams, FsckReport),
 }
 """Method -> (parameters, answer)."""

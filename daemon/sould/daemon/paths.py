@@ -27,6 +27,7 @@ class Paths:
         home = environment.get("HOME") or os.path.expanduser("~")
         self.state = _base(environment, "XDG_STATE_HOME", home + "/.local/state") + "/sould"
         self.config = _base(environment, "XDG_CONFIG_HOME", home + "/.config") + "/sould"
+        self.worktrees = _base(environment, "XDG_DATA_HOME", home + "/.local/share") + "/sould/worktrees"
         self.runtime = _runtime(environment, home, self.state)
         self.socket = self.runtime + "/sock"
         self.lock = self.runtime + "/daemon.lock"

@@ -104,7 +104,7 @@ class Attachment:
     @property
     def place(self) -> Json:
         """Where this client stands, for the answer that shows it the session; nothing where it does not ask."""
-        return {"_meta": {"sould": {"sequence": self.session.position.number}}} if self._features.sequence else {}
+        return {"sequence": self.session.position.number} if self._features.sequence else {}
 
     @property
     def at_rest(self) -> bool:

@@ -21,5 +21,6 @@ def opening_of(peer: Peer, params: OpeningParams) -> Opening:
         mcp_servers=given_servers(params.mcp_servers, peer.carrier),
         default_mode="review" if peer.shows_hunks else "ask",
         restricted=params.own.restricted,
+        worktree=params.own.worktree_name,
         capabilities=peer.capabilities.names,
     )

@@ -4,6 +4,7 @@ Updates of a session follow the answer that introduces it; only `session/load` s
 stands, before it answers (the conformance kit's ACP-LOAD-002).
 """
 
+import asyncio
 from pathlib import Path
 
 from sould.acp.client.brought import servers_of
@@ -33,7 +34,7 @@ async def new(peer: Peer, params: OpeningParams) -> Reply:
     opening = opening_of(peer, params)
     session = await (await peer.host()).new(opening)
     attachment = peer.attach(session, servers_of(opening))
-    return Reply({"sessionId": session.id, **_state(attachment)}, attachment.begin)
+    return Reply({"sessionId": session.id, **await _state(peer, attachment)}, attachment.begin)
 
 
 async def load(peer: Peer, params: StoredOpeningParams) -> Reply:
@@ -45,7 +46,7 @@ async def load(peer: Peer, params: StoredOpeningParams) -> Reply:
         peer.detach(params.session_id)
         await (await peer.host()).detach(params.session_id, peer.id)
         raise
-    return Reply(_state(attachment), lambda: attachment.begin(introduce=False))
+    return Reply(await _state(peer, attachment), lambda: attachment.begin(introduce=False))
 
 
 async def resume(peer: Peer, params: StoredOpeningParams) -> Reply:
@@ -57,10 +58,10 @@ async def resume(peer: Peer, params: StoredOpeningParams) -> Reply:
     if shown is not None and shown.shared and not params.mcp_servers:
         session = await (await peer.host()).open(params.session_id, opening_of(peer, params))
         if session == shown.session:
-            return Reply(_state(shown), shown.introduce_again)
+            return Reply(await _state(peer, shown), shown.introduce_again)
     attachment = await _opened(peer, params)
     await attachment.look_back()
-    return Reply(_state(attachment), lambda: attachment.begin(open_calls=True))
+    return Reply(await _state(peer, attachment), lambda: attachment.begin(open_calls=True))
 
 
 async def fork(peer: Peer, params: StoredOpeningParams) -> Reply:
@@ -68,7 +69,7 @@ async def fork(peer: Peer, params: StoredOpeningParams) -> Reply:
     opening = opening_of(peer, params)
     session = await (await peer.host()).fork(params.session_id, opening)
     attachment = peer.attach(session, servers_of(opening), forked=True)
-    return Reply({"sessionId": session.id, **_state(attachment)}, attachment.begin)
+    return Reply({"sessionId": session.id, **await _state(peer, attachment)}, attachment.begin)
 
 
 async def list_sessions(peer: Peer, params: ListParams) -> Json:
@@ -133,8 +134,15 @@ async def _opened(peer: Peer, params: StoredOpeningParams) -> Attachment:
     return peer.attach(await host.open(params.session_id, opening), servers_of(opening), before)
 
 
-def _state(attachment: Attachment) -> Json:
-    return {**session_state(attachment.session.options()), **attachment.place}
+async def _state(peer: Peer, attachment: Attachment) -> Json:
+    """With where it works, where that is a worktree of its own."""
+    cwd = attachment.session.info.cwd
+    worktree = await asyncio.to_thread((await peer.host()).worktrees.around, cwd)
+    own = attachment.place
+    if worktree is not None:
+        own["worktree"] = {"name": worktree.name, "branch": worktree.branch, "repository": str(worktree.repository)}
+        own["cwd"] = str(cwd)
+    return {**session_state(attachment.session.options()), **({"_meta": {"sould": own}} if own else {})}
 
 
 def _info(info: SessionInfo, branch: str) -> Json:

@@ -1,4 +1,8 @@
-"""Running git to look, never to change: no lock is taken, nothing of the project's git configuration is run. Blocks."""
+"""Running git so that nothing of the project's git configuration is run: no hook, no filter, no monitor. Blocks.
+
+It takes no lock that it needs not, and asks nobody. `run` and what stands on it are for looking: a failure is nothing. What
+changes a repository asks with `answer`, and hears why git did not do it.
+"""
 
 import subprocess
 import time
@@ -11,23 +15,35 @@ from msgspec import Struct
 from sould.agents.environment import find_program
 
 _SAFE: Final = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
-_FILTERS: Final = ("config", "-z", "--name-only", "--get-regexp", r"^filter\..*\.(clean|process|required)$")
+_FILTERS: Final = ("config", "-z", "--name-only", "--get-regexp", r"^filter\..*\.(clean|smudge|process|required)$")
+
+
+class GitAnswer(Struct, frozen=True):
+    """What git printed, or why it did not do what it was asked: `failed`, as it says itself, "" when it did."""
+
+    printed: bytes = b""
+    failed: str = ""
 
 
 class GitProgram(Struct, frozen=True):
-    """In `root`, with the PATH, the home and the like of `variables`."""
+    """In `root`, with the PATH, the home and the like of `variables`, and the `umask` for what it makes (-1: the daemon's)."""
 
     root: Path
     variables: Mapping[str, str]
+    umask: int = -1
 
     def run(self, arguments: Sequence[str], deadline: float, given: bytes = b"") -> bytes:
         """What git prints; nothing when it fails or takes too long."""
+        return self.answer(arguments, deadline, given).printed
+
+    def answer(self, arguments: Sequence[str], deadline: float, given: bytes = b"") -> GitAnswer:
+        """What git does. When the time is up it is killed, where it stands."""
         environment = {name: value for name, value in self.variables.items() if not name.startswith("GIT_")}
         environment |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
         environment |= {"GIT_ALLOW_PROTOCOL": ""}  # an older git fetches what is missing, by the project's own commands
         program = find_program("git", environment.get("PATH", ""), (self.root,))
         if program is None:
-            return b""
+            return GitAnswer(failed="it is not installed, or not on the PATH")
         try:
             done = subprocess.run(
                 [program, *_SAFE, *arguments],
@@ -36,11 +52,17 @@ class GitProgram(Struct, frozen=True):
                 input=given,
                 capture_output=True,
                 timeout=max(0.05, deadline - time.monotonic()),
-                check=True,
+                check=False,
+                umask=self.umask,
             )
-        except (OSError, subprocess.SubprocessError):
-            return b""
-        return done.stdout
+        except subprocess.TimeoutExpired:
+            return GitAnswer(failed="it takes too long")
+        except OSError as error:
+            return GitAnswer(failed=error.strerror or "the system refused")
+        if done.returncode:
+            said = done.stderr.decode(errors="replace").strip()
+            return GitAnswer(failed=said or f"it ended with {done.returncode}")
+        return GitAnswer(done.stdout)
 
     def run_comparing(self, arguments: Sequence[str], deadline: float) -> bytes:
         """Likewise, of a command that reads files of the worktree.
@@ -49,11 +71,16 @@ class GitProgram(Struct, frozen=True):
         know whether it differs: they have no program here, so such a file may be said to differ that does not. Nothing is
         printed where that cannot be said of a filter.
         """
+        without = self.without_filters(deadline)
+        return b"" if without is None else self.run([*without, *arguments], deadline)
+
+    def without_filters(self, deadline: float) -> list[str] | None:
+        """The options with which no filter has a program, by the configuration as it is here; None: there are none."""
         names = self.run(_FILTERS, deadline).decode(errors="surrogateescape").split("\0")
         if any("=" in name for name in names):
-            return b""  # such a name cannot be given to git
+            return None  # such a name cannot be given to git
         without = [f"{name}={'false' if name.endswith('required') else ''}" for name in dict.fromkeys(names) if name]
-        return self.run([word for each in without for word in ("-c", each)] + list(arguments), deadline)
+        return [word for each in without for word in ("-c", each)]
 
     def sizes(self, blobs: Collection[str], deadline: float) -> dict[str, int]:
         """The bytes of each blob; those that are gone are left out."""

@@ -46,6 +46,8 @@ class Opening(Struct, frozen=True):
     model: str | None = None
     restricted: bool | None = None
     """Whether the client's user holds the workspace restricted there; None: it does not say."""
+    worktree: str | None = None
+    """A new session is to have a git worktree of its own, with this name, "" for any; None: it works in `cwd` itself."""
     capabilities: frozenset[str] = frozenset()
     """What the client can do, by ACP's names: `fs.readTextFile`, `terminal` …; conditional tools ask for them."""
 

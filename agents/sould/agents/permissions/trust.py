@@ -98,6 +98,28 @@ class TrustStore:
             entries[str(resolved)] = _Entry(state=state, device=identity[0], inode=identity[1], since=time.time())
         self._save(entries)
 
+    def inherit(self, workspace: Path, source: Path, root: Path, source_root: Path) -> None:
+        """Let a workspace be what another one is, whose tree below `source_root` is there again below `root`.
+
+        What is trusted is what the user trusted of the other one, file by file: a file that holds something else here is not.
+
+        Raises:
+            TrustError
+        """
+        state, kept = self.state(source), self._kept(Path(os.path.realpath(source)))
+        if state == "unknown":
+            return
+        old, new = os.path.realpath(source_root), os.path.realpath(root)
+        seen = {new + path[len(old) :] if Path(path).is_relative_to(old) else path: kept[path] for path in kept}
+        self.set(workspace, state, seen)
+
+    def forget_below(self, directory: Path) -> None:
+        """Nothing is decided any more about a directory that goes, nor about those in it."""
+        entries, real = self._load(), os.path.realpath(directory)
+        left = {path: entry for path, entry in entries.items() if not Path(path).is_relative_to(real)}
+        if len(left) < len(entries):
+            self._save(left)
+
     def changes(self, workspace: Path, now: Contents) -> tuple[Change, ...]:
         """How the configuration of a trusted workspace, now `contents(workspace)`, is not as trusted; () of any other."""
         if self.state(workspace) != "trusted":

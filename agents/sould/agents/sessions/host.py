@@ -32,6 +32,7 @@ from sould.agents.sessionlog.log import SessionLog
 from sould.agents.sessions.compose import compose
 from sould.agents.sessions.inbox import Inbox
 from sould.agents.sessions.loopkeeper import LoopKeeper
+from sould.agents.sessions.ownworktrees import OwnWorktrees
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.shared import HostServices
 from sould.agents.settings.state import load_state
@@ -127,6 +128,11 @@ class SessionHost:
         return found
 
     @property
+    def worktrees(self) -> OwnWorktrees:
+        """Those that sessions have of their own."""
+        return OwnWorktrees(self._services, self._sessions, self._client_files)
+
+    @property
     def finder(self) -> "FileFinder":
         """Who finds files by their names."""
         if self._finder is None:
@@ -150,7 +156,10 @@ class SessionHost:
         Raises:
             NoModelError: no model is configured or found in the opening's environment.
             WorkspaceGoneError: the directory does not exist.
+            WorktreeError: it is to have a worktree of its own, and cannot.
         """
+        if opening.worktree is not None:
+            return await self._new_in_worktree(opening)
         self._require_directory(opening.cwd)
         stored = self._store.create(opening.cwd, additional=opening.additional)
         listener = _Rested(self, stored.info.id)
@@ -170,6 +179,19 @@ class SessionHost:
         self.inbox.watch(session.entry, session.log.channel)
         self._start(session)
         self._take_up_loops(opening)
+        return session
+
+    async def _new_in_worktree(self, opening: Opening) -> Session:
+        made, inside = await self.worktrees.opened(opening)
+        try:
+            session = await self.new(inside)
+        except BaseException:
+            await self.worktrees.discard(made, opening)
+            raise
+        session.operations.context.tell(
+            f"You work in {made.directory}, a git worktree of {made.repository} made for this session, on the branch "
+            f"{made.branch}. What is not committed or not tracked there, such as installed dependencies, is not here."
+        )
         return session
 
     async def open(self, session_id: str, opening: Opening) -> Session:
@@ -194,6 +216,7 @@ class SessionHost:
             stored = self._store.find(session_id)
             listener = _Rested(self, session_id)
             began = load_state(stored.directory).directory
+            self._require_worktree(stored.info.cwd)
             self._require_same_directory(stored.info.cwd, opening.cwd, began)
             log = await SessionLog.open(stored.directory, self._services.storage.writer)
             async with closed_on_error(log) as opened:
@@ -282,7 +305,8 @@ class SessionHost:
         source = self._store.find(session_id)
         fork = await self.new(opening)
         try:
-            await fork.operations.travel.rewinder.files.inherit(session_id, source.directory)
+            if opening.worktree is None:  # else its files are others
+                await fork.operations.travel.rewinder.files.inherit(session_id, source.directory)
         except OSError as error:
             raise JournalFullError(f"The edits of {session_id} cannot be saved: {error.strerror}.") from error
         for message in SessionLog.finished_messages(source.directory):
@@ -377,6 +401,14 @@ class SessionHost:
                 self._store.delete(session.id)
             except SouldError as error:  # it is not listed either way
                 logger.warning("blank session: %s", error.message)
+
+    def _require_worktree(self, cwd: Path) -> None:
+        removed = None if cwd.is_dir() else self.worktrees.around(cwd)
+        if removed is not None:
+            raise WorkspaceGoneError(
+                f"The worktree of this session, {removed.name}, was removed. To make it again from its branch "
+                f"{removed.branch}: sould worktree restore {removed.name}"
+            )
 
     @staticmethod
     def _require_directory(cwd: Path) -> None:

@@ -19,6 +19,7 @@ from sould.agents.opening.opening import Opening
 from sould.agents.projects.port import ProjectPort
 from sould.agents.sessions.host import OPEN, SessionHost
 from sould.agents.sessions.inbox import Inbox
+from sould.agents.sessions.ownworktrees import OwnWorktrees
 from sould.agents.sessions.pages import SessionPages
 from sould.agents.sessions.port import SessionPort
 from sould.agents.store.conversation import as_markdown
@@ -77,6 +78,7 @@ class HostPort:
         Raises:
             NoModelError: no model is configured or found in the opening's environment.
             WorkspaceGoneError: the directory does not exist.
+            WorktreeError: it is to have a worktree of its own, and cannot.
         """
         return SessionPort(await self._host.new(opening))
 
@@ -123,6 +125,11 @@ class HostPort:
     def other_agents(self) -> "OtherAgents":
         """Editor tools for agents that are not ours, in any project."""
         return self._host.other_agents
+
+    @property
+    def worktrees(self) -> OwnWorktrees:
+        """Git worktrees that sessions have of their own."""
+        return self._host.worktrees
 
     @property
     def finder(self) -> "FileFinder":

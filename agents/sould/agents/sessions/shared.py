@@ -36,6 +36,7 @@ from sould.agents.toolapi.questions import Questions
 from sould.agents.toolapi.sources import ToolSources
 from sould.agents.tools.planmode import PlanMode
 from sould.agents.turns.asking import ApprovalRequester
+from sould.agents.worktrees.worktrees import Worktrees
 
 KeyedProviders: TypeAlias = Callable[[], frozenset[str]]
 """The providers whose key the user has stored, as it is now."""
@@ -85,6 +86,8 @@ class SharedFiles(Struct, frozen=True):
 
     projects: Projects
     """Their locks, edit logs, and what clients say of their buffers."""
+    worktrees: Worktrees
+    """Those that sessions have of their own."""
     writers: Writers = field(default_factory=Writers)
     """When which session's programs may have written where."""
 

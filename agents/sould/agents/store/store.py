@@ -189,6 +189,12 @@ class SessionStore:
         weighed = (WeighedSession(info, _size(self._root / info.id)) for info in old)
         return [each for each in weighed if each.size > over]
 
+    def below(self, directory: Path) -> builtins.list[SessionInfo]:
+        """The sessions that work in a directory or in one below it, most recently updated first; also archived ones."""
+        self._refresh()
+        infos = self._index.newest(None, None, -1, used=True, archived=True)
+        return [info for info in infos if info.cwd.is_relative_to(directory)]
+
     def touch(
         self, session_id: str, *, prompt: str = "", turns: int | None = None, additional: Sequence[Path] | None = None
     ) -> SessionInfo:

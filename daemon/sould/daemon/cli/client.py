@@ -28,10 +28,14 @@ from sould.daemon.control import (
     IfIdle,
     Leaving,
     ListParams,
+    MergedWorktree,
+    MergeWorktreeParams,
     Nothing,
     Pong,
     PruneParams,
     PruneReport,
+    RemovedWorktree,
+    RemoveWorktreeParams,
     RenameParams,
     RequestId,
     SearchParams,
@@ -41,6 +45,10 @@ from sould.daemon.control import (
     SessionRow,
     Status,
     Waiting,
+    WorktreeList,
+    WorktreeParams,
+    WorktreeRow,
+    WorktreesParams,
 )
 from sould.daemon.dial import greet
 from sould.daemon.dial import socket as _dialled
@@ -196,6 +204,22 @@ class ControlClient:
     def requests_answer(self, params: AnswerParams) -> Answered:
         """Answer a request that waits."""
         return self._call("requests.answer", params, Answered)
+
+    def worktrees_list(self, cwd: str | None) -> WorktreeList:
+        """The worktrees of sessions, of the repository that a directory is in; None: of all."""
+        return self._call("worktrees.list", WorktreesParams(cwd=cwd), WorktreeList)
+
+    def worktrees_restore(self, name: str, cwd: str) -> WorktreeRow:
+        """Make one again."""
+        return self._call("worktrees.restore", WorktreeParams(name=name, cwd=cwd), WorktreeRow)
+
+    def worktrees_merge(self, params: MergeWorktreeParams) -> MergedWorktree:
+        """Take its changes over, as edits to be reviewed."""
+        return self._call("worktrees.merge", params, MergedWorktree)
+
+    def worktrees_remove(self, name: str, cwd: str, *, force: bool) -> RemovedWorktree:
+        """Take one away."""
+        return self._call("worktrees.remove", RemoveWorktreeParams(name=name, cwd=cwd, force=force), RemovedWorktree)
 
     def fsck(self, session_id: str | None = None) -> FsckReport:
         """Check one session's files, or all."""

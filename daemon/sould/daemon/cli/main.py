@@ -40,6 +40,7 @@ COMMANDS: dict[str, Entry] = {
     "flow": Entry("flow", "flow", "Check and show flows."),
     "loop": Entry("loop", "loop", "List, resume and stop loops."),
     "sessions": Entry("sessions.command", "sessions", "List, search, read, export, fork, archive and delete sessions."),
+    "worktree": Entry("worktree", "worktree", "List, merge, restore and remove worktrees of sessions."),
     "agents": Entry("agents", "agents", "List the agents of this directory, and explain one."),
     "mcp": Entry("mcp", "mcp", "Add, list, test and remove MCP servers."),
     "editor-mcp": Entry("editormcp.command", "editor_mcp", "Serve what editors know to other agents, over MCP."),

@@ -30,6 +30,8 @@ from sould.agents.sessions.shared import HostServices, ModelAccess, Policy, Shar
 from sould.agents.settings.agents import load_default
 from sould.agents.settings.news import News
 from sould.agents.store.store import SessionStore
+from sould.agents.worktrees.records import WorktreeRecords
+from sould.agents.worktrees.worktrees import Worktrees
 from sould.daemon.configuration.configfile import config_path, other_configuration
 from sould.daemon.configuration.configuration import ConfigReader, Refreshed
 from sould.daemon.configuration.credentials import Credentials
@@ -138,18 +140,20 @@ def compose(paths: Paths) -> Composition:
     providers = ProviderPool(config, keys=credentials.key, tokens=credentials, hint=config.differing)
     mcp = McpPool(guard, config, StoredSignIns(state / "mcp-sign-ins"), VERSION)
     projects = Projects(state, variables={"PATH": os.defpath, **paths.environment}, config=config)
+    trust = TrustStore(state / "trust.json")
+    worktrees = Worktrees(Path(paths.worktrees), WorktreeRecords(state / "worktrees"), trust)
     languages = LanguageServers(guard, config, projects.buffers, projects.watches, VERSION)
     services = HostServices(
         storage=Storage(store, writer, state),
         configuration=UserConfiguration(config, Path(paths.config)),
         policy=Policy(
-            trust=TrustStore(state / "trust.json"),
+            trust=trust,
             rules=lambda: Rules.load_user(Path(paths.config, "rules.toml"), datetime.now().astimezone().date()),
             remembered=Remembered(Path(paths.config, REMEMBERED)),
             own=(Path(paths.runtime), state, Path(paths.config)),
         ),
         models=ModelAccess(providers, lambda: frozenset(credentials.stored())),
-        files=SharedFiles(projects),
+        files=SharedFiles(projects, worktrees),
         guard=guard,
         mcp=mcp,
         news=config.news,

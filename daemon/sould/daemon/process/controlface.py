@@ -66,19 +66,20 @@ from sould.daemon.process.greeting import Hello
 from sould.daemon.process.lifecycle import Exit, Lifecycle
 from sould.daemon.process.server import Connection, Server
 from sould.daemon.process.sessions import Sessions
+from sould.daemon.process.worktrees import WorktreeHandlers, session_row
 
 if TYPE_CHECKING:
     from sould.agents.languageservers.backend import RunningServer
     from sould.agents.mcp.server import Server as McpServer
     from sould.agents.sessions.port import SessionPort
-    from sould.agents.store.store import SessionInfo, StoredSession, WeighedSession
+    from sould.agents.store.store import StoredSession, WeighedSession
 
 Handler = Callable[[Any], Awaitable[ControlModel | Reply]]
 MAX_LINE = 1_000_000
 LOOKS = frozenset(
     {
         *("ping", "status", "counts", "requests.show", "fsck"),
-        *("sessions.list", "sessions.search", "sessions.show", "sessions.export"),
+        *("sessions.list", "sessions.search", "sessions.show", "sessions.export", "worktrees.list"),
     }
 )
 """What something that an agent runs may ask for."""
@@ -117,6 +118,7 @@ class ControlFace:
             "sessions.cancel": self._cancel,
             "requests.show": self._show_request,
             "fsck": self._fsck,
+            **WorktreeHandlers(sessions).table(),
         }
 
     async def __call__(self, connection: Connection) -> int:
@@ -250,7 +252,7 @@ class ControlFace:
         cwd = Path(params.cwd) if params.cwd else None
         page = await host.list(cwd, params.cursor, max(1, min(params.limit, 500)), archived=params.archived)
         branches = await host.branches(info.cwd for info in page.items)
-        rows = (_row(info, branches.get(info.cwd, ""), live=host.live(info.id) is not None) for info in page.items)
+        rows = (session_row(info, branches.get(info.cwd, ""), live=host.live(info.id) is not None) for info in page.items)
         return SessionPage(sessions=tuple(rows), next_cursor=page.next_cursor)
 
     async def _search(self, params: SearchParams) -> Found:
@@ -259,7 +261,7 @@ class ControlFace:
         found = await host.search(params.query, cwd, max(1, min(params.limit, 500)), archived=params.archived)
         return Found(
             sessions=tuple(
-                FoundRow(session=_row(each.info, live=host.live(each.info.id) is not None), snippet=each.snippet)
+                FoundRow(session=session_row(each.info, live=host.live(each.info.id) is not None), snippet=each.snippet)
                 for each in found
             )
         )
@@ -268,7 +270,7 @@ class ControlFace:
         stored = await self._find(params.id)
         live = (await self._sessions.host()).live(stored.info.id)
         return SessionDetail(
-            session=_row(stored.info, live=live is not None),
+            session=session_row(stored.info, live=live is not None),
             directory=str(stored.directory),
             state=_state(live) if live else None,
         )
@@ -288,7 +290,7 @@ class ControlFace:
     async def _archive(self, params: ArchiveParams) -> SessionRow:
         stored, host = await self._find(params.id), await self._sessions.host()
         info = await host.archive(stored.info.id, archived=params.archived)
-        return _row(info, live=host.live(info.id) is not None)
+        return session_row(info, live=host.live(info.id) is not None)
 
     async def _fork(self, params: ForkParams, hello: Hello) -> SessionRow:
         """With the environment of who asks; it then waits on disk for a client."""
@@ -302,7 +304,7 @@ class ControlFace:
         if source.title:
             await host.rename(fork.id, f"{source.title} (fork)")
         await host.detach(fork.id, "")
-        return _row((await host.find(fork.id)).info, live=host.live(fork.id) is not None)
+        return session_row((await host.find(fork.id)).info, live=host.live(fork.id) is not None)
 
     async def _prune(self, params: PruneParams) -> PruneReport:
         from sould.agents.sessions.hostport import PruneRule  # noqa: PLC0415 -- all is loaded by now
@@ -384,22 +386,8 @@ def _connection(connection: Connection) -> ConnectionInfo:
     )
 
 
-def _row(info: "SessionInfo", branch: str = "", *, live: bool) -> SessionRow:
-    return SessionRow(
-        id=info.id,
-        cwd=str(info.cwd),
-        title=info.title,
-        created=info.created,
-        updated=info.updated,
-        turns=info.turns,
-        live=live,
-        archived=info.archived,
-        branch=branch,
-    )
-
-
 def _pruned(session: "WeighedSession", reason: str = "", *, live: bool = False) -> PrunedRow:
-    return PrunedRow(session=_row(session.info, live=live), size=session.size, reason=reason)
+    return PrunedRow(session=session_row(session.info, live=live), size=session.size, reason=reason)
 
 
 def _server(server: "McpServer", users: int) -> McpState:

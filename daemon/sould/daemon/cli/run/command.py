@@ -56,6 +56,10 @@ MODES = ("plan", "ask", "review", "full")
     type=click.IntRange(min=-1),
     help="Repeat the prompt until it is complete, at most this many times; -1: without limit; 0: once.",
 )
+@click.option(
+    "--worktree", is_flag=True, help="Work in a git worktree of its own, on a branch sould/NAME made from HEAD."
+)
+@click.option("--worktree-name", default="", metavar="NAME", help="The same, with this name.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Cancel the turn after this many seconds.")
 def run(
     words: tuple[str, ...],
@@ -72,6 +76,8 @@ def run(
     additional: tuple[str, ...],
     skills: tuple[str, ...],
     iterations: int | None,
+    worktree: bool,
+    worktree_name: str,
     timeout: float | None,
 ) -> None:
     """Do one PROMPT and print the answer. Quotes can be left out; PROMPT `-` is read from standard input.
@@ -88,6 +94,7 @@ def run(
       git diff --staged | sould run "review this" --mode plan
       sould run --yes "make the tests pass" && git diff
       sould run --continue "now document it"
+      sould run --worktree "try it with asyncio"
       sould run --agent ./reviewer.yaml "review the last commit"
       sould run -o json "how many TODOs are there?" | jq -r .text
 
@@ -104,6 +111,8 @@ def run(
     prompt = " ".join(words)
     if session and latest:
         raise click.UsageError("--session and --continue cannot be combined.")
+    if (worktree or worktree_name) and (session or latest):
+        raise click.UsageError("Only a new session can be given a worktree; /worktree in a session forks it into one.")
     mode = _mode(mode, yes=yes, afk=afk, plan=plan)
     try:
         session_id, directory = _which(session, cwd, latest=latest)
@@ -125,6 +134,7 @@ def run(
         agent=_agent(agent),
         mode=mode,
         timeout_s=timeout,
+        worktree=worktree_name if worktree or worktree_name else None,
         can_ask=form == "text" and prompt != "-" and os.isatty(0) and sys.stderr.isatty(),
     )
     sys.exit(Headless(request, renderer(form)).run())

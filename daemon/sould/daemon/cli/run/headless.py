@@ -174,12 +174,14 @@ class Headless:
         if request.additional:
             place["additionalDirectories"] = list(request.additional)
         if request.session_id:
-            self._peer.request("session/resume", {"sessionId": request.session_id, **place})
-            self._result.opened(request.session_id)
+            opened = self._peer.request("session/resume", {"sessionId": request.session_id, **place})
+            self._result.opened(request.session_id, _worktree(opened))
         else:
+            if request.worktree is not None:
+                place["_meta"] = {"sould": {"worktree": request.worktree or True}}
             opened = self._peer.request("session/new", place)
-            self._result.opened(str(opened["sessionId"]))
-        self._renderer.session(self._result.session_id)
+            self._result.opened(str(opened["sessionId"]), _worktree(opened))
+        self._renderer.session(self._result)
         for option, value in (("agent", request.agent), ("model", request.model), ("mode", request.mode)):
             if value:
                 self._set(option, value)
@@ -261,3 +263,10 @@ def _own(answer: "Mapping[str, JsonValue]") -> "Mapping[str, JsonValue]":
     meta = answer.get("_meta")
     own = meta.get("sould") if isinstance(meta, dict) else None
     return own if isinstance(own, dict) else {}
+
+
+def _worktree(opened: "Mapping[str, JsonValue]") -> Update:
+    """Where a session works that has a worktree of its own; empty of any other."""
+    own = _own(opened)
+    worktree = own.get("worktree")
+    return {"cwd": own.get("cwd"), "branch": worktree.get("branch")} if isinstance(worktree, dict) else {}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 import click
 
 from sould.daemon.cli.output import one_line, plural, visible
+from sould.daemon.paths import quote
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -37,10 +38,13 @@ class Result:
         self.kind = kind
         self.usage: Update = {}
         self.duration_s = 0.0
+        self.worktree: Update = {}
+        """The `cwd` and `branch` of the session's own worktree; empty when it has none."""
 
-    def opened(self, session_id: str) -> None:
+    def opened(self, session_id: str, worktree: "Update | None" = None) -> None:
         """The session in which it runs."""
         self.session_id = session_id
+        self.worktree = worktree or {}
 
     def closed(self) -> None:
         """There is no session to go on in."""
@@ -74,7 +78,7 @@ class Result:
 class Renderer(Protocol):
     """Where a run's events go."""
 
-    def session(self, session_id: str) -> None:
+    def session(self, result: Result) -> None:
         """The session is open."""
         ...
 
@@ -109,9 +113,9 @@ class JsonRenderer:
     def __init__(self, *, stream: bool) -> None:
         self._stream = stream
 
-    def session(self, session_id: str) -> None:
+    def session(self, result: Result) -> None:
         """See `Renderer`."""
-        self._event({"type": "session", "session_id": session_id})
+        self._event({"type": "session", "session_id": result.session_id, "worktree": result.worktree or None})
 
     def update(self, update: Update) -> None:
         """See `Renderer`."""
@@ -134,6 +138,7 @@ class JsonRenderer:
             "text": result.text,
             "error": {"kind": result.kind, "message": result.error} if result.error else None,
             "usage": result.usage or None,
+            "worktree": result.worktree or None,
             "duration_s": round(result.duration_s, 3),
         }
         _write(_json(line))
@@ -153,11 +158,15 @@ class TextRenderer:
         self._between = False
         self._said = False
         self._both = _one_place()
+        self._review = "sould review"
         self._held: Held | None = None
         """What happens while a question stands."""
 
-    def session(self, session_id: str) -> None:
+    def session(self, result: Result) -> None:
         """See `Renderer`."""
+        if result.worktree:
+            self._review = f"cd {quote(str(result.worktree['cwd']))} && sould review"
+            self._note(f"Working in {result.worktree['cwd']}", f"on the branch {result.worktree['branch']}")
 
     def update(self, update: Update) -> None:
         """See `Renderer`."""
@@ -175,7 +184,7 @@ class TextRenderer:
             case "plan":
                 self._plan(update)
             case "notice":
-                description = "sould review" if "review" in _own(update) else f"{update.get('description') or ''}"
+                description = self._review if "review" in _own(update) else f"{update.get('description') or ''}"
                 self._note(f"{update.get('title')}", description)
             case _:
                 pass  # thoughts, numbers and lists are for those who ask for them

@@ -15,3 +15,5 @@ class Request(NamedTuple):
     agent: str = ""
     timeout_s: float | None = None
     can_ask: bool = False
+    worktree: str | None = None
+    """The new session is to have a worktree of its own, by this name, "" for any."""

@@ -1,0 +1,178 @@
+"""The changes of a worktree brought over to the one it was made in: as edits there, pending in the review like any others.
+
+Of a file with hunks that nobody decided on, what was kept of it is brought. What both sides changed in the same place stays as
+it is and is named, and so is what would need a person's yes: protected files, secrets, what a rule forbids. Nothing is committed.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from sould.agents.directories.gitprogram import GitProgram
+from sould.agents.directories.nodes import Node, Put, digest_of_node, is_file, read_node
+from sould.agents.editortools.site import OtherAgent
+from sould.agents.errors import SouldError
+from sould.agents.localworkspace import LocalWorkspace
+from sould.agents.permissions.approval import Approval
+from sould.agents.permissions.policy import EditFile
+from sould.agents.projects.clientfiles import ClientFiles
+from sould.agents.projects.port import ProjectPort, no_commands
+from sould.agents.projects.sessionfiles import Author, SessionFiles
+from sould.agents.sessions.otheragents import ClientFilesOf
+from sould.agents.sessions.shared import HostServices
+from sould.agents.sessions.unasked import Unasked
+from sould.agents.workspace import FileChangedError, WorkspaceError
+from sould.agents.worktrees.changed import ChangedFile, MergeConflictError, at_commit, changed_files, merged, place_in
+from sould.agents.worktrees.records import Worktree
+from sould.agents.worktrees.repository import Repository
+from sould.agents.worktrees.worktrees import Wish
+
+BOTH: Final = "it was changed here as well, in the same place"
+PENDING: Final = "it is pending in the review there, and nothing of it was kept"
+_CLIENT: Final = "worktree"
+
+
+class LeftOut(Struct, frozen=True):
+    """A file that was not brought over, with why as a clause."""
+
+    name: str
+    reason: str
+
+
+class Brought(Struct, frozen=True):
+    """Names of files as seen from the worktree. `pending`: how many files have hunks there that were not brought."""
+
+    files: tuple[str, ...]
+    left: tuple[LeftOut, ...]
+    pending: int = 0
+
+
+class Bringing:
+    """Of one daemon."""
+
+    def __init__(self, services: HostServices, client_files: ClientFilesOf) -> None:
+        self._services = services
+        self._client_files: ClientFilesOf = client_files
+
+    async def bring(self, worktree: Worktree, asker: Wish, session_id: str, *, undecided: bool) -> Brought:
+        """All that can be. `session_id`: whose edits they are; `undecided`: also hunks that nobody decided on.
+
+        Raises:
+            WorktreeError: what was changed cannot be known.
+            OSError, SouldError: a project cannot be opened.
+        """
+        variables = asker.variables
+        commit = await asyncio.to_thread(_parted, worktree, variables)
+        git = GitProgram(worktree.path, variables)
+        changed = await asyncio.to_thread(changed_files, git, commit)
+        agent = OtherAgent(f"worktree {worktree.name}", worktree.repository, variables, asker.umask)
+        environment = Unasked(self._services).environment(agent)
+        projects = self._services.files.projects
+        disk = LocalWorkspace(agent.cwd, (), no_commands, environment.home, umask=agent.umask)
+        approval = Unasked(self._services).approval(agent, environment)
+        files = ClientFiles(disk, projects.buffers)
+        for client_id, workspace in self._client_files(agent.cwd).items():
+            files.attach(client_id, workspace)
+        author = Author(session_id, None, environment.home, approval, agent.umask)
+        recorded = await SessionFiles.open(files, projects, author)
+        try:
+            async with ProjectPort.opened(projects, worktree.path, environment.home, _CLIENT) as port:
+                kept = await _kept(port, undecided=undecided)
+                one = _One(worktree, git, commit, recorded, approval)
+                return await one.bring_all(changed, kept)
+        finally:
+            await recorded.aclose()
+
+
+class _One(Struct, frozen=True):
+    """One such bringing: from `worktree`, which parted at `commit`, into `files`."""
+
+    worktree: Worktree
+    git: GitProgram
+    commit: str
+    files: SessionFiles
+    approval: Approval
+
+    async def bring_all(self, changed: Sequence[ChangedFile], kept: Mapping[str, str | None]) -> Brought:
+        call_id = f"merge_{secrets.token_hex(6)}"
+        done: list[str] = []
+        left: list[LeftOut] = []
+        for file in changed:
+            try:
+                if await self._bring(file, kept, call_id):
+                    done.append(file.name)
+            except _LeftError as error:
+                left.append(LeftOut(file.name, error.reason))
+            except MergeConflictError:
+                left.append(LeftOut(file.name, BOTH))
+            except (WorkspaceError, SouldError) as error:
+                left.append(LeftOut(file.name, str(error).rstrip(".")))
+        return Brought(tuple(done), tuple(left), len(kept))
+
+    async def _bring(self, file: ChangedFile, kept: Mapping[str, str | None], call_id: str) -> bool:
+        """Whether something was written."""
+        source = self.worktree.path / file.name
+        base = await asyncio.to_thread(at_commit, self.git, self.commit, file)
+        theirs = await asyncio.to_thread(read_node, source)
+        if str(source) in kept:
+            text = kept[str(source)]
+            if text is None:
+                raise _LeftError(PENDING)
+            theirs = Node(theirs.mode if is_file(theirs) and theirs else None, text.encode())
+        target = place_in(self.worktree.repository, file.name)
+        if target is None:
+            raise _LeftError("a directory above it is a link here")
+        try:
+            return await self._write(target, base, theirs, call_id)
+        except FileChangedError:  # somebody typed just now: look once more
+            return await self._write(target, base, theirs, call_id)
+
+    async def _write(self, target: Path, base: Node | None, theirs: Node | None, call_id: str) -> bool:
+        async with self.files.editing(target):
+            project = await self.files.looked_at(target)
+            ours = await self.files.node(target)
+            await project.judge(target, digest_of_node(ours))
+            wanted = merged(base, theirs, ours)
+            if wanted == ours:
+                return False
+            await self._admit(target, wanted)
+            await self.files.put(target, Put(ours, wanted), call_id, call_id)
+        return True
+
+    async def _admit(self, target: Path, wanted: Node | None) -> None:
+        path = self.files.resolve(str(target))
+        verdict = await asyncio.to_thread(self.approval.judge, EditFile(path, "delete" if wanted is None else "modify"))
+        text = wanted.data.decode(errors="replace") if wanted is not None else ""
+        secret = await self.approval.secret(path, text)
+        if not path.inside or verdict.decision != "allow" or secret:
+            reason = secret or ("it leads out of the project" if not path.inside else verdict.reason)
+            raise _LeftError(reason or "your rules do not allow it unasked")
+
+
+class _LeftError(Exception):
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+async def _kept(port: ProjectPort, *, undecided: bool) -> Mapping[str, str | None]:
+    """Of each file with something pending the text that was kept, to be taken in place of what it holds.
+
+    None: nothing was kept, or it is no text. `undecided`: what files hold is taken as it is.
+    """
+    found: dict[str, str | None] = {}
+    for file in () if undecided else await port.review():
+        if file.hunks:
+            found[file.path] = None if file.is_new else await port.base(Path(file.path))
+    return found
+
+
+def _parted(worktree: Worktree, variables: Mapping[str, str]) -> str:
+    """The commit that both have. Blocks. Raises WorktreeError."""
+    repository = Repository.at(worktree.repository, variables)
+    here, there = repository.head(), Repository.at(worktree.path, variables).head()
+    return repository.common_ancestor(here, there) or worktree.commit

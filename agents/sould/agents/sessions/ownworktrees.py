@@ -1,0 +1,180 @@
+"""Git worktrees as sessions have them: begun in one, found by it, and what becomes of it when nobody needs it.
+
+Only the user's word makes or removes one. Where a session is in memory nothing is taken away: nothing here ends anything.
+"""
+
+import asyncio
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sould.agents.opening.opening import Opening
+from sould.agents.patience import run_shielded_in_thread
+from sould.agents.projects.port import ProjectPort
+from sould.agents.sessions.session import Session
+from sould.agents.sessions.shared import HostServices
+from sould.agents.store.info import SessionInfo
+from sould.agents.worktrees.records import Worktree
+from sould.agents.worktrees.repository import WorktreeError
+from sould.agents.worktrees.worktrees import Wish, Worktrees
+
+if TYPE_CHECKING:
+    from sould.agents.sessions.bringing import Brought
+    from sould.agents.sessions.otheragents import ClientFilesOf
+
+_CLIENT = "worktrees"
+_MOST_NAMED = 5
+
+
+class WorktreeView(Struct, frozen=True):
+    """One of them as it is now: `uncommitted` paths (None: git does not say), `hunks` to be reviewed, its sessions, newest first."""
+
+    worktree: Worktree
+    uncommitted: int | None
+    hunks: int
+    sessions: tuple[SessionInfo, ...]
+
+
+class OwnWorktrees:
+    """Of one daemon."""
+
+    def __init__(self, services: HostServices, sessions: Mapping[str, Session], client_files: "ClientFilesOf") -> None:
+        """`sessions`: those in memory."""
+        self._services = services
+        self._sessions = sessions
+        self._client_files: ClientFilesOf = client_files
+
+    @property
+    def _worktrees(self) -> Worktrees:
+        return self._services.files.worktrees
+
+    @property
+    def _variables(self) -> Mapping[str, str]:
+        """With which git is run for whoever asks from the command line."""
+        return self._services.files.projects.variables
+
+    # --- a session's beginning ------------------------------------------------------------------------------------------
+
+    async def opened(self, opening: Opening) -> tuple[Worktree, Opening]:
+        """Make the one that an opening asks for; the opening in it. Directories of the same repository are those in it, too.
+
+        Raises:
+            WorktreeError: and nothing was made.
+        """
+        wish = Wish(opening.cwd, opening.environment, opening.umask, opening.worktree or "")
+        made = await run_shielded_in_thread(self._worktrees.make, wish)
+        additional = (_moved(Path(os.path.realpath(path)), made) for path in opening.additional)
+        also = tuple(path for path in additional if path is not None)
+        return made, replace(opening, cwd=made.directory, additional=also, worktree=None)
+
+    async def discard(self, made: Worktree, opening: Opening) -> None:
+        """No session came of it."""
+        await run_shielded_in_thread(self._worktrees.discard, made, opening.environment)
+
+    def around(self, directory: Path) -> Worktree | None:
+        """The one that a directory is in, also when it was removed. Blocks."""
+        return self._worktrees.around(directory)
+
+    # --- what is asked of them ------------------------------------------------------------------------------------------
+
+    async def list(self, directory: Path | None) -> tuple[WorktreeView, ...]:
+        """Those of the repository that a directory is in, None: all, oldest first."""
+        found = await asyncio.to_thread(self._worktrees.all)
+        near = [each for each in found if directory is None or each.is_near(Path(os.path.realpath(directory)))]
+        return tuple([await self._view(each) for each in near])
+
+    async def restore(self, name: str, directory: Path, umask: int) -> WorktreeView:
+        """Make one again from its branch. Raises WorktreeError."""
+        worktree = await asyncio.to_thread(self._worktrees.named, name, directory)
+        return await self._view(await run_shielded_in_thread(self._worktrees.restore, worktree, self._variables, umask))
+
+    async def bring(self, name: str, directory: Path, umask: int, *, undecided: bool) -> "tuple[Worktree, Brought]":
+        """Its changes, as far as they are kept or `undecided`, to the worktree it was made in.
+
+        Raises:
+            WorktreeError: it was removed, or what was changed cannot be known.
+            OSError, SouldError: a project cannot be opened.
+        """
+        worktree = await asyncio.to_thread(self._worktrees.named, name, directory)
+        if not worktree.path.is_dir():
+            raise WorktreeError(f"The worktree {name} was removed. To make it again: sould worktree restore {name}")
+        sessions = await self._sessions_in(worktree)
+        author = sessions[0].id if sessions else f"worktree {worktree.name}"
+        asker = Wish(directory, self._variables, umask)
+        from sould.agents.sessions.bringing import Bringing  # noqa: PLC0415 -- hardly any daemon does so
+
+        bringing = Bringing(self._services, self._client_files)
+        return worktree, await bringing.bring(worktree, asker, author, undecided=undecided)
+
+    async def remove(self, name: str, directory: Path, *, force: bool) -> tuple[Worktree, bool]:
+        """Take one away; whether its branch stays. `force`: with what is neither committed nor reviewed.
+
+        Raises:
+            WorktreeError: a session is at it, or something in it is neither committed nor reviewed.
+        """
+        worktree = await asyncio.to_thread(self._worktrees.named, name, directory)
+        if worktree.state == "removed" and not worktree.path.exists():
+            raise WorktreeError(
+                f"The worktree {name} is removed already; its branch {worktree.branch} may still be there."
+            )
+        self._require_left(worktree)
+        if not force and worktree.path.is_dir():
+            await self._require_saved(worktree)
+        return worktree, await run_shielded_in_thread(self._worktrees.remove, worktree, self._variables)
+
+    def _require_left(self, worktree: Worktree) -> None:
+        at_it = [each for each in self._sessions.values() if each.info.cwd.is_relative_to(worktree.path)]
+        if at_it:
+            names = ", ".join(f"{each.id} ({each.info.title or 'no title'})" for each in at_it)
+            raise WorktreeError(
+                f"The worktree {worktree.name} is in use by a session that is open: {names}. Close it first."
+            )
+
+    async def _require_saved(self, worktree: Worktree) -> None:
+        unsaved = await asyncio.to_thread(self._worktrees.unsaved, worktree, self._variables)
+        hunks = await self._pending(worktree)
+        if not unsaved and not hunks:
+            return
+        shown = ", ".join(line[3:] for line in unsaved[:_MOST_NAMED])
+        more = f" and {len(unsaved) - _MOST_NAMED} more" if len(unsaved) > _MOST_NAMED else ""
+        has = [f"uncommitted changes ({shown}{more})"] if unsaved else []
+        has += [f"{hunks} hunks to be reviewed"] if hunks else []
+        raise WorktreeError(
+            f"The worktree {worktree.name} has {' and '.join(has)}. Take them over with `sould worktree merge {worktree.name}`, "
+            "or commit them there; --force removes it with them."
+        )
+
+    async def _view(self, worktree: Worktree) -> WorktreeView:
+        sessions = await self._sessions_in(worktree)
+        if not worktree.path.is_dir():
+            return WorktreeView(worktree.become("removed"), 0, 0, sessions)
+        try:
+            paths = await asyncio.to_thread(self._worktrees.unsaved, worktree, self._variables)
+        except WorktreeError:
+            return WorktreeView(worktree, None, await self._pending(worktree), sessions)
+        return WorktreeView(worktree, len(paths), await self._pending(worktree), sessions)
+
+    async def _pending(self, worktree: Worktree) -> int:
+        """How many hunks are to be reviewed; nothing is made to know it."""
+        projects = self._services.files.projects
+        if not await asyncio.to_thread(projects.has_log, worktree.path):
+            return 0
+        home = Path(self._variables.get("HOME", "/"))
+        async with ProjectPort.opened(projects, worktree.path, home, _CLIENT) as port:
+            return sum(len(file.hunks) for file in await port.review())
+
+    async def _sessions_in(self, worktree: Worktree) -> tuple[SessionInfo, ...]:
+        weighed = await asyncio.to_thread(self._services.storage.store.below, worktree.path)
+        return tuple(weighed)
+
+
+def _moved(path: Path, worktree: Worktree) -> Path | None:
+    """Where a directory of the repository is in its worktree; None: it is not there. Any other stays where it is."""
+    if not path.is_relative_to(worktree.repository):
+        return path
+    there = worktree.path / path.relative_to(worktree.repository)
+    return there if there.is_dir() else None

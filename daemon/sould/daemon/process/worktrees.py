@@ -1,0 +1,103 @@
+"""What the control face does about worktrees of sessions: reads words, asks the host, and says what came of it."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from sould.daemon.control import (
+    ControlModel,
+    LeftOutFile,
+    MergedWorktree,
+    MergeWorktreeParams,
+    RemovedWorktree,
+    RemoveWorktreeParams,
+    SessionRow,
+    WorktreeList,
+    WorktreeParams,
+    WorktreeRow,
+    WorktreesParams,
+)
+from sould.daemon.process.sessions import Sessions
+
+if TYPE_CHECKING:
+    from sould.agents.sessions.hostport import HostPort
+    from sould.agents.sessions.ownworktrees import WorktreeView
+    from sould.agents.store.store import SessionInfo
+
+
+class WorktreeHandlers(Struct, frozen=True):
+    """The methods below `worktrees`."""
+
+    sessions: Sessions
+
+    def table(self) -> Mapping[str, Callable[[Any], Awaitable[ControlModel]]]:
+        """Method -> what answers it."""
+        return {
+            "worktrees.list": self.list,
+            "worktrees.restore": self.restore,
+            "worktrees.merge": self.merge,
+            "worktrees.remove": self.remove,
+        }
+
+    async def list(self, params: WorktreesParams) -> WorktreeList:
+        """With how each is now."""
+        host = await self.sessions.host()
+        found = await host.worktrees.list(Path(params.cwd) if params.cwd else None)
+        return WorktreeList(worktrees=tuple(_row(host, each) for each in found))
+
+    async def restore(self, params: WorktreeParams) -> WorktreeRow:
+        """As it is then."""
+        host = await self.sessions.host()
+        return _row(host, await host.worktrees.restore(params.name, Path(params.cwd), self.sessions.umask))
+
+    async def merge(self, params: MergeWorktreeParams) -> MergedWorktree:
+        """What was brought over and what was not."""
+        host = await self.sessions.host()
+        worktree, done = await host.worktrees.bring(
+            params.name, Path(params.cwd), self.sessions.umask, undecided=params.undecided
+        )
+        return MergedWorktree(
+            repository=str(worktree.repository),
+            branch=worktree.branch,
+            files=done.files,
+            left=tuple(LeftOutFile(name=each.name, reason=each.reason) for each in done.left),
+            pending=done.pending,
+        )
+
+    async def remove(self, params: RemoveWorktreeParams) -> RemovedWorktree:
+        """What stays of it."""
+        host = await self.sessions.host()
+        worktree, stays = await host.worktrees.remove(params.name, Path(params.cwd), force=params.force)
+        return RemovedWorktree(path=str(worktree.path), branch=worktree.branch if stays else "")
+
+
+def _row(host: "HostPort", view: "WorktreeView") -> WorktreeRow:
+    worktree = view.worktree
+    return WorktreeRow(
+        name=worktree.name,
+        removed=worktree.state == "removed",
+        path=str(worktree.path),
+        repository=str(worktree.repository),
+        branch=worktree.branch,
+        made=worktree.made,
+        uncommitted=view.uncommitted,
+        hunks=view.hunks,
+        sessions=tuple(session_row(each, worktree.branch, live=host.live(each.id) is not None) for each in view.sessions),
+    )
+
+
+def session_row(info: "SessionInfo", branch: str = "", *, live: bool) -> SessionRow:
+    """A session as lists show it."""
+    return SessionRow(
+        id=info.id,
+        cwd=str(info.cwd),
+        title=info.title,
+        created=info.created,
+        updated=info.updated,
+        turns=info.turns,
+        live=live,
+        archived=info.archived,
+        branch=branch,
+    )
