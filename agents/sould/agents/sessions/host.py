@@ -130,7 +130,7 @@ class SessionHost:
     @property
     def worktrees(self) -> OwnWorktrees:
         """Those that sessions have of their own."""
-        return OwnWorktrees(self._services, self._sessions, self._client_files)
+        return OwnWorktrees(self._services, self._sessions, self._client_files, self._unload_unused)
 
     @property
     def finder(self) -> "FileFinder":

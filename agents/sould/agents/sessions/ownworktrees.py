@@ -5,9 +5,9 @@ Only the user's word makes or removes one. Where a session is in memory nothing 
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from sould.agents.sessions.bringing import Brought
     from sould.agents.sessions.otheragents import ClientFilesOf
 
+UnloadUnused: TypeAlias = Callable[[Session], Awaitable[None]]
+"""Takes a session out of the memory that nobody uses any more; leaves any other."""
+
 _CLIENT = "worktrees"
 _MOST_NAMED = 5
 
@@ -42,11 +45,18 @@ class WorktreeView(Struct, frozen=True):
 class OwnWorktrees:
     """Of one daemon."""
 
-    def __init__(self, services: HostServices, sessions: Mapping[str, Session], client_files: "ClientFilesOf") -> None:
+    def __init__(
+        self,
+        services: HostServices,
+        sessions: Mapping[str, Session],
+        client_files: "ClientFilesOf",
+        unload: UnloadUnused,
+    ) -> None:
         """`sessions`: those in memory."""
         self._services = services
         self._sessions = sessions
         self._client_files: ClientFilesOf = client_files
+        self._unload: UnloadUnused = unload
 
     @property
     def _worktrees(self) -> Worktrees:
@@ -121,12 +131,15 @@ class OwnWorktrees:
             raise WorktreeError(
                 f"The worktree {name} is removed already; its branch {worktree.branch} may still be there."
             )
-        self._require_left(worktree)
+        await self._require_left(worktree)
         if not force and worktree.path.is_dir():
             await self._require_saved(worktree)
         return worktree, await run_shielded_in_thread(self._worktrees.remove, worktree, self._variables)
 
-    def _require_left(self, worktree: Worktree) -> None:
+    async def _require_left(self, worktree: Worktree) -> None:
+        for each in tuple(self._sessions.values()):
+            if each.info.cwd.is_relative_to(worktree.path):
+                await self._unload(each)
         at_it = [each for each in self._sessions.values() if each.info.cwd.is_relative_to(worktree.path)]
         if at_it:
             names = ", ".join(f"{each.id} ({each.info.title or 'no title'})" for each in at_it)

@@ -252,7 +252,9 @@ class ControlFace:
         cwd = Path(params.cwd) if params.cwd else None
         page = await host.list(cwd, params.cursor, max(1, min(params.limit, 500)), archived=params.archived)
         branches = await host.branches(info.cwd for info in page.items)
-        rows = (session_row(info, branches.get(info.cwd, ""), live=host.live(info.id) is not None) for info in page.items)
+        rows = (
+            session_row(info, branches.get(info.cwd, ""), live=host.live(info.id) is not None) for info in page.items
+        )
         return SessionPage(sessions=tuple(rows), next_cursor=page.next_cursor)
 
     async def _search(self, params: SearchParams) -> Found:

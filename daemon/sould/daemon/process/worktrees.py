@@ -84,7 +84,9 @@ def _row(host: "HostPort", view: "WorktreeView") -> WorktreeRow:
         made=worktree.made,
         uncommitted=view.uncommitted,
         hunks=view.hunks,
-        sessions=tuple(session_row(each, worktree.branch, live=host.live(each.id) is not None) for each in view.sessions),
+        sessions=tuple(
+            session_row(each, worktree.branch, live=host.live(each.id) is not None) for each in view.sessions
+        ),
     )
 
 
