@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from soultest.daemon import Bridge, until
+from soultest.toolresults import results
 from soultest.workbench import PATIENCE, Failed, Server, Workbench, new_world, windows
 from soultest.world import SOULD, World, call
 
@@ -24,10 +25,14 @@ AREA = "export function area(w: number, h: number): number {\n  return w * h;\n}
 USE = 'import { area } from "./area";\n\nexport const garden = area(3, 4);\nexport const house = area(5, 6);\n'
 LOOSE = "export function left() {\n  return 1;\n}\n\nexport function alone() {\n  return 2;\n}\n\nconst sum = missing(1) + left();\n"
 PLACE = {"symbol": "area", "lineText": "export function"}
+PRINTS = "for n in 1 2 3; do sleep 0.3; echo printed-$n; done"
+"""In pieces: VS Code may lose what comes in one with a command's beginning."""
 TASKS = {
     "version": "2.0.0",
     "tasks": [
-        {"label": "measure", "type": "shell", "command": "echo measured > measured.txt; exit 3"},
+        {"label": "measure", "type": "shell", "command": f"echo measured > measured.txt; {PRINTS}; exit 3"},
+        {"label": "unit", "type": "process", "command": "sh", "args": ["-c", f"{PRINTS}; exit 4"], "group": "test"},
+        {"label": "usual", "type": "shell", "command": "true", "group": {"kind": "test", "isDefault": True}},
         {"label": "greedy", "type": "shell", "command": "true", "presentation": {"focus": True}},
     ],
 }
@@ -197,6 +202,24 @@ def test_problems_and_quick_fixes_are_those_of_the_language_service(shared: tupl
     until(lambda: (world.project / "loose.ts").read_text() == LOOSE, PATIENCE, "the file as it was")
 
 
+def test_a_symbol_is_moved_into_a_new_file_and_imported_from_there(shared: tuple[World, Open]) -> None:
+    world, open_window = shared
+    window = open_window()
+    ready(window)
+    with agent(world) as other:
+        moving = {"file": "area.ts", "anchor": PLACE}
+        assert other.error("move_symbol", **moving, target="use.ts")["code"] == "not_supported"
+        done = other.do("move_symbol", **moving, target="surfaces.ts")
+        assert {each["file"] for each in done["applied"]} == {"area.ts", "surfaces.ts", "use.ts"}
+    assert "export function area(" in (world.project / "surfaces.ts").read_text()
+    assert 'import { area } from "./surfaces"' in (world.project / "use.ts").read_text()
+    assert 'import { area } from "./surfaces"' in (world.project / "area.ts").read_text()
+    expect(window.lenses("Keep").first).to_be_visible()
+    assert world.sould("review", "reject", "all").returncode == 0
+    until(lambda: not (world.project / "surfaces.ts").exists(), PATIENCE, "the new file to be gone")
+    until(lambda: (world.project / "area.ts").read_text() == AREA, PATIENCE, "the file as it was")
+
+
 def test_what_is_used_is_not_deleted_and_what_is_not_goes_under_review(shared: tuple[World, Open]) -> None:
     world, open_window = shared
     window = open_window()
@@ -294,6 +317,9 @@ def test_tasks_and_allowed_commands_run_where_the_user_says_yes(world: World, op
     calls = [
         call("task_run", "t1", name="measure"),
         call("task_run", "t2", name="greedy"),
+        call("tests_list", "t3"),
+        call("tests_run", "t4"),
+        call("tests_run", "t5", ids=["unit"]),
         call("editor_command", "c1", command="workbench.action.toggleSidebarVisibility"),
         call("editor_command", "c2", command="workbench.action.closeAllEditors"),
     ]
@@ -303,12 +329,18 @@ def test_tasks_and_allowed_commands_run_where_the_user_says_yes(world: World, op
     ready(window)
     window.editor.locator(".view-lines").click()
     before = window.focused()
-    run = world.sould("run", "--mode", "full", "--output-format", "stream-json", "measure it")
-    assert run.returncode == 0, run.stdout + run.stderr
-    told = run.stdout.replace("\\", "").replace(" ", "")
-    assert '"exitCode":3' in told, told
-    assert "takesthefocus" in told, told
-    assert "hasnotallowedworkbench.action.closeAllEditors" in told, told
+    measured, greedy, tests, usual, unit, hidden, closed = results(world)
+    assert measured["data"]["exitCode"] == 3, measured
+    assert "printed-3" in measured["data"]["outputTail"]
+    assert "takes the focus" in greedy["error"]
+    assert {each["id"] for each in tests["data"]["tests"]} == {"unit", "usual"}
+    assert usual["data"] == {"summary": {"passed": 1}}
+    assert unit["data"]["summary"] == {"failed": 1}
+    (failure,) = unit["data"]["failures"]
+    assert (failure["id"], failure["message"]) == ("unit", "Exited with code 4")
+    assert "printed-3" in failure["output"]
+    assert "data" in hidden
+    assert "has not allowed workbench.action.closeAllEditors" in closed["error"]
     assert (world.project / "measured.txt").read_text() == "measured\n"
     expect(window.page.locator(".part.sidebar")).to_be_hidden()
     expect(window.tab("area.ts")).to_be_visible()

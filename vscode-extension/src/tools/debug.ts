@@ -8,7 +8,7 @@ import * as z from "zod";
 import type { CallResult } from "../protocol/editorshapes";
 import { type Call, type Data, isRelated, ToolError } from "./call";
 import { DebugSessions, type DebugSession } from "./debugsessions";
-import { asksUser } from "./run";
+import { asksUser } from "./tasks";
 import { until, within } from "./waiting";
 
 /** What a debugger needs for an answer. Milliseconds. */

@@ -13,12 +13,14 @@ import { Debugging } from "./debug";
 import { Fixes, format } from "./fixes";
 import * as language from "./language";
 import * as notebooks from "./notebooks";
+import { move } from "./move";
 import { Problems } from "./problems";
 import { remove } from "./remove";
 import * as run from "./run";
 import { scm } from "./scm";
 import * as show from "./show";
 import { Terminals } from "./terminals";
+import * as tests from "./tests";
 import { Tour } from "./tour";
 
 /** What calls leave behind for later ones, and for the user. */
@@ -32,8 +34,7 @@ interface Kept {
 }
 
 /**
- * Not in it: what sould serves without an editor as well (`doc_read`, `doc_edit`, `review`), unsaved text included; and what VS Code lets
- * no extension do: run the tests of another extension and read what came of them, or move a symbol without its dialogs.
+ * Not in it: what sould serves without an editor as well (`doc_read`, `doc_edit`, `review`), unsaved text included.
  */
 const TOOLS: Record<string, (call: Call, kept: Kept) => Promise<CallResult>> = {
   editor_open: show.open,
@@ -50,7 +51,10 @@ const TOOLS: Record<string, (call: Call, kept: Kept) => Promise<CallResult>> = {
   hierarchy: language.hierarchy,
   hover: language.hover,
   rename: language.rename,
+  move_symbol: move,
   safe_delete: remove,
+  tests_list: tests.list,
+  tests_run: tests.run,
   tasks_list: run.tasks,
   task_run: run.task,
   terminal_read: (call, { terminals }) => terminals.read(call),

@@ -156,7 +156,7 @@ async function collect(execution: vscode.TerminalShellExecution, ran: Ran): Prom
 }
 
 /** Without colours and other sequences; of a line that was written over, what was written last. */
-function clean(output: string): string {
+export function clean(output: string): string {
   const lines = stripVTControlCharacters(output).split("\n");
   return lines.map((line) => line.replace(/\r+$/, "").replace(/^.*\r/, "")).join("\n");
 }

@@ -131,6 +131,16 @@ export class SourceBreakpoint {
   }
 }
 
+export class TextEdit {
+  readonly range: Range;
+  readonly newText: string;
+
+  constructor(range: Range, newText: string) {
+    this.range = range;
+    this.newText = newText;
+  }
+}
+
 export class RelativePattern {
   readonly base: unknown;
   readonly pattern: string;
@@ -177,6 +187,7 @@ export class CodeAction {
 
 export const DiagnosticSeverity = { Error: 0, Warning: 1, Information: 2, Hint: 3 } as const;
 export const ProgressLocation = { SourceControl: 1, Window: 10, Notification: 15 } as const;
+export const TaskGroup = { Test: { id: "test" }, Build: { id: "build" } } as const;
 export const NotebookCellKind = { Markup: 1, Code: 2 } as const;
 export const ViewColumn = { Active: -1, Beside: -2, One: 1 } as const;
 export const TextEditorRevealType = { InCenterIfOutsideViewport: 2 } as const;

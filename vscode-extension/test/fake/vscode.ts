@@ -6,6 +6,7 @@
 import type * as vscode from "vscode";
 import { FakeDebug } from "./debug";
 import type { FakeNotebook } from "./notebook";
+import { FakeTasks } from "./tasks";
 import { Disposable, EventEmitter, Position, Range, Selection, Uri, ViewColumn, type RelativePattern } from "./values";
 
 export * from "./values";
@@ -21,6 +22,7 @@ export function document(path: string, text: string, languageId = "plaintext"): 
     isDirty: false,
     lineCount: lines.length,
     offsetAt,
+    validatePosition: (at: Position) => at,
     getText: (range?: Range) => (range ? text.slice(offsetAt(range.start), offsetAt(range.end)) : text),
     lineAt: (line: number) => ({ text: lines[line] ?? "" }),
   };
@@ -127,6 +129,7 @@ class State {
   /** Files of the disk. */
   readonly disk = new Map<string, string>();
   readonly debug = new FakeDebug();
+  readonly tasks = new FakeTasks();
   readonly notebooks = new Map<string, FakeNotebook>();
   readonly notebooksShown: { notebook: unknown; options: unknown }[] = [];
   readonly notebookChanged = new EventEmitter<unknown>();
@@ -194,6 +197,7 @@ export const window = {
     fake.notebooksShown.push({ notebook, options });
     return Promise.resolve(some(undefined));
   },
+  onDidStartTerminalShellExecution: (listener: (event: never) => unknown) => fake.tasks.printed.event((event) => listener(some(event))),
   setStatusBarMessage: () => new Disposable(() => undefined),
   withProgress: async (_: vscode.ProgressOptions, task: (progress: never, token: never) => Thenable<unknown>) =>
     some(await task(some(undefined), some(undefined))),
@@ -220,6 +224,7 @@ export const workspace = {
   },
   onDidChangeNotebookDocument: (listener: (event: never) => unknown) => fake.notebookChanged.event((event) => listener(some(event))),
   fs: some({
+    stat: (uri: Uri) => (fake.documents.has(uri.fsPath) ? Promise.resolve({}) : Promise.reject(new Error("no such file"))),
     readFile: (uri: Uri) => {
       const text = fake.disk.get(uri.fsPath);
       return text === undefined ? Promise.reject(new Error("no such file")) : Promise.resolve(new TextEncoder().encode(text));
@@ -245,6 +250,10 @@ const clipboard = {
 export const env = { appName: "VS Code", language: "en", clipboard } satisfies Partial<typeof vscode.env>;
 
 export const debug = new Proxy<Partial<typeof vscode.debug>>({}, { get: (_, name: keyof typeof vscode.debug) => fake.debug.api[name] });
+
+export const tasks = new Proxy<Partial<typeof vscode.tasks>>({}, { get: (_, name: keyof typeof vscode.tasks) => fake.tasks.api[name] });
+
+export const languages = { getDiagnostics: () => some([]) } satisfies Partial<typeof vscode.languages>;
 
 export const extensions = {
   get all() {
