@@ -93,6 +93,44 @@ def test_what_the_user_typed_in_a_change_stays_when_it_is_rejected(changed: Worl
     wait_text(changed, wanted)
 
 
+OFFSETS = """() => {
+  const top = (node) => Math.round(node.getBoundingClientRect().top);
+  const tops = (nodes) => nodes.map(top).sort((a, b) => a - b);
+  window.offsets = [];
+  const look = () => {
+    const words = tops([...document.querySelectorAll('.codelens-decoration[monaco-visible-content-widget="true"]')]);
+    const lines = tops([...document.querySelectorAll(".view-line")].filter((line) => /five|added.one|line.27/.test(line.textContent)));
+    const now = lines.map((line, at) => line - words[at]).join(" ");
+    if (words.length === lines.length && window.offsets.at(-1) !== now) {
+      window.offsets.push(now);
+    }
+    requestAnimationFrame(look);
+  };
+  look();
+}"""
+"""How far the words of each change are above its line, in every frame that has them."""
+
+
+def test_words_above_changes_stay_there_while_their_user_types(changed: World, open_window: Open) -> None:
+    def starts() -> list[int]:
+        [listed] = json.loads(changed.sould("review", "list", "--json").stdout)["files"]
+        return [hunk["start"] for hunk in listed["hunks"]]
+
+    window = open_window()
+    window.open("list.txt")
+    expect(window.lenses("Keep")).to_have_count(3)
+    window.go(1)
+    window.page.evaluate(OFFSETS)
+    for typed in range(1, 4):
+        drawn = window.lenses("Keep").last.element_handle()
+        window.type("\n")
+        window.page.wait_for_function("(word) => !word.isConnected", arg=drawn)
+        until(
+            lambda typed=typed: starts() == [4 + typed, 15 + typed, 26 + typed], PATIENCE, "what was typed to be known"
+        )
+    assert len(window.page.evaluate("offsets")) == 1
+
+
 def test_words_of_the_user_in_a_rejected_line_are_asked_about(changed: World, open_window: Open) -> None:
     window = open_window()
     window.open("list.txt")
@@ -163,6 +201,7 @@ def test_the_peek_shows_what_was_there_and_its_icons_decide(changed: World, open
     window = open_window()
     window.open("list.txt")
     expect(window.lenses("Keep")).to_have_count(3)
+    expect(window.page.locator(".dirty-diff-glyph").first).to_be_visible()  # before, VS Code has no peek to show
     window.lenses("1 of 3").click()
     peek = window.page.locator(".peekview-widget")
     expect(peek.locator(".original .view-line", has_text="5").first).to_be_visible()

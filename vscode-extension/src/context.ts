@@ -38,6 +38,7 @@ import { login } from "./panel/login";
 import { Panels } from "./panel/panels";
 import { ASKED_OF_PANELS } from "./panel/router";
 import { Log } from "./log";
+import type { ReportParams } from "./protocol/review";
 import { ReviewModel } from "./review/model";
 import { Committer } from "./scm/commit";
 import { Setup } from "./setup/setup";
@@ -83,7 +84,7 @@ export class Context implements vscode.Disposable {
     const traffic = new Traffic(() => this.log.isTraced, (line) => { this.log.trace(line); });
     this.connection = new Connection(() => this.#prepare(), peer, log, traffic);
     this.review = new Review(this.connection, this.model, log);
-    this.#buffers = new Buffers(this.places, (report) => { this.connection.notify("_sould/review/report", report); });
+    this.#buffers = new Buffers(this.places, (report) => { this.#report(report); });
     const bases = new Bases(this.review, this.model, this.places);
     const titles = new Titles(this.connection);
     this.chooser = new Chooser(this.model, this.places, (path) => bases.known(path));
@@ -194,6 +195,13 @@ export class Context implements vscode.Disposable {
   #configured(event: vscode.ConfigurationChangeEvent): void {
     if (event.affectsConfiguration("sould.path") && this.connection.state !== "idle") {
       void this.connection.restart();
+    }
+  }
+
+  #report(report: ReportParams): void {
+    this.connection.notify("_sould/review/report", report);
+    if (report.path && report.changes && report.unsaved) {
+      this.model.typed(report.path, report.changes);
     }
   }
 

@@ -4,7 +4,7 @@ import { findProgram } from "../src/connection/program";
 import type { Hunk } from "../src/protocol/shapes";
 import { editsBetween, linesOf, replacement } from "../src/review/edits";
 import { filesBelow, hunksBelow, sessionsOf } from "../src/review/groups";
-import { covers, hunkAt, lineOf, neighbour } from "../src/review/place";
+import { after, covers, hunkAt, lineOf, neighbour } from "../src/review/place";
 import { hunkOf, type LineChange } from "../src/review/quickchange";
 import { counts, diffOf, label, ordinal, removedHint, patchOf, statusOf } from "../src/review/wording";
 import { aFile, aHunk } from "./shapes";
@@ -67,6 +67,23 @@ describe("the hunk that VS Code means", () => {
 describe("places", () => {
   const added = aHunk({ id: 1, start: 2, lines: ["a\n", "b\n"] });
   const removed = aHunk({ id: 2, start: 4, base: ["c\n"], lines: [] });
+
+  it("move with what is typed above them, and with nothing else", () => {
+    const lines = ["one", "two", "three", "", "mine", "last"];
+    const at = fc.record({ line: fc.nat({ max: 5 }), character: fc.nat({ max: 5 }) })
+      .map(({ line, character }) => ({ line, character: Math.min(character, lines[line]?.length ?? 0) }));
+    fc.assert(fc.property(at, at, fc.constantFrom("", "x", "\n", "x\r\ny", "\n\n"), (a, b, put) => {
+      const [start, end] = a.line < b.line || (a.line === b.line && a.character <= b.character) ? [a, b] : [b, a];
+      const moved = after(aHunk({ start: 4, lines: ["mine\n"] }), { range: { start, end }, text: put });
+      const typed = (lines[start.line] ?? "").slice(0, start.character) + put + (lines[end.line] ?? "").slice(end.character);
+      const text = [...lines.slice(0, start.line), typed, ...lines.slice(end.line + 1)].join("\n").split(/\r\n|\n/);
+      if (end.line < 4 || (end.line === 4 && end.character === 0)) {
+        expect(text[moved.start]).toMatch(/mine$/);
+      } else if (start.line >= 4) {
+        expect(moved.start).toBe(4);
+      }
+    }));
+  });
 
   it("cover their lines; what was removed is at both lines around it", () => {
     expect([1, 2, 3, 4].map((line) => covers(added, line))).toEqual([false, true, true, false]);

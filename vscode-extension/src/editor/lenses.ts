@@ -1,4 +1,9 @@
-/** The words above each hunk: keep, reject, comment, and which one of how many it is. Also in the diffs of VS Code. */
+/**
+ * The words above each hunk: keep, reject, comment, and which one of how many it is. Also in the diffs of VS Code.
+ *
+ * VS Code makes all words of a file anew whenever it is told that some are others, and what is being clicked on goes with them. So
+ * it is told only when they are.
+ */
 import * as vscode from "vscode";
 import type { Hunk } from "../protocol/shapes";
 import type { ReviewModel } from "../review/model";
@@ -12,30 +17,52 @@ export class Lenses implements vscode.CodeLensProvider, vscode.Disposable {
   readonly onDidChangeCodeLenses = this.#changed.event;
   readonly #model: ReviewModel;
   readonly #places: Places;
+  /** What VS Code was given last of each open file, by its path. */
+  readonly #given = new Map<string, string>();
   readonly #subscriptions: { dispose(): void }[];
 
   constructor(model: ReviewModel, places: Places) {
     this.#model = model;
     this.#places = places;
     this.#subscriptions = [
-      model.onDidChange(() => { this.#changed.fire(); }),
+      model.onDidChange((paths) => {
+        if ([...paths].some((path) => this.#areOthers(path))) {
+          this.#changed.fire();
+        }
+      }),
+      vscode.workspace.onDidCloseTextDocument((document) => { this.#given.delete(this.#places.pathOf(document.uri) ?? ""); }),
       vscode.languages.registerCodeLensProvider({ scheme: "file" }, this),
     ];
   }
 
   provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
     const path = this.#places.pathOf(document.uri);
-    const file = path === undefined ? undefined : this.#model.file(path);
-    const hunks = file?.hunks.filter((hunk) => hunk.state !== "absent") ?? [];
-    const news = file?.isNew === true ? "new file · " : "";
-    const pending = hunks.flatMap((hunk) => lensesOf(hunk, hunks, document.lineCount, news));
-    const streaming = file?.streaming.map((hunk) => streamed(hunk, document.lineCount)) ?? [];
-    return [...pending, ...streaming];
+    if (path === undefined) {
+      return [];
+    }
+    const lenses = this.#of(path, document.lineCount);
+    this.#given.set(path, JSON.stringify(lenses));
+    return lenses;
   }
 
   dispose(): void {
     this.#subscriptions.forEach((each) => { each.dispose(); });
     this.#changed.dispose();
+  }
+
+  #areOthers(path: string): boolean {
+    const given = this.#given.get(path);
+    const document = given === undefined ? undefined : this.#places.documentOf(path);
+    return document !== undefined && JSON.stringify(this.#of(path, document.lineCount)) !== given;
+  }
+
+  #of(path: string, lineCount: number): vscode.CodeLens[] {
+    const file = this.#model.file(path);
+    const hunks = file?.hunks.filter((hunk) => hunk.state !== "absent") ?? [];
+    const news = file?.isNew === true ? "new file · " : "";
+    const pending = hunks.flatMap((hunk) => lensesOf(hunk, hunks, lineCount, news));
+    const streaming = file?.streaming.map((hunk) => streamed(hunk, lineCount)) ?? [];
+    return [...pending, ...streaming];
   }
 }
 

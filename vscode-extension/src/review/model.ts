@@ -4,7 +4,9 @@
  * The daemon tells whole files, so what is told replaces what was known. News that come while a whole list is on its way are kept
  * until it is there: an older list must not hide them.
  */
+import type { ChangeParams } from "../protocol/review";
 import type { Comment, FileReview, Hunk, ReviewChanged, ReviewList } from "../protocol/shapes";
+import { after } from "./place";
 
 /** One project. */
 export interface Project {
@@ -102,6 +104,19 @@ export class ReviewModel {
       return { everything: true };
     }
     return news.others.length > 0 ? { paths: news.others } : undefined;
+  }
+
+  /**
+   * The user types in a file, and the daemon has been told: its hunks move along, until it says where they are. Tells nobody: what an
+   * editor shows beside lines moves with them.
+   */
+  typed(path: string, edits: readonly ChangeParams[]): void {
+    const project = this.#of(path);
+    const file = project?.files.get(path);
+    if (project !== undefined && file !== undefined) {
+      const moved = (hunk: Hunk): Hunk => edits.reduce(after, hunk);
+      project.files.set(path, { ...file, hunks: file.hunks.map(moved), streaming: file.streaming.map(moved) });
+    }
   }
 
   /** Nothing of these projects is shown any more. */

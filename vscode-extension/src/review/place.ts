@@ -1,5 +1,8 @@
 /** Where hunks stand in the lines of a document. Pure: knows lines only, counted from 0. */
+import type { ChangeParams } from "../protocol/review";
 import type { FileReview, Hunk } from "../protocol/shapes";
+
+const LINE_END = /\r\n|\r|\n/;
 
 /** The first line after the hunk; the hunk's own `start` where it only removed lines. */
 export function endOf(hunk: Hunk): number {
@@ -36,4 +39,15 @@ export function neighbour(hunks: readonly Hunk[], line: number, direction: 1 | -
     return hunks.find((hunk) => hunk.start > line) ?? hunks[0];
   }
   return hunks.findLast((hunk) => hunk.start < line) ?? hunks.at(-1);
+}
+
+/** The hunk after an edit by the user: what was put in or taken out above it moves it. */
+export function after(hunk: Hunk, { range, text }: ChangeParams): Hunk {
+  if (!range) {
+    return hunk;
+  }
+  const { start, end } = range;
+  const isAbove = end.line < hunk.start || (end.line === hunk.start && end.character === 0 && hunk.lines.length > 0);
+  const lines = text.split(LINE_END).length - 1 - (end.line - start.line);
+  return isAbove && lines !== 0 ? { ...hunk, start: Math.max(0, hunk.start + lines) } : hunk;
 }

@@ -92,9 +92,9 @@ export class Range {
   readonly start: Position;
   readonly end: Position;
 
-  constructor(start: Position, end: Position) {
-    this.start = start;
-    this.end = end;
+  constructor(start: Position | number, end: Position | number, endLine = 0, endCharacter = 0) {
+    this.start = typeof start === "number" ? new Position(start, Number(end)) : start;
+    this.end = typeof end === "number" ? new Position(endLine, endCharacter) : end;
   }
 
   get isEmpty(): boolean {
@@ -138,6 +138,16 @@ export class TextEdit {
   constructor(range: Range, newText: string) {
     this.range = range;
     this.newText = newText;
+  }
+}
+
+export class CodeLens {
+  readonly range: Range;
+  command: vscode.Command | undefined;
+
+  constructor(range: Range, command?: vscode.Command) {
+    this.range = range;
+    this.command = command;
   }
 }
 

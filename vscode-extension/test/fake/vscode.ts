@@ -124,6 +124,7 @@ class State {
   readonly does = new Map<string, (...given: unknown[]) => unknown>();
   /** What other extensions export, by their ids. */
   readonly extensions = new Map<string, unknown>();
+  readonly closed = new EventEmitter<vscode.TextDocument>();
   /** Documents, by their paths. */
   readonly documents = new Map<string, vscode.TextDocument>();
   /** Files of the disk. */
@@ -211,6 +212,7 @@ export const workspace = {
     return [...fake.documents.values()];
   },
   getConfiguration: (section = "") => some({ get: (name: string) => fake.settings.get(`${section}.${name}`) }),
+  onDidCloseTextDocument: (listener: (document: vscode.TextDocument) => unknown) => fake.closed.event(listener),
   onDidChangeWorkspaceFolders: (listener: (event: never) => unknown) => fake.foldersChanged.event((event) => listener(some(event))),
   getWorkspaceFolder: (uri: vscode.Uri) => some(fake.folders.find((each) => uri.fsPath.startsWith(`${each.uri.fsPath}/`))),
   findFiles: (pattern: vscode.GlobPattern) => {
@@ -253,7 +255,10 @@ export const debug = new Proxy<Partial<typeof vscode.debug>>({}, { get: (_, name
 
 export const tasks = new Proxy<Partial<typeof vscode.tasks>>({}, { get: (_, name: keyof typeof vscode.tasks) => fake.tasks.api[name] });
 
-export const languages = { getDiagnostics: () => some([]) } satisfies Partial<typeof vscode.languages>;
+export const languages = {
+  getDiagnostics: () => some([]),
+  registerCodeLensProvider: () => new Disposable(() => undefined),
+} satisfies Partial<typeof vscode.languages>;
 
 export const extensions = {
   get all() {
