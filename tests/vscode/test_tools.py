@@ -202,6 +202,28 @@ def test_problems_and_quick_fixes_are_those_of_the_language_service(shared: tupl
     until(lambda: (world.project / "loose.ts").read_text() == LOOSE, PATIENCE, "the file as it was")
 
 
+def test_problems_that_a_change_brought_are_told_from_those_before(shared: tuple[World, Open]) -> None:
+    world, open_window = shared
+    window = open_window()
+    ready(window)
+    window.open("loose.ts")
+    expect(window.page.locator(".squiggly-error").first).to_be_visible()
+    with agent(world) as other:
+        edit = {"file": "loose.ts", "hunks": [{"oldText": "return 2;", "newText": "return lost(2);"}]}
+        other.do("doc_edit", edits=[edit])
+        [pending] = other.do("review", files=["loose.ts"])["pending"]
+        asked = {"minSeverity": "error", "waitMs": 20_000}
+        brought = other.do("diagnostics", sinceHunks=[pending["hunkId"]], **asked)
+        assert [each["message"] for each in brought["items"]] == ["Cannot find name 'lost'."]
+        every = other.do("diagnostics", files=["loose.ts"], **asked)["items"]
+        assert {each["message"]: each.get("isNew", False) for each in every} == {
+            "Cannot find name 'missing'.": False,
+            "Cannot find name 'lost'.": True,
+        }
+    assert world.sould("review", "reject", "all").returncode == 0
+    until(lambda: (world.project / "loose.ts").read_text() == LOOSE, PATIENCE, "the file as it was")
+
+
 def test_a_symbol_is_moved_into_a_new_file_and_imported_from_there(shared: tuple[World, Open]) -> None:
     world, open_window = shared
     window = open_window()

@@ -14,11 +14,12 @@ from pydantic import BaseModel
 from sould.agents.editortools import params
 from sould.agents.editortools.anchors import Anchor, Position, place, place_of_name
 from sould.agents.editortools.backends import Arguments, EditorBackend, FileEdits, Where
+from sould.agents.editortools.brought import files_of, marked
 from sould.agents.editortools.catalogue import EditorTool
 from sould.agents.editortools.errors import EditorToolError
 from sould.agents.editortools.judged import Json, QuietReader, admitted, shown
 from sould.agents.editortools.limits import bounded
-from sould.agents.editortools.results import QuickFixes, Symbols
+from sould.agents.editortools.results import Problems, QuickFixes, Symbols
 from sould.agents.editortools.routing import Answered, EditorBackends
 from sould.agents.editortools.site import Site
 from sould.agents.editortools.writing import EditWriter, Written
@@ -31,6 +32,8 @@ from sould.agents.workspace import TextFile, WorkspaceError
 USUAL_ROOM: Final = 8_000
 """Characters of an answer, where its caller cannot say."""
 OUTLINE: Final[Mapping[str, Any]] = {"depth": 10, "limit": 1_000}
+MOST_PROBLEMS: Final = 1_000
+"""That are looked through for those that hunks brought."""
 OF_BACKEND: Final = "/"
 """Between a backend's id and the id of a quick fix that it offered."""
 
@@ -63,6 +66,8 @@ class EditorCalls:
         """
         arguments = await _with_paths(given, files)
         arguments, only = _of_backend(arguments) if tool.name == "apply_quick_fix" else (arguments, None)
+        if isinstance(given, params.Diagnostics) and given.since_hunks:
+            arguments |= await self._of_hunks(given, files)
         where = self._where(arguments, files)
         anchor = getattr(given, "anchor", None)
         answered = await self._backends.call(
@@ -72,7 +77,16 @@ class EditorCalls:
             repeatable=tool.does in ("read", "write"),
             only=only,
         )
+        if isinstance(given, params.Diagnostics) and isinstance(problems := answered.result.data, Problems):
+            known = await marked(problems, given.since_hunks, where.reader)
+            answered = replace(answered, result=replace(answered.result, data=known))
         return await _finished(tool, given, answered, files, writer)
+
+    async def _of_hunks(self, given: params.Diagnostics, files: CallFiles) -> dict[str, Any]:
+        """Where what hunks brought is looked for: in their files, and among all of their problems."""
+        changed = await files_of(given.since_hunks, QuietReader(files, self._recorded))
+        named = given.files or list(map(str, changed))
+        return {"files": [str(path.path) for path in await admitted(files, named)], "limit": MOST_PROBLEMS}
 
     def _where(self, arguments: Arguments, files: CallFiles) -> Where:
         file = arguments.get("file")
@@ -118,7 +132,7 @@ class _Prepared:
 async def _with_paths(given: BaseModel, files: CallFiles) -> dict[str, Any]:
     """The arguments as backends get them: paths absolute and judged."""
     arguments = given.model_dump(mode="json", by_alias=True, exclude_none=True)
-    for key in ("maxChars", "anchor"):  # ours to keep to, and to resolve
+    for key in ("maxChars", "anchor", "sinceHunks"):  # ours to keep to, and to resolve
         arguments.pop(key, None)
     if isinstance(given, params.DocEdit):  # judged as an edit, when it is one
         for edit in arguments["edits"]:

@@ -107,5 +107,14 @@ def _key(error: Problem) -> Key:
 
 
 def _worded(error: Problem) -> str:
+    return f"line {error.range.start.line}: {_said(error)}"
+
+
+def _said(error: Problem) -> str:
     by = f" ({error.source}{f' {error.code}' if error.code else ''})" if error.source else ""
-    return f"line {error.range.start.line}: {' '.join(error.message.split())[:300]}{by}"
+    return f"{' '.join(error.message.split())[:300]}{by}"
+
+
+def is_noted(error: Problem, noted: str) -> bool:
+    """It is what was noted at a hunk, wherever it stands by now."""
+    return noted.partition(": ")[2] == _said(error)

@@ -192,6 +192,9 @@ class Diagnostics(Listing):
     scope: Literal["open", "changed", "workspace"] = Field(default="open", description="Where no files are named.")
     min_severity: Literal["error", "warning", "information", "hint"] = "warning"
     wait_ms: int = Field(default=1_500, ge=0, le=30_000, description="For an analysis that still runs.")
+    since_hunks: list[Annotated[int, Field(ge=0)]] = Field(
+        default=[], max_length=MOST_ITEMS, description="Only what these hunks brought, which wait for review."
+    )
 
 
 class QuickFixes(Anchored):

@@ -117,7 +117,7 @@ class Saved(Shape, frozen=True):
 
 
 class Problem(Shape, frozen=True):
-    """A diagnostic."""
+    """A diagnostic. `is_new`: a change brought it that waits for review; in a file that was not changed nothing is."""
 
     file: str
     range: Span
@@ -125,6 +125,7 @@ class Problem(Shape, frozen=True):
     message: str
     code: str = ""
     source: str = ""
+    is_new: bool = False
 
 
 class Problems(Shape, frozen=True):
