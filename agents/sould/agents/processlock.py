@@ -20,15 +20,18 @@ _BETWEEN = 0.02
 
 
 @contextmanager
-def exclusive_lock(path: Path) -> Generator[None]:
-    """Keep other processes and threads out; blocks until they are. Raises ConfigError."""
+def exclusive_lock(path: Path) -> Generator[int]:
+    """Keep other processes and threads out; blocks until they are. Raises ConfigError.
+
+    The lock is that of the descriptor: a program that is given it holds the lock, too, until it ends.
+    """
     descriptor = _opened(path)
     try:
         deadline = time.monotonic() + LONGEST
         while not _locked(descriptor):
             _give_up_after(deadline, path)
             time.sleep(_BETWEEN)
-        yield
+        yield descriptor
     finally:
         os.close(descriptor)
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from soultest.cliuser import User
-from soultest.world import call
+from soultest.world import SOULD, call
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 21))
 
@@ -306,6 +307,37 @@ def test_what_a_kill_left_half_made_is_taken_away_by_the_next_try(user: User) ->
     again = in_worktree(user)
     assert again["worktree"]["branch"] == "sould/work-1"
     assert (Path(again["worktree"]["cwd"]) / "a.txt").read_text() == TEXT
+    assert git(user, "worktree", "list", "--porcelain").count("worktree ") == 2
+
+
+@pytest.mark.parametrize("step", ["worktree add", "reset --quiet"])
+def test_a_kill_at_any_step_leaves_nothing_that_blocks(user: User, step: str) -> None:
+    """A git of the user's says when it is at the step, and waits there until the daemon is gone."""
+    programs, reached, go_on = (
+        user.home / f"git-{abs(hash(step))}",
+        user.home / f"reached-{step}",
+        user.home / f"go-{step}",
+    )
+    programs.mkdir()
+    os.mkfifo(reached)
+    os.mkfifo(go_on)
+    script = f"""#!/bin/sh
+case "$*" in *"{step}"*) echo > '{reached}'; read line < '{go_on}';; esac
+exec {shutil.which("git")} "$@"
+"""
+    (programs / "git").write_text(script)
+    (programs / "git").chmod(0o755)
+    environment = user.environment | {"PATH": f"{programs}:{user.environment['PATH']}"}
+    command = [str(SOULD), "run", "--worktree-name", "cut-off", "go"]
+    with subprocess.Popen(command, env=environment, cwd=user.project, stderr=subprocess.DEVNULL) as run:
+        reached.read_text()
+        user.daemon.kill9()
+        go_on.write_text("\n")
+        assert run.wait() != 0
+    assert listed(user) == []
+    again = in_worktree(user, "--worktree-name", "cut-off")
+    assert (Path(again["worktree"]["cwd"]) / "a.txt").read_text() == TEXT
+    assert [row["name"] for row in listed(user)] == ["cut-off"]
     assert git(user, "worktree", "list", "--porcelain").count("worktree ") == 2
 
 

@@ -26,11 +26,15 @@ class GitAnswer(Struct, frozen=True):
 
 
 class GitProgram(Struct, frozen=True):
-    """In `root`, with the PATH, the home and the like of `variables`, and the `umask` for what it makes (-1: the daemon's)."""
+    """In `root`, with the PATH, the home and the like of `variables`, and the `umask` for what it makes (-1: the daemon's).
+
+    `holding`: descriptors that git keeps open. The lock of one ends with the last git, also when the daemon is killed before.
+    """
 
     root: Path
     variables: Mapping[str, str]
     umask: int = -1
+    holding: tuple[int, ...] = ()
 
     def run(self, arguments: Sequence[str], deadline: float, given: bytes = b"") -> bytes:
         """What git prints; nothing when it fails or takes too long."""
@@ -54,6 +58,7 @@ class GitProgram(Struct, frozen=True):
                 timeout=max(0.05, deadline - time.monotonic()),
                 check=False,
                 umask=self.umask,
+                pass_fds=self.holding,
             )
         except subprocess.TimeoutExpired:
             return GitAnswer(failed="it takes too long")

@@ -15,6 +15,7 @@ from sould.agents.commands.skills import SkillCommands
 from sould.agents.commands.slash import CommandRegistry, CommandSource
 from sould.agents.commands.travel import TravelCommands
 from sould.agents.commands.workplace import WorkplaceCommands
+from sould.agents.commands.worktree import WorktreeCommands, WorktreeStatus
 from sould.agents.sessions.compose import Parts, project_memory
 from sould.agents.turns.loopcontrols import LoopControls
 from sould.agents.turns.queueing import PromptQueue
@@ -27,6 +28,7 @@ def command_sources(
     waiting: PromptQueue,
     loops: LoopCommands,
     review: ReviewCommands,
+    worktree: WorktreeCommands,
 ) -> tuple[CommandSource, ...]:
     """All of them. The session's own come first: they win over those of skills, flows and servers."""
     operations, workplace = parts.operations, parts.services.workplace
@@ -37,6 +39,7 @@ def command_sources(
         review,
         _showing_commands(parts, conversation, registry, waiting),
         _workplace_commands(parts, conversation),
+        worktree,
         SharingCommands(conversation, operations.sharing),
         OptionCommands(conversation, parts.choices.options),
         EditorContextCommands(conversation, project_memory(parts.services.host), workplace.opening.cwd),
@@ -90,6 +93,7 @@ def _showing_commands(
         parts.choices.options,
         parts.operations.context,
         services.workplace.directories,
+        WorktreeStatus(services.host.files.worktrees, parts.entry.info.cwd),
         services.permission.modes,
         waiting,
         parts.agent.crew.market.tasks,

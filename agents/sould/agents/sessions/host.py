@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sould.agents.editortools.routing import EditorBackends
 from sould.agents.errors import (
@@ -40,6 +41,7 @@ from sould.agents.store.store import Page, SessionInfo
 from sould.agents.store.waitingnotes import WaitingNotes
 from sould.agents.wire.messages import DirectoryAdded, SessionChanged, SystemPrompt
 from sould.agents.workspace import Workspace
+from sould.agents.worktrees.records import Worktree
 
 if TYPE_CHECKING:
     from sould.agents.languageservers.backend import RunningServer
@@ -175,7 +177,7 @@ class SessionHost:
         except BaseException:
             self._store.delete(stored.info.id)
             raise
-        session = Session(parts, listener)
+        session = Session(parts, listener, _InWorktree(self, stored.info.id))
         self.inbox.watch(session.entry, session.log.channel)
         self._start(session)
         self._take_up_loops(opening)
@@ -221,7 +223,7 @@ class SessionHost:
             log = await SessionLog.open(stored.directory, self._services.storage.writer)
             async with closed_on_error(log) as opened:
                 parts = await compose(self._services, stored, log, opening, listener, opened)
-                session = Session(parts, listener)
+                session = Session(parts, listener, _InWorktree(self, session_id))
                 self.inbox.watch(session.entry, log.channel)
                 opened.callback(self.inbox.unwatch, session_id)
                 await session.recover()
@@ -430,6 +432,25 @@ class SessionHost:
             raise WorkspaceGoneError(
                 f"This session belongs to {stored}, not to {asked}; open it there or start a new one."
             )
+
+
+class _InWorktree(Struct, frozen=True):
+    """Has one of the host's sessions go on in a worktree. A `GoOnInWorktree`."""
+
+    host: SessionHost
+    session_id: str
+
+    async def __call__(self, name: str) -> tuple[str, Worktree]:
+        """See `GoOnInWorktree`. What a client brought comes with the client that opens it."""
+        source = self.host.sessions[self.session_id]
+        restricted = True if source.restricted else None
+        opening = replace(source.opening, worktree=name, mcp_servers=(), mode=None, restricted=restricted)
+        fork = await self.host.fork(self.session_id, opening)
+        worktree = self.host.worktrees.around(fork.info.cwd)
+        assert worktree is not None, "it was made for it"
+        await self.host.rename(fork.id, f"{source.info.title} ({worktree.name})".strip())
+        await self.host.detach(fork.id, "")
+        return fork.id, worktree
 
 
 class _Rested(Struct, frozen=True):

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from sould.agents.llm.requests import not_taken
 from sould.agents.sessions.compose import Parts
+from sould.agents.sessions.worktreeoffer import WorktreeOffer
 from sould.agents.settings.news import NewsReader
 from sould.agents.skills.renewal import renew_skills
 from sould.agents.turns.turns import Prompt
@@ -29,6 +30,7 @@ class TurnPreparation:
         self._parts = parts
         self._new = not parts.entry.info.turns
         self._news = NewsReader(host.news, parts.log, workplace.opening.environment)
+        self._offer: WorktreeOffer | None = WorktreeOffer(parts.services, parts.log) if self._new else None
         self._steps: tuple[PreparationStep, ...] = (
             self._serve_buffers_of_its_client,
             self._forget_late_steering,
@@ -37,6 +39,7 @@ class TurnPreparation:
             self._refresh_models,
             self._tell_left_out_media,
             self._tell_news,
+            self._offer_worktree,
             self._refresh_servers,
             self._refresh_agent,
             self._renew_skills,
@@ -77,6 +80,12 @@ class TurnPreparation:
     async def _tell_news(self, _: Prompt) -> None:
         self._news.tell()
         await self._parts.choices.trusting.tell(new=self._new)
+
+    async def _offer_worktree(self, prompt: Prompt) -> None:
+        """In the first turn: later a worktree without what was done here is of no use. A command may be about something else."""
+        if self._offer is not None and not prompt.command:
+            offer, self._offer = self._offer, None
+            await offer.make()
 
     async def _refresh_servers(self, _: Prompt) -> None:
         await self._parts.further.mcp.refresh()

@@ -12,6 +12,7 @@ from typing import TypeVar
 from sould.agents.commands.conversation import Conversation
 from sould.agents.commands.reading import CommandReader
 from sould.agents.commands.slash import CommandRegistry, SlashCommand
+from sould.agents.commands.worktree import GoOnInWorktree, WorktreeCommands
 from sould.agents.external.registry import Registration
 from sould.agents.flows.loopstate import LoopStore
 from sould.agents.opening.opening import Client
@@ -46,8 +47,8 @@ ResultT = TypeVar("ResultT")
 class Session:
     """One live session. Owned by the host, which runs `serve`."""
 
-    def __init__(self, parts: Parts, listener: IdleListener) -> None:
-        """`listener` is told when the last waiting turn has ended."""
+    def __init__(self, parts: Parts, listener: IdleListener, go_on: GoOnInWorktree) -> None:
+        """`listener` is told when the last waiting turn has ended. `go_on`: for `/worktree`."""
         services, choices = parts.services, parts.choices
         self.id = parts.entry.info.id
         self.opening = services.workplace.opening
@@ -82,7 +83,9 @@ class Session:
             self._registry,
             GoingAway(choices.mode_switch, self._turns),
         )
-        registry.add(*command_sources(parts, conversation, registry, self.waiting, self._loop_commands, review))
+        worktree = WorktreeCommands(conversation, go_on)
+        loops = self._loop_commands
+        registry.add(*command_sources(parts, conversation, registry, self.waiting, loops, review, worktree))
         self._operating = CommandsAtOnce(parts.log, self.clients, review.at_once)
         own: tuple[AnswersAtOnce, ...] = (self._side_questions, self.waiting, self._operating)
         self._at_once: tuple[AnswersAtOnce, ...] = (*own, away, self.loops)
@@ -124,6 +127,11 @@ class Session:
         trust, approval = self._parts.choices.trusting.trust, self._parts.services.permission.approval
         trust.restrict(restricted)
         approval.judge_as(trust.state(self.opening.cwd))
+
+    @property
+    def restricted(self) -> bool:
+        """The user, or an editor of theirs, holds its workspace restricted."""
+        return self._parts.choices.trusting.trust.state(self.opening.cwd) == "restricted"
 
     async def commit_message(self) -> str:
         """See `SessionPort.commit_message`."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sould.agents.directories.gitprogram import GitAnswer, GitProgram
 from sould.agents.errors import SouldError
@@ -61,6 +62,10 @@ class Repository(Struct, frozen=True):
             raise WorktreeError(f"{top} is no git worktree with its files in it; no other one is made of it.")
         return cls(git, Path(os.path.realpath(lines[1])))
 
+    def locked(self, descriptor: int) -> "Repository":
+        """The same, with git holding the lock of an open file as long as it runs."""
+        return replace(self, git=replace(self.git, holding=(descriptor,)))
+
     @property
     def top(self) -> Path:
         """See above."""
@@ -103,7 +108,7 @@ class Repository(Struct, frozen=True):
         why = f"No worktree could be made in {path}"
         # without its files: which filters there are is known in it only, where a configuration may hold for its branch alone
         self._change(("worktree", "add", "--quiet", "--no-checkout", *place), why)
-        own = GitProgram(path, self.git.variables, self.git.umask)
+        own = replace(self.git, root=path)
         filters = own.without_filters(time.monotonic() + LOOK_S)
         if filters is None:
             raise WorktreeError(f"{why}: a filter of the repository has a name that cannot be switched off.")

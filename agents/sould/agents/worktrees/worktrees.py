@@ -84,7 +84,8 @@ class Worktrees(Struct, frozen=True):
         """
         repository = Repository.at(wish.directory, wish.variables, wish.umask)
         commit = repository.head()
-        with exclusive_lock(self.records.lock_of(repository.common)):
+        with exclusive_lock(self.records.lock_of(repository.common)) as lock:
+            repository = repository.locked(lock)
             self._clear_half_made(repository)
             name = self._free(repository, wish.name) if wish.name else self._next(repository)
             inside = os.path.relpath(os.path.realpath(wish.directory), repository.top)
@@ -108,7 +109,8 @@ class Worktrees(Struct, frozen=True):
             WorktreeError: and nothing was made.
         """
         repository = self._repository_of(worktree, variables, umask)
-        with exclusive_lock(self.records.lock_of(repository.common)):
+        with exclusive_lock(self.records.lock_of(repository.common)) as lock:
+            repository = repository.locked(lock)
             self._clear_half_made(repository)
             if worktree.state == "ready" and (worktree.path / ".git").is_file():
                 return worktree
@@ -127,7 +129,8 @@ class Worktrees(Struct, frozen=True):
             self._forget(worktree)
             return False
         repository = self._repository_of(worktree, variables)
-        with exclusive_lock(self.records.lock_of(worktree.common)):
+        with exclusive_lock(self.records.lock_of(worktree.common)) as lock:
+            repository = repository.locked(lock)
             repository.remove(worktree.path)
             self.trust.forget_below(worktree.path)
             left = repository.tip(worktree.branch)

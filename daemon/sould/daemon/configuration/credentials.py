@@ -139,7 +139,7 @@ class Credentials:
         with self._lock("index"):
             self._write(self._entries() | {provider: entry})
 
-    def _lock(self, name: str) -> AbstractContextManager[None]:
+    def _lock(self, name: str) -> AbstractContextManager[int]:
         """Keep other processes and threads out. A process that dies lets go of it."""
         return exclusive_lock(self._file.with_name(f"credentials.{name}.lock"))
 
