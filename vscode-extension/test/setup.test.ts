@@ -64,7 +64,7 @@ describe("installing what the extension carries", () => {
     expect(await installed(site)).toBe(sould);
     expect(steps).toEqual(["making a Python environment", "downloading what sould needs", "installing sould"]);
     expect(said()).toMatch(/--require-hashes -r .*runtime\.lock/);
-    expect(said()).toMatch(/--no-deps --no-index .*sould-1\.2\.0-py3-none-any\.whl/);
+    expect(said()).toMatch(/--no-deps --no-compile --no-index .*sould-1\.2\.0-py3-none-any\.whl/);
     expect(await installed({ ...site, version: "1.3.0" })).toBeUndefined();
   });
 

@@ -70,7 +70,7 @@ function Welcome({ panel }: { readonly panel: Panel }): JSX.Element {
   const recent = panel.sessions.known.value.filter((known) => known.cwd === root?.path && !known.archived).slice(0, 3);
   return (
     <div class="welcome">
-      <p>{root === undefined ? "Open a folder to work in." : <>Ask about <strong>{root.name}</strong>, or describe a change. What the agent edits, you review hunk by hunk.</>}</p>
+      <p>{root === undefined ? panel.connection.value.state === "connected" && "Open a folder to work in." : <>Ask about <strong>{root.name}</strong>, or describe a change. What the agent edits, you review hunk by hunk.</>}</p>
       {recent.length > 0 && (
         <section aria-label="Recent sessions">
           <h2>Go on with</h2>
