@@ -224,6 +224,32 @@ def test_problems_that_a_change_brought_are_told_from_those_before(shared: tuple
     until(lambda: (world.project / "loose.ts").read_text() == LOOSE, PATIENCE, "the file as it was")
 
 
+def test_an_agent_asks_for_review_explains_its_changes_and_reads_what_was_decided(shared: tuple[World, Open]) -> None:
+    world, open_window = shared
+    window = open_window()
+    ready(window)
+    window.editor.locator(".view-lines").click()
+    before = window.focused()
+    with agent(world) as other:
+        hunks = [{"oldText": "note 30\n", "newText": "note thirty\n"}]
+        other.do("doc_edit", edits=[{"file": "notes.txt", "hunks": hunks}])
+        expect(window.tree("notes.txt")).to_be_visible()
+        [pending] = other.do("review", files=["notes.txt"])["pending"]
+        asked = {"hunkIds": [pending["hunkId"]]}
+        assert other.do("review", action="explain", message="It is a word", **asked) == {"pending": []}
+        expect(window.page.locator(".codelens-decoration", has_text="It is a word")).to_be_visible()
+        waits = other.begin("review", action="request", message="Words for numbers", timeoutSec=120, **asked)
+        expect(window.toast("asks you to review a change: Words for numbers")).to_be_visible()
+        assert window.focused() == before
+        window.toast("asks you to review").locator("a.monaco-button", has_text="Review").click()
+        expect(window.tab("notes.txt")).to_be_visible()
+        window.lenses("Reject").click()
+        said = other.end(waits)
+    assert said["pending"] == []
+    assert [(each["hunkId"], each["verdict"]) for each in said["verdicts"]] == [(pending["hunkId"], "reject")]
+    assert "note 30\n" in (world.project / "notes.txt").read_text()
+
+
 def test_a_symbol_is_moved_into_a_new_file_and_imported_from_there(shared: tuple[World, Open]) -> None:
     world, open_window = shared
     window = open_window()

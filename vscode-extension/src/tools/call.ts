@@ -64,11 +64,7 @@ export class Call {
 
   /** The file that the call is about, as a document; nothing is shown. Raises ToolError. */
   async document(file = this.text("file")): Promise<vscode.TextDocument> {
-    try {
-      return await vscode.workspace.openTextDocument(this.places.uriOf(file));
-    } catch {
-      throw new ToolError("not_found", `VS Code cannot open ${file} as text.`);
-    }
+    return await documentOf(file, this.places);
   }
 
   /** The place that the call is about. Raises ToolError when the document is another one since sould looked. */
@@ -86,6 +82,15 @@ export class Call {
   /** The path of a document for an answer; undefined for what is no file. */
   path(uri: vscode.Uri): string | undefined {
     return this.places.pathOf(uri);
+  }
+}
+
+/** A file as a document; nothing is shown. Raises ToolError. */
+export async function documentOf(file: string, places: Places): Promise<vscode.TextDocument> {
+  try {
+    return await vscode.workspace.openTextDocument(places.uriOf(file));
+  } catch {
+    throw new ToolError("not_found", `VS Code cannot open ${file} as text.`);
   }
 }
 

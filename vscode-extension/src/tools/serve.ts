@@ -17,6 +17,7 @@ import { move } from "./move";
 import { Problems } from "./problems";
 import { remove } from "./remove";
 import * as run from "./run";
+import { ReviewRequests } from "./review";
 import { scm } from "./scm";
 import * as show from "./show";
 import { Terminals } from "./terminals";
@@ -29,12 +30,13 @@ interface Kept {
   readonly fixes: Fixes;
   readonly model: ReviewModel;
   readonly problems: Problems;
+  readonly requests: ReviewRequests;
   readonly terminals: Terminals;
   readonly tour: Tour;
 }
 
 /**
- * Not in it: what sould serves without an editor as well (`doc_read`, `doc_edit`, `review`), unsaved text included.
+ * Not in it: what sould serves without an editor as well (`doc_read`, `doc_edit`), unsaved text included.
  */
 const TOOLS: Record<string, (call: Call, kept: Kept) => Promise<CallResult>> = {
   editor_open: show.open,
@@ -58,6 +60,7 @@ const TOOLS: Record<string, (call: Call, kept: Kept) => Promise<CallResult>> = {
   tasks_list: run.tasks,
   task_run: run.task,
   terminal_read: (call, { terminals }) => terminals.read(call),
+  review: (call, { requests }) => requests.act(call),
   scm: (call, { model }) => scm(call, model),
   notebook_run: notebooks.run,
   debug: (call, { debugging }) => debugging.act(call),
@@ -98,7 +101,7 @@ export class Tools implements vscode.Disposable {
     this.tour = new Tour(places);
     const problems = new Problems(model);
     const debugging = new Debugging();
-    this.#kept = { debugging, fixes: new Fixes(), model, problems, terminals: this.terminals, tour: this.tour };
+    this.#kept = { debugging, fixes: new Fixes(), model, problems, requests: new ReviewRequests(model, this.tour), terminals: this.terminals, tour: this.tour };
     this.#subscriptions = [
       debugging,
       problems,

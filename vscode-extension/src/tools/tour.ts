@@ -5,10 +5,16 @@
  */
 import * as path from "node:path";
 import * as vscode from "vscode";
+import * as z from "zod";
 import type { Places } from "../editor/places";
 import { reveal, revealLine } from "../editor/reveal";
 import type { CallResult } from "../protocol/editorshapes";
-import { type Call, ToolError } from "./call";
+import { type Call, documentOf, ToolError } from "./call";
+
+const marked = z.object({ file: z.string(), startLine: z.number(), endLine: z.number(), note: z.string().default("") });
+
+/** Lines of a file, counted from 1, and what there is to say about them. */
+type Marked = z.infer<typeof marked>;
 
 interface Stop {
   readonly uri: vscode.Uri;
@@ -55,21 +61,29 @@ export class Tour implements vscode.CodeLensProvider, vscode.Disposable {
 
   /** Answers the tool: takes the place of what was marked before. */
   async show(call: Call): Promise<CallResult> {
-    const stops = await Promise.all(call.list("items").map((item) => this.#stop(item as Record<string, unknown>, call)));
+    const items = z.array(marked).safeParse(call.list("items"));
+    if (!items.success) {
+      throw new ToolError("failed", "These are no places.");
+    }
+    return { data: { shown: await this.mark(call.text("title") || "Marked by an agent", items.data, call.number("ttlSec", 0)) } };
+  }
+
+  /** Marks lines for so many seconds, or until the user has seen them. Returns how many. Raises ToolError. */
+  async mark(title: string, items: readonly Marked[], seconds: number): Promise<number> {
+    const stops = await Promise.all(items.map((item) => this.#stop(item)));
     const [first] = stops;
     if (first === undefined) {
       throw new ToolError("not_found", "There is nothing to be marked.");
     }
     clearTimeout(this.#timer);
     this.#stops = stops;
-    this.#title = call.text("title") || "Marked by an agent";
+    this.#title = title;
     this.#at = 0;
-    const seconds = call.number("ttlSec", 0);
     this.#timer = seconds > 0 ? setTimeout(() => { this.end(); }, seconds * 1_000) : undefined;
     const document = await vscode.workspace.openTextDocument(first.uri);
     await reveal(document, new vscode.Range(first.start, 0, first.end, 0), { beside: false, focus: false });
     this.#refresh();
-    return { data: { shown: stops.length } };
+    return stops.length;
   }
 
   /** The user goes on, or back. */
@@ -109,15 +123,10 @@ export class Tour implements vscode.CodeLensProvider, vscode.Disposable {
     return [lens(`$(milestone) ${note || plain(this.#title)}`, "", `${this.#title}\n${stop.note}`), ...more, lens("Done", "sould.tourEnd", "Take the marks away")];
   }
 
-  async #stop(item: Record<string, unknown>, call: Call): Promise<Stop> {
-    const { file, startLine, endLine, note } = item;
-    if (typeof file !== "string" || typeof startLine !== "number" || typeof endLine !== "number") {
-      throw new ToolError("failed", "This is no place.");
-    }
-    const document = await call.document(file);
-    const last = document.lineCount - 1;
-    const start = Math.min(startLine - 1, last);
-    return { uri: this.#places.uriOf(file), start, end: Math.min(Math.max(endLine - 1, start), last), note: typeof note === "string" ? note : "" };
+  async #stop({ file, startLine, endLine, note }: Marked): Promise<Stop> {
+    const { uri, lineCount } = await documentOf(file, this.#places);
+    const start = Math.min(startLine, lineCount) - 1;
+    return { uri, start, end: Math.min(Math.max(endLine - 1, start), lineCount - 1), note };
   }
 
   /** Marks stay at their lines while somebody types above them. */

@@ -110,6 +110,8 @@ class State {
   /** Commands that were run, with what they were given. */
   readonly ran: unknown[][] = [];
   readonly shown: { uri: string; options: unknown }[] = [];
+  /** Notifications, which wait for their user. */
+  readonly notified: { text: string; answer: (choice: string | undefined) => void }[] = [];
   /** What the next dialog for files gives. */
   picked: Uri[] | undefined;
   /** Patterns that files were searched by, and what a search gives. */
@@ -199,6 +201,7 @@ export const window = {
     return Promise.resolve(some(undefined));
   },
   onDidStartTerminalShellExecution: (listener: (event: never) => unknown) => fake.tasks.printed.event((event) => listener(some(event))),
+  showInformationMessage: (text: string) => new Promise((answer) => { fake.notified.push({ text, answer: (choice) => { answer(some(choice)); } }); }),
   setStatusBarMessage: () => new Disposable(() => undefined),
   withProgress: async (_: vscode.ProgressOptions, task: (progress: never, token: never) => Thenable<unknown>) =>
     some(await task(some(undefined), some(undefined))),

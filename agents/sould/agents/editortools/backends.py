@@ -12,7 +12,7 @@ from msgspec import Struct
 from sould.agents.editortools.anchors import Position
 from sould.agents.editortools.results import Shape, Span
 from sould.agents.editortools.site import Site
-from sould.agents.reviewing.listing import FileReview
+from sould.agents.reviewing.listing import FileReview, KnownDecision
 from sould.agents.workspace import TextFile
 
 Arguments: TypeAlias = Mapping[str, Any]
@@ -36,6 +36,10 @@ class Reader(Protocol):
 
     async def pending(self, paths: Sequence[Path]) -> Sequence[FileReview]:
         """What waits for the user's review, of all files or of some."""
+        ...
+
+    async def decisions(self) -> Sequence[KnownDecision]:
+        """What was decided, as far as that is known."""
         ...
 
 

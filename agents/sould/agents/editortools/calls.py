@@ -3,7 +3,7 @@
 What a backend says is not believed: paths are judged again, secrets left out, answers cut.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -19,9 +19,10 @@ from sould.agents.editortools.catalogue import EditorTool
 from sould.agents.editortools.errors import EditorToolError
 from sould.agents.editortools.judged import Json, QuietReader, admitted, shown
 from sould.agents.editortools.limits import bounded
-from sould.agents.editortools.results import Problems, QuickFixes, Symbols
+from sould.agents.editortools.results import Problems, QuickFixes, ReviewState, Symbols
 from sould.agents.editortools.routing import Answered, EditorBackends
 from sould.agents.editortools.site import Site
+from sould.agents.editortools.verdicts import asked_about, decided, state_of
 from sould.agents.editortools.writing import EditWriter, Written
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.projects.sessionfiles import SessionFiles
@@ -69,6 +70,9 @@ class EditorCalls:
         if isinstance(given, params.Diagnostics) and given.since_hunks:
             arguments |= await self._of_hunks(given, files)
         where = self._where(arguments, files)
+        if isinstance(given, params.Review) and given.action != "list":
+            pending = await where.reader.pending(list(map(Path, arguments.get("files", ()))))
+            arguments["hunkIds"] = asked_about(pending, given.hunk_ids)
         anchor = getattr(given, "anchor", None)
         answered = await self._backends.call(
             tool.name,
@@ -80,7 +84,14 @@ class EditorCalls:
         if isinstance(given, params.Diagnostics) and isinstance(problems := answered.result.data, Problems):
             known = await marked(problems, given.since_hunks, where.reader)
             answered = replace(answered, result=replace(answered.result, data=known))
+        if isinstance(given, params.Review) and given.action == "request":
+            state = await self._decided(arguments["hunkIds"], given.timeout_sec, where)
+            answered = replace(answered, result=replace(answered.result, data=state))
         return await _finished(tool, given, answered, files, writer)
+
+    async def _decided(self, hunks: Sequence[int], seconds: float, where: Where) -> ReviewState:
+        await decided(await self._recorded.open_reviews(), hunks, seconds)
+        return state_of(await where.reader.pending(()), await where.reader.decisions(), hunks)
 
     async def _of_hunks(self, given: params.Diagnostics, files: CallFiles) -> dict[str, Any]:
         """Where what hunks brought is looked for: in their files, and among all of their problems."""

@@ -262,9 +262,9 @@ CATALOGUE: Final = _by_name(
             "read",
             params.Review,
             results.ReviewState,
-            "Which changes of agents wait for their user's review.",
-            _FILE,
-            own=True,
+            "Which changes of agents wait for their user's review. Asks the user for it, explains changes to them, and says "
+            "what was decided.",
+            (*_FILE, "busy"),
         ),
         EditorTool(
             "notebook",

@@ -12,12 +12,12 @@ from sould.agents.diskfile import digest_of
 from sould.agents.editortools import notebooks
 from sould.agents.editortools.backends import Arguments, EditorResult, FileEdits, Where
 from sould.agents.editortools.errors import EditorToolError
-from sould.agents.editortools.results import Document, NotebookCells, Nothing, PendingHunk, ReviewState
+from sould.agents.editortools.results import Document, NotebookCells, Nothing, ReviewState
 from sould.agents.editortools.routing import ON_DISK
 from sould.agents.editortools.scm import differing
 from sould.agents.editortools.site import Site
+from sould.agents.editortools.verdicts import state_of
 from sould.agents.review.lines import split
-from sould.agents.reviewing.listing import FileReview
 from sould.agents.tools.replacing import EditError, replace_exactly
 from sould.agents.workspace import NotAFileError, TextFile, WorkspaceError
 
@@ -39,8 +39,7 @@ class Disk:
             case "doc_edit":
                 return EditorResult(Nothing(), tuple([await _edits(edit, where) for edit in given["edits"]]))
             case "review":
-                files = await where.reader.pending([Path(file) for file in given.get("files", ())])
-                return EditorResult(ReviewState(tuple(hunk for file in files for hunk in _pending(file))))
+                return EditorResult(await _review(given, where))
             case "notebook":
                 return EditorResult(await _cells(given, where))
             case "notebook_edit":
@@ -49,6 +48,14 @@ class Disk:
                 return EditorResult(await differing(given, where))
             case _:
                 raise EditorToolError("not_supported", f"{tool} needs an editor.")
+
+
+async def _review(given: Arguments, where: Where) -> ReviewState:
+    if given.get("action", "list") != "list":
+        raise EditorToolError("no_editor", "No editor is there whose user could be asked.")
+    hunks = given.get("hunkIds", ())
+    files = await where.reader.pending([Path(file) for file in given.get("files", ())])
+    return state_of(files, await where.reader.decisions() if hunks else (), hunks)
 
 
 async def _read(given: Arguments, where: Where) -> Document:
@@ -114,11 +121,3 @@ def _replaced(edit: Mapping[str, Any], text: str) -> str:
         except EditError as error:
             raise EditorToolError("not_found", str(error)) from error
     return text
-
-
-def _pending(file: FileReview) -> list[PendingHunk]:
-    return [
-        PendingHunk(hunk.id, hunk.path, hunk.start + 1, hunk.state, len(hunk.base), len(hunk.lines))
-        for hunk in file.hunks
-        if hunk.state == "pending"
-    ]

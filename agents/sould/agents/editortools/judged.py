@@ -14,7 +14,7 @@ from sould.agents.diskfile import digest_of
 from sould.agents.editortools.errors import EditorToolError
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.projects.sessionfiles import SessionFiles
-from sould.agents.reviewing.listing import FileReview, Selection
+from sould.agents.reviewing.listing import FileReview, KnownDecision, Selection
 from sould.agents.workspace import NotTextError, OutsideError, ResolvedPath, TextFile
 
 LOOK: Final = "Look at {} in the editor"
@@ -60,6 +60,10 @@ class QuietReader:
             await review.look_at_all()
             found += review.pending(Selection(paths=tuple(map(str, paths))))
         return found
+
+    async def decisions(self) -> Sequence[KnownDecision]:
+        """See `Reader`."""
+        return [each for review in await self._recorded.open_reviews() for each in review.decisions(0)]
 
     async def _require(self, path: Path) -> None:
         if path in self._admitted:

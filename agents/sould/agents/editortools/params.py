@@ -315,7 +315,24 @@ class Scm(Listing):
 class Review(Listing):
     """`review`."""
 
+    action: Literal["list", "request", "explain"] = Field(
+        default="list",
+        description="`request`: ask the user to review, and say what was decided. `explain`: show `message` at the hunks.",
+    )
     files: Files = Field(default=[])
+    hunk_ids: list[Annotated[int, Field(ge=0)]] = Field(
+        default=[], max_length=MOST_ITEMS, description="Only these, with what was decided about them."
+    )
+    message: str = Field(default="", max_length=1_000, description="For the user.")
+    timeout_sec: int = Field(
+        default=0, ge=0, le=3_600, description="`request`: wait so long until all of it is decided; 0: do not wait."
+    )
+
+    @model_validator(mode="after")
+    def _whole(self) -> "Review":
+        if self.action == "explain" and (not self.hunk_ids or not self.message):
+            raise ValueError("say which hunks, and a message")
+        return self
 
 
 class Notebook(Listing):

@@ -327,10 +327,21 @@ class PendingHunk(Shape, frozen=True):
     added: int = 0
 
 
+class Verdict(Shape, frozen=True):
+    """What was decided about a hunk: by whom, and why if they said so."""
+
+    hunk_id: int
+    file: str
+    verdict: str
+    by: str = ""
+    reason: str = ""
+
+
 class ReviewState(Shape, frozen=True):
-    """`review`."""
+    """`review`. `verdicts`: about the hunks that were named, or asked about."""
 
     pending: tuple[PendingHunk, ...]
+    verdicts: tuple[Verdict, ...] = ()
 
 
 class CellOutput(Shape, frozen=True):
