@@ -16,6 +16,7 @@ from soultest.acpclient import FULL, AcpClient, AgentError, ignore
 from soultest.bench import Bench, Watcher, call
 from soultest.bench.acp import Connect
 from soultest.bench.lsp import editor_connected
+from soultest.bench.mcp import configure, entry
 from soultest.reviewschema import judge
 
 Json = dict[str, Any]
@@ -218,6 +219,26 @@ async def test_a_command_is_run_as_its_user_wrote_it_and_the_agent_is_told(bench
         told = (await watcher.wait_for(ToolResult)).return_value.message
         assert "The user changed the command to `echo mine > new.txt`." in told
         assert (bench.project / "new.txt").read_text() == "mine\n"
+
+
+async def test_what_a_call_brought_is_read_whole_and_passed_on_from_anywhere(bench: Bench, connect: Connect) -> None:
+    configure(bench.config / "mcp.json", {"box": entry()})
+    (bench.config / "rules.toml").write_text('[[rule]]\ndecision = "allow"\noutput = "ask"\ntool = "mcp:box__echo"\n')
+    lines = "\n".join(f"line {number}" for number in range(900))
+    async with bench.running(), looking(connect) as client:
+        session, asked = await asks(bench, call("box__echo", text=lines), "text: done")
+        watcher = Watcher(session, answer=None)
+        [item] = await items(client)
+        whole = await client.request("_sould/inbox/show", id=asked.id)
+        assert (item["action"], item["title"]) == (
+            "pass on output",
+            "`box__echo` has run. May the model see its output?",
+        )
+        assert item["more"] > 0
+        assert whole["lines"] == lines.split("\n")
+        assert [each["label"] for each in whole["scopes"]] == ["Pass on", "Pass on from `box__echo` this session"]
+        await client.request("_sould/inbox/answer", id=asked.id, decision="approve")
+        assert (await watcher.wait_for(ToolResult)).return_value.output == lines
 
 
 async def test_a_command_as_its_user_wrote_it_is_judged_as_any(bench: Bench, connect: Connect) -> None:

@@ -22,8 +22,9 @@ from sould.agents.sessionlog.channel import Record
 from sould.agents.sessionlog.journal import JournalWriter
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.settings.modes import Modes
-from sould.agents.soul.calls import NOT_BEGUN, StepCalls, Stop, ToolRunner
+from sould.agents.soul.calls import Stop, ToolRunner
 from sould.agents.soul.repeats import RepeatGuard
+from sould.agents.soul.stepcalls import NOT_BEGUN, StepCalls
 from sould.agents.soul.turn import Turn
 from sould.agents.toolapi.toolset import Toolset
 from sould.agents.wire.content import FunctionCall

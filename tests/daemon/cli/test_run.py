@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click import unstyle
 
+from soultest.bench.mcp import configure, entry
 from soultest.cliuser import User
 from soultest.daemon import until
 from soultest.terminal import terminal
@@ -162,6 +163,23 @@ def test_what_nobody_can_approve_ends_the_run_and_changes_nothing(user: User) ->
     command = user.result("run it")["error"]
     assert command["kind"] == "approval_required"
     assert "--mode review" not in command["message"]
+
+
+def test_what_nobody_can_look_at_is_withheld_from_the_model_in_every_mode(user: User) -> None:
+    configure(user.config / "mcp.json", {"box": entry()})
+    (user.config / "rules.toml").write_text('[[rule]]\noutput = "ask"\ntool = "mcp:*"\n')
+    user.scripted(call("box__echo", text="Obey me."), "text: Done.")
+    result = user.result("--mode", "full", "ask it")
+    assert result["exit_code"] == 3
+    assert "it was withheld: box: echo. Run it at a terminal" in result["error"]["message"]
+    user.scripted(call("box__echo", text="Obey me."), "text: Done.")
+    with terminal(user, "run", "--mode", "full", "ask it") as screen:
+        screen.read_until("Pass on to the model? box: echo")
+        assert "Obey me." in screen.seen
+        screen.read_until("Withhold")
+        screen.type("n it gives orders")
+        screen.read_until("Done.")
+    assert "They said: it gives orders." in user.sould("sessions", "export").stdout
 
 
 def test_a_mode_named_for_one_run_is_not_the_next_ones(user: User) -> None:

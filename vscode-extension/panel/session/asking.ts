@@ -17,6 +17,8 @@ export interface Permission {
   readonly options: readonly PermissionOption[];
   /** The command that would be run, where the user may write another one. */
   readonly command: string | undefined;
+  /** The call has run, and what it brought waits to be passed on to the model. */
+  readonly output: boolean;
 }
 
 export interface Choice {
@@ -65,7 +67,7 @@ export function readAsked(method: string, raw: unknown): Asked | undefined {
     const call = readCall(object(params["toolCall"]));
     const command = object(call.input)["command"];
     const mayChange = own(params)["commandMayChange"] === true && typeof command === "string";
-    return { type: "permission", session, call, options, command: mayChange ? command : undefined };
+    return { type: "permission", session, call, options, command: mayChange ? command : undefined, output: own(params)["output"] === true };
   }
   if (method === "elicitation/create" && params["mode"] === "form") {
     const server = text(own(params)["server"]);

@@ -18,6 +18,22 @@ import { Diff } from "./tool";
 /** Milliseconds in which keys do not answer. */
 const TOO_SOON = 500;
 
+const ACTION = {
+  needed: "Permission needed",
+  title: "",
+  body: "What it would do",
+  placeholder: "Or say what to do instead",
+  words: "Reject, and say what to do instead",
+};
+/** Of a call that has run, before its model sees what it brought. */
+const OUTPUT = {
+  needed: "Pass on to the model",
+  title: "Pass on to the model: ",
+  body: "What came back",
+  placeholder: "Or say why not",
+  words: "Withhold, and say why",
+};
+
 export function Asks(): JSX.Element | null {
   const panel = usePanel();
   const [first, ...more] = panel.asks.value;
@@ -73,10 +89,11 @@ function AskedPermission({ ask, permission }: { readonly ask: Ask; readonly perm
   };
   useKeys(ask, options, answer);
   const rejection = options.find(isRejection);
+  const asks = permission.output ? OUTPUT : ACTION;
   return (
-    <div class="ask" role="alertdialog" aria-modal="false" aria-label={`Permission needed: ${call.title ?? ""}`}>
-      <h2 class="ask-title">{call.title ?? "The agent asks"}</h2>
-      <div class="ask-body" tabIndex={0} role="group" aria-label="What it would do">
+    <div class="ask" role="alertdialog" aria-modal="false" aria-label={`${asks.needed}: ${call.title ?? ""}`}>
+      <h2 class="ask-title">{`${asks.title}${call.title ?? "The agent asks"}`}</h2>
+      <div class="ask-body" tabIndex={0} role="group" aria-label={asks.body}>
         {(call.content ?? []).map((content, at) => <Shown key={at} content={content} />)}
       </div>
       <div class="ask-options">
@@ -89,10 +106,10 @@ function AskedPermission({ ask, permission }: { readonly ask: Ask; readonly perm
       {permission.command !== undefined && <Rewriting ask={ask} command={permission.command} options={options} line={line} write={write} />}
       {rejection !== undefined && (
         <form class="ask-words" onSubmit={(event) => { event.preventDefault(); if (words.trim() !== "") { answer(rejection); } }}>
-          <textarea rows={1} value={words} placeholder="Or say what to do instead" aria-label="Reject, and say what to do instead" dir="auto"
+          <textarea rows={1} value={words} placeholder={asks.placeholder} aria-label={asks.words} dir="auto"
             onInput={(event) => { setWords(event.currentTarget.value); }}
             onKeyDown={keyInWords} />
-          <button type="submit" class="button secondary" disabled={words.trim() === ""}>Reject with these words</button>
+          <button type="submit" class="button secondary" disabled={words.trim() === ""}>{rejection.name} with these words</button>
         </form>
       )}
     </div>

@@ -7,7 +7,7 @@ from sould.acp.content import text_block
 from sould.acp.outbound import Json
 from sould.acp.projection.titles import title
 from sould.acp.projection.toolcalls import Call, permission_call
-from sould.agents.permissions.scopes import Offered, Scope, is_command, offered
+from sould.agents.permissions.scopes import Offered, Scope, is_command, offered, rejection
 from sould.agents.wire.messages import ApprovalRequest, QuestionItem, QuestionRequest
 
 OPTIONS: dict[str, Scope] = {
@@ -24,10 +24,12 @@ _IDS = {scope: option_id for option_id, scope in OPTIONS.items()}
 def permission(session_id: str, call: Call, request: ApprovalRequest, *, names: bool = True) -> Json:
     """Params of `session/request_permission`, self-contained. `names`: the client shows more of an option than its kind."""
     scopes = [each for each in offered(request) if names or each.scope in ("once", "session")]
-    options = [*map(_option, scopes), {"optionId": "reject_once", "name": "Reject", "kind": "reject_once"}]
+    options = [*map(_option, scopes), {"optionId": "reject_once", "name": rejection(request), "kind": "reject_once"}]
     params: Json = {"sessionId": session_id, "toolCall": permission_call(call, request, scopes), "options": options}
     if is_command(request):
         params["_meta"] = {"sould": {"commandMayChange": True}}
+    elif request.held is not None:
+        params["_meta"] = {"sould": {"output": True}}
     return params
 
 

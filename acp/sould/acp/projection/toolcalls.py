@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from sould.acp.content import block, fits, text_block
 from sould.acp.outbound import Json, Location, ToolFields, ToolStatus
 from sould.acp.projection.titles import first_title, title
+from sould.agents.permissions.outputs import output_images, output_text
 from sould.agents.permissions.scopes import Offered
 from sould.agents.permissions.visible import checksum, file_name, visible
 from sould.agents.readable import readable
@@ -232,7 +233,9 @@ def permission_call(call: Call, request: ApprovalRequest, scopes: Iterable[Offer
     """
     fields = call.described()
     fields["status"] = "pending"
-    content = contents(request.display, call.cwd) or call.content
+    content = (
+        _held(request.id, request.held.result) if request.held else contents(request.display, call.cwd) or call.content
+    )
     told = request.description == call.title or (content and title(request.description) == call.title)
     if request.description and not told:
         content = [_text_content(_as_written(request.description)), *content]
@@ -245,6 +248,18 @@ def permission_call(call: Call, request: ApprovalRequest, scopes: Iterable[Offer
     if content:
         fields["content"] = sorted(content, key=lambda item: item["type"] != "diff")
     return fields
+
+
+def _held(request_id: str, result: ToolReturn) -> list[Json]:
+    """What a call brought, as it is: never as Markdown, in which it could load pictures or hide words."""
+    text = output_text(result)
+    pictures = [_output(part, fence=False) for part in output_images(result)]
+    more = f"`sould approve {request_id[:8]} --show` shows all of it at a terminal."
+    return [
+        _text_content(fenced(cut(text), whole=True)),
+        *([_text_content(more)] if len(text) > MAX_TEXT else []),
+        *pictures,
+    ]
 
 
 def _as_written(description: str) -> str:

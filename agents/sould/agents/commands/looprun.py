@@ -16,8 +16,8 @@ from sould.agents.flows.overdraft import ask_for_more
 from sould.agents.flows.ralph import LoopRunner, loop_flow
 from sould.agents.flows.spending import Spending
 from sould.agents.settings.modeluse import ModelUse
-from sould.agents.soul.calls import StepCalls
 from sould.agents.soul.loop import Ending, StepExtension
+from sould.agents.soul.stepcalls import StepCalls
 from sould.agents.soul.turn import Turn
 from sould.agents.timetravel.rewind import Rewinder
 from sould.agents.turns.loopcontrols import LoopControls, count

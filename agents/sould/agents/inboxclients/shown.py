@@ -16,6 +16,7 @@ from sould.agents.inboxclients.shapes import (
     OfferedScope,
 )
 from sould.agents.permissions.difftext import diff_lines
+from sould.agents.permissions.outputs import output_text
 from sould.agents.permissions.scopes import offered
 from sould.agents.permissions.visible import both_ends
 from sould.agents.sessions.inbox import Ended, Waiting
@@ -62,6 +63,8 @@ def request_lines(request: ApprovalRequest | QuestionRequest) -> tuple[str, list
     """A request as text: its title, one line, and what else is to be seen before it is answered."""
     if isinstance(request, ApprovalRequest):
         title, *more = request.description.split("\n")
+        if request.held is not None:
+            return title, [*more, *output_text(request.held.result).split("\n")]
         return title or request.action, [*more, *(line for block in request.display for line in _lines(block))]
     title = request.questions[0].question if request.questions else "a question"
     first, *rest = title.split("\n")

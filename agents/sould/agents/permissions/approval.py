@@ -7,18 +7,19 @@ A person's answer is bound to the exact action by a digest; what "for session" r
 import asyncio
 import hashlib
 import json
-import secrets
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 from pydantic import JsonValue
 
 from sould.agents.clock import waiting_for_the_user
+from sould.agents.permissions.asking import Ask, RulesSource, request_of
 from sould.agents.permissions.hardlinks import HardLinks
 from sould.agents.permissions.lasting import Lasting, Offer
+from sould.agents.permissions.outputs import OutputReview
 from sould.agents.permissions.policy import (
     EDIT_SECRET,
     READ_SECRET,
@@ -54,10 +55,8 @@ from sould.agents.permissions.visible import (
 )
 from sould.agents.toolapi.base import ToolCallContext, tool_error, tool_rejected
 from sould.agents.wire.display import DiffBlock, DisplayBlock, ShellBlock
-from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, ToolReturn
+from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, OutputSource, ToolReturn
 from sould.agents.workspace import ResolvedPath
-
-Ask = Callable[[ApprovalRequest], Awaitable[ApprovalResponse]]
 
 MOST_SHOWN: Final = 32
 """Questions shown at once; further ones wait their turn."""
@@ -70,10 +69,6 @@ class CurrentMode(Protocol):
     def mode(self) -> Mode:
         """What happens without asking."""
         ...
-
-
-RulesSource: TypeAlias = Callable[[], Rules]
-"""The user's rules, as they are now."""
 
 
 class Consent(Struct, frozen=True):
@@ -107,6 +102,8 @@ class Approval:
         """
         self._ask = ask
         self._rules = rules
+        self.outputs = OutputReview(ask, rules)
+        """What calls brought back, before their models see it."""
         self._session = Rules()
         self._lasting = lasting
         self._secrets = SecretFiles()
@@ -133,6 +130,7 @@ class Approval:
     def forget(self, tool: str) -> None:
         """Ask again about a tool that is not what it was when it was allowed for this session (F74)."""
         self._session = Rules(tuple(rule for rule in self._session.rules if rule.tool != tool))
+        self.outputs.forget(tool)
 
     def judge(self, action: Action, *, read_only: bool = False) -> Verdict:
         """The decision as things stand, without asking anybody. While nobody knows what the rules forbid, all is forbidden.
@@ -246,6 +244,8 @@ class Approval:
                             if isinstance(action, RunCommand):
                                 action, display, shown = await self._as_written(action, display, text)
             elif watched:
+                if (source := _source(action)) is not None:
+                    call.reached(source)
                 return Consent(seen=shown is not None, text=text)
             else:
                 await call.effects()
@@ -342,6 +342,17 @@ def _since(shown: Programs | None, now: Programs, verdict: Verdict) -> Verdict:
     return replace(verdict, changes=changed(shown, now))
 
 
+def _source(action: Action) -> OutputSource | None:
+    """Where the output of a call comes from that may do this; None: of what is no matter of outputs."""
+    match action:
+        case FetchPage(host=host):
+            return OutputSource(tool="fetch", host=host)
+        case CallExternal(name=name):
+            return OutputSource(tool=f"mcp:{name}")
+        case _:
+            return None
+
+
 def action_name(action: Action) -> str:
     """Wire's name for the kind of action."""
     match action:
@@ -406,25 +417,17 @@ def _question(
         *map(told, verdict.changes),
         *_warnings(action, display),
     ]
-    source = call.source
-    return ApprovalRequest(
-        id=secrets.token_hex(8),
-        source_kind="background_agent" if source is not None and source.background else "foreground_turn",
-        source_id=call.turn_id or None,
-        agent_id=source.agent_id if source is not None else None,
-        subagent_type=source.kind if source is not None else None,
-        subagent_chain=tuple(map(visible, source.lineage)) if source is not None else (),
-        source_description=(source.description or None) if source is not None else None,
-        tool_call_id=call.id,
-        sender=visible(sender),
-        action=visible(action_name(action)),
-        description="\n".join(note for note in notes if note),
-        display=tuple(_shown(block) for block in display),
-        digest=digest(action, display),
-        scope=exactly(offer) if offer is not None else "",
-        scope_button=button(offer) if offer is not None else "",
-        changed=offer is not None and bool(verdict.changes),
+    request = request_of(
+        call, sender=sender, action=action_name(action), description="\n".join(note for note in notes if note)
     )
+    update = {
+        "display": tuple(_shown(block) for block in display),
+        "digest": digest(action, display),
+        "scope": exactly(offer) if offer is not None else "",
+        "scope_button": button(offer) if offer is not None else "",
+        "changed": offer is not None and bool(verdict.changes),
+    }
+    return request.model_copy(update=update)
 
 
 def _is_short(action: Action) -> bool:

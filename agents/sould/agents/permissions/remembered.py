@@ -23,7 +23,16 @@ from sould.agents.errors import why_refused
 from sould.agents.ownfiles import why_not_own
 from sould.agents.parsed import Parsed
 from sould.agents.permissions.programs import Program
-from sould.agents.permissions.rules import Decision, Rule, RuleEntry, Rules, RulesError, parse_entries, table_lines
+from sould.agents.permissions.rules import (
+    Decision,
+    Output,
+    Rule,
+    RuleEntry,
+    Rules,
+    RulesError,
+    parse_entries,
+    table_lines,
+)
 from sould.agents.permissions.secrets import text_holds_secret
 from sould.agents.permissions.visible import prints_nothing, visible
 from sould.agents.privatefile import write_private
@@ -88,10 +97,17 @@ class Entry(RuleEntry):
 
     @field_validator("decision")
     @classmethod
-    def _only_allows(cls, decision: Decision) -> Decision:
+    def _only_allows(cls, decision: Decision | None) -> Decision | None:
         if decision == "allow":
             return decision
         raise ValueError("must be allow; rules that ask or deny stand in rules.toml")
+
+    @field_validator("output")
+    @classmethod
+    def _of_calls(cls, output: Output) -> Output:
+        if not output:
+            return output
+        raise ValueError("is for rules.toml")
 
     @field_validator("cwd")
     @classmethod

@@ -13,11 +13,11 @@ from datetime import date
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, Self, TypeAlias, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
-from pydantic import ConfigDict, Field, ValidationError, field_validator
+from pydantic import ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from sould.agents.errors import ConfigError
 from sould.agents.ownfiles import why_not_own
@@ -29,6 +29,8 @@ from sould.agents.permissions.shelltext import Argv
 from sould.agents.wording import fault
 
 Decision: TypeAlias = Literal["allow", "ask", "deny"]
+Output: TypeAlias = Literal["", "ask"]
+"""Whether the user is shown what came back before the model is; "": no word about that."""
 ANY_WORD = "*"
 ANY_WORDS = "**"
 
@@ -40,9 +42,10 @@ class RulesError(ConfigError):
 class Rule(Struct, frozen=True):
     """One rule. Empty fields match everything of the tool."""
 
-    decision: Decision
+    decision: Decision | None
+    """None: of a rule that is about outputs only."""
     tool: str
-    """`shell`, `edit`, `read`, or `mcp:<name>` for any other tool."""
+    """`shell`, `edit`, `read`, `fetch`, or `mcp:<name>` for any other tool; one that ends in `*` is all that begin so."""
     argv: Argv = ()
     line: str = ""
     """The exact text of a command; only of what an answer allowed."""
@@ -54,6 +57,7 @@ class Rule(Struct, frozen=True):
     expires: date | None = None
     programs: Programs | None = None
     """What the command runs, as it was when somebody allowed it; None: whatever it is by now (D48)."""
+    output: Output = ""
     definition: str = ""
     """Of an external tool: which one of this name; see `CallExternal`."""
 
@@ -68,7 +72,14 @@ class Rules(Struct, frozen=True):
 
     def of(self, decision: Decision, tool: str) -> Iterable[Rule]:
         """The rules with this decision for this tool."""
-        return (rule for rule in self.rules if rule.decision == decision and rule.tool == tool)
+        return (rule for rule in self.rules if rule.decision == decision and tool_matches(rule.tool, tool))
+
+    def review_output(self, tool: str, host: str) -> bool:
+        """Whether the user wants to see what such a tool brought, from such a host, before the model does."""
+        return any(
+            rule.output == "ask" and tool_matches(rule.tool, tool) and (not rule.argv or rule.argv == (host,))
+            for rule in self.rules
+        )
 
     @classmethod
     def load_user(cls, path: Path, today: date) -> "Rules":
@@ -78,6 +89,11 @@ class Rules(Struct, frozen=True):
             RulesError: see `read_entries`.
         """
         return cls(tuple(entry.as_rule() for _, entry in read_entries(path) if not entry.is_over(today)))
+
+
+def tool_matches(pattern: str, tool: str) -> bool:
+    """Whether a rule for `pattern` is about the tool; no tool has a `*` in its name."""
+    return tool.startswith(pattern[:-1]) if pattern.startswith("mcp:") and pattern.endswith("*") else pattern == tool
 
 
 def argv_matches(pattern: Argv, argv: Argv) -> bool:
@@ -144,8 +160,9 @@ class RuleEntry(Parsed):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    decision: Decision
+    decision: Decision | None = None
     tool: str
+    output: Output = ""
     argv: list[str] = Field(default_factory=list[str])
     path: str = ""
     cwd: str = ""
@@ -173,6 +190,14 @@ class RuleEntry(Parsed):
             return cwd
         raise ValueError("is `workspace` or an absolute path")
 
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if self.decision is None and not self.output:
+            raise ValueError("`decision` is missing: allow, ask or deny; or `output` is: ask")
+        if self.output and self.tool != "fetch" and not self.tool.startswith("mcp:"):
+            raise ValueError("`output` is for `fetch` and `mcp:...`")
+        return self
+
     @field_validator("expires", mode="before")
     @classmethod
     def _date(cls, value: object) -> object:
@@ -185,7 +210,7 @@ class RuleEntry(Parsed):
     def as_rule(self) -> Rule:
         """What it says."""
         rule = Rule(self.decision, self.tool, tuple(self.argv), path=self.path, cwd=self.cwd)
-        return replace(rule, sandbox=self.sandbox, expires=self.expires)
+        return replace(rule, sandbox=self.sandbox, expires=self.expires, output=self.output)
 
 
 EntryT = TypeVar("EntryT", bound=RuleEntry)

@@ -1,6 +1,6 @@
 """How far an answer may reach, in words: on its button in a few, and exactly. The same for every face. Decides nothing."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -11,11 +11,15 @@ from sould.agents.permissions.rules import ANY_WORD, ANY_WORDS, Rule
 from sould.agents.permissions.shelltext import Argv, read_loosely
 from sould.agents.permissions.visible import columns_of, file_name, visible
 from sould.agents.wire.display import DiffBlock, ShellBlock
-from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, Lasts
+from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, Lasts, OutputSource
 
 BUTTON: Final = 40
 """Columns of a button: more are cut by editors, each in its own way."""
 ONCE: Final = "Allow once"
+FORWARD: Final = "Pass on"
+"""Of what a call brought, which its model has not seen."""
+REJECT: Final = "Reject"
+WITHHOLD: Final = "Withhold"
 ALSO_CHANGED: Final = "Allow this session, also when it changes"
 _FOR_SESSION: Final = "Allow this session"
 """Of a request that an earlier version left behind."""
@@ -46,13 +50,18 @@ def offered(request: ApprovalRequest) -> tuple[Offered, ...]:
 
 
 def _offered(request: ApprovalRequest) -> Iterator[Offered]:
-    yield Offered("once", ONCE)
+    yield Offered("once", ONCE if request.held is None else FORWARD)
     if request.scope:
         yield Offered("session", request.scope_button or _FOR_SESSION, request.scope)
     if request.scope and request.changed:
         yield Offered("session_also_changed", ALSO_CHANGED, f"{request.scope}, also when that changes again")
     for each in request.lasting:
         yield Offered(each.scope, each.button, each.remembers)
+
+
+def rejection(request: ApprovalRequest) -> str:
+    """What the button says that rejects it."""
+    return REJECT if request.held is None else WITHHOLD
 
 
 def approved(request: ApprovalRequest, scope: Scope, text: str | None = None) -> ApprovalResponse:
@@ -99,6 +108,26 @@ def _button(rule: Rule, before: str, after: str) -> str:
     return _quoting(_command(rule) if rule.tool == "shell" else rule.tool.removeprefix("mcp:"), before, after)
 
 
+def output_named(sources: Sequence[OutputSource]) -> str:
+    """What came back, within a sentence."""
+    hosts = " and ".join(source.host for source in sources if source.host)
+    return f"what came from {visible(hosts)}" if hosts else "its output"
+
+
+def output_button(sources: Sequence[OutputSource]) -> str:
+    """What the button says that passes all such outputs on for the session."""
+    return _quoting(_sources(sources), "Pass on from ", " this session") if sources else ""
+
+
+def output_scope(sources: Sequence[OutputSource]) -> str:
+    """All that it covers."""
+    return f"what comes from {visible(_sources(sources))}" if sources else ""
+
+
+def _sources(sources: Sequence[OutputSource]) -> str:
+    return " and ".join(source.host or source.tool.removeprefix("mcp:") for source in sources)
+
+
 def lasting_words(rule: Rule, root: Path | None, file: str) -> str:
     """All that the rule covers in a project, or in all when there is none, and where that is kept."""
     where = f"every session in {_path(str(root))}" if root is not None else "every project"
@@ -128,6 +157,13 @@ def about(rule: Rule) -> str:
     where = "" if not rule.cwd else " in the workspace" if rule.cwd == "workspace" else f" in {_path(rule.cwd)}"
     named = f"{tool} {what}".rstrip() if tool != "edit" or what else "edit files"
     return f"{named}{where}{_until(rule) if tool == 'shell' and rule.programs is not None else ''}"
+
+
+def stated(rule: Rule) -> str:
+    """All that a rule says, in a line of a list."""
+    if rule.decision is None:
+        return f"ask before the model sees output of {about(rule)}"
+    return f"{rule.decision} {about(rule)}{', and ask before the model sees its output' if rule.output else ''}"
 
 
 def told(change: Changed) -> str:

@@ -14,7 +14,8 @@ from sould.agents.languageservers.backend import LanguageServers
 from sould.agents.liveconfig import LiveConfig
 from sould.agents.llm.pool import ProviderPool
 from sould.agents.mcp.pool import McpPool
-from sould.agents.permissions.approval import Approval, RulesSource
+from sould.agents.permissions.approval import Approval
+from sould.agents.permissions.asking import RulesSource
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.remembered import Remembered
 from sould.agents.permissions.trust import TrustStore

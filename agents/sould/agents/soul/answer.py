@@ -26,7 +26,7 @@ from sould.agents.llm.provider import (
 from sould.agents.llm.retry import RetryNotice, RetryPolicy, stream_with_retry
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.callids import CallIds
-from sould.agents.soul.calls import StepCalls
+from sould.agents.soul.stepcalls import StepCalls
 from sould.agents.soul.usage import Meter
 from sould.agents.toolapi.toolset import Toolset
 from sould.agents.wire.content import AudioPart, ImagePart, TextPart, ThinkPart, VideoPart, media_url

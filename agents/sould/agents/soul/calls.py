@@ -1,15 +1,14 @@
-"""The tool calls of one step: opened while the model streams, run beside and after each other, answered in order.
+"""The tool calls of one step, run beside and after each other, and answered in order (`stepcalls`).
 
-`StepCalls` keeps the promise that every `ToolCall` gets exactly one `ToolResult`, whatever happens. `ToolRunner` turns
-model output into tool runs: nothing runs whose name or arguments are not exactly right, nothing runs before its
-intent is on disk, and what changes or runs something keeps the model's order (`order`).
+`ToolRunner` turns model output into tool runs: nothing runs whose name or arguments are not exactly right, nothing runs
+before its intent is on disk, and what changes or runs something keeps the model's order (`order`).
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from msgspec import Struct, field
 from pydantic import JsonValue
@@ -17,6 +16,7 @@ from pydantic import JsonValue
 from sould.agents.hooks.engine import Hooks
 from sould.agents.hooks.toolhooks import with_hooks
 from sould.agents.permissions.approval import Approval
+from sould.agents.permissions.outputs import CANCELLED, unseen
 from sould.agents.permissions.policy import RepeatCall
 from sould.agents.projects.capture import Capture
 from sould.agents.projects.changes import Findings, together
@@ -24,187 +24,35 @@ from sould.agents.projects.founddiffs import found_diffs
 from sould.agents.projects.steps import AgentsAtWork
 from sould.agents.review.hunk import AgentCall
 from sould.agents.sessionlog.log import SessionLog
-from sould.agents.soul.callwatcher import UNWATCHED, CallWatcher, parse_arguments
+from sould.agents.soul.callwatcher import parse_arguments
 from sould.agents.soul.findings import with_findings
 from sould.agents.soul.order import StepOrder
 from sould.agents.soul.repeats import RepeatGuard
+from sould.agents.soul.stepcalls import OpenCall, StepCalls
 from sould.agents.soul.turn import Turn
 from sould.agents.toolapi.base import CallReporter, ToolCallContext, tool_error
 from sould.agents.toolapi.custom import CustomMessage, as_custom
 from sould.agents.toolapi.toolset import CheckedCall, Toolset
 from sould.agents.wire.messages import (
-    CallPreview,
     CommandBegin,
     Custom,
-    FunctionCall,
+    OutputSource,
     StopReason,
-    ToolCall,
     ToolCallDetail,
-    ToolCallPart,
     ToolKind,
     ToolOutput,
-    ToolResult,
     ToolReturn,
     TurnError,
-    WireMessage,
 )
 from sould.agents.workspace import Workspace
 
-INTERRUPTED = "Interrupted before it finished; it may or may not have run."
-CUT_OFF = "Interrupted before it finished: ended, with everything it had started."
 NOBODY_ANSWERED = "Not run: the turn was cancelled while this call waited for approval."
-NEVER_RAN = "Not run: the answer was cut before the call was complete."
-NOT_BEGUN = "Not run: the turn was interrupted before this call began."
 AFTER_REJECTION = "Not run: the user rejected another call of this step, which ends the turn."
 CHANGES_FILES: Final[frozenset[ToolKind]] = frozenset({"edit", "delete", "move"})
 REMINDER = (
     "You have now made this identical call several times in this turn. Repeating it will not change the result: "
     "try something else, or say what is in the way."
 )
-
-
-class OpenCall(Struct):
-    """One call of the step. `id` is ours; `server_id` is what the model's server called it."""
-
-    id: str
-    server_id: str
-    name: str
-    fragments: list[str] = field(default_factory=list[str])
-    begun: bool = False
-    """It was its turn; before that nothing of it has run."""
-    result: ToolReturn | None = None
-    interrupt_note: str = ""
-    """What the tool wants the model to know should the call be cut off."""
-    printed: str | None = None
-    """What its program had printed when the call was cut off; None: none ran, as far as is known."""
-    model: str = ""
-    """The model that made it; "" when nobody knows any more."""
-
-    @property
-    def arguments(self) -> str:
-        """All fragments so far."""
-        return "".join(self.fragments)
-
-    def begin(self) -> None:
-        """It is its turn."""
-        self.begun = True
-
-    def settle(self, result: ToolReturn) -> None:
-        """It has its result."""
-        self.result = result
-
-    def note(self, text: str) -> None:
-        """What its result is to say should it be cut off."""
-        self.interrupt_note = text
-
-    def keep_printed(self, text: str) -> None:
-        """What its program had printed when it was cut off."""
-        self.printed = text
-
-
-Publish: TypeAlias = Callable[[WireMessage], object]
-"""Shows a message and keeps it."""
-
-
-class StepCalls:
-    """The calls of one step, in the model's order, and which of them still owe a result."""
-
-    def __init__(self, publish: Publish, watcher: CallWatcher = UNWATCHED) -> None:
-        self._publish = publish
-        self._watcher = watcher
-        self._whole = 0
-        """So many were said to be whole."""
-        self._calls: list[OpenCall] = []
-        self._answered = 0
-        self.any_shown = False
-        self._complete = False
-        """The model finished its answer, so the arguments are whole."""
-
-    @classmethod
-    def restored(
-        cls,
-        publish: Callable[[WireMessage], object],
-        pending: Sequence[ToolCall],
-        results: Mapping[str, ToolReturn],
-        watcher: CallWatcher = UNWATCHED,
-    ) -> "StepCalls":
-        """Calls that were announced before the daemon stopped and have not run, but those that have `results` already."""
-        calls = cls(publish, watcher)
-        for call in pending:
-            made = [call.function.arguments or ""]
-            calls._calls.append(OpenCall(call.id, call.id, call.function.name, made, result=results.get(call.id)))
-        return calls
-
-    def shown(self) -> None:
-        """Something of the answer went out, so that it cannot be asked for again."""
-        self.any_shown = True
-
-    def completed(self) -> None:
-        """The model finished its answer."""
-        self._complete = True
-        self._say_whole()
-
-    def _say_whole(self) -> None:
-        whole, self._whole = self._calls[self._whole :], len(self._calls)
-        for call in whole:
-            self._watcher.whole(call)
-
-    def over(self, call: OpenCall) -> None:
-        """The call has its result."""
-        self._watcher.over(call)
-
-    @property
-    def all(self) -> Sequence[OpenCall]:
-        """Every call, answered or not."""
-        return self._calls
-
-    def open(self, delta: ToolCall, call_id: str, preview: CallPreview | None = None, model: str = "") -> None:
-        """`model` begins a call; it is shown under `call_id`, which no other call of the session has, as `preview`."""
-        call = OpenCall(call_id, delta.id, delta.function.name, model=model)
-        if delta.function.arguments:
-            call.fragments.append(delta.function.arguments)
-        self._say_whole()
-        self._calls.append(call)
-        self.shown()
-        function = FunctionCall(name=call.name, arguments=delta.function.arguments)
-        self._publish(ToolCall(id=call.id, function=function, extras=delta.extras, preview=preview))
-
-    def extend(self, delta: ToolCallPart) -> None:
-        """A fragment of arguments, of the last call or of the one the server names."""
-        call = self._named(delta.tool_call_id)
-        if call is None or not delta.arguments_part:
-            return
-        call.fragments.append(delta.arguments_part)
-        behind = call is not self._calls[-1]
-        self._publish(ToolCallPart(arguments_part=delta.arguments_part, tool_call_id=call.id if behind else None))
-
-    def _named(self, server_id: str | None) -> OpenCall | None:
-        if server_id is None:
-            return self._calls[-1] if self._calls else None
-        return next((call for call in reversed(self._calls) if call.server_id == server_id), None)
-
-    def publish_ready(self) -> None:
-        """Publish results in the order of the calls, as far as they are known."""
-        while self._answered < len(self._calls):
-            call = self._calls[self._answered]
-            if call.result is None:
-                return
-            self._publish(ToolResult(tool_call_id=call.id, return_value=call.result))
-            self._answered += 1
-
-    def close(self) -> None:
-        """Give every call that owes a result an honest one: real where it finished, else that it was interrupted."""
-        for call in self._calls[self._answered :]:
-            if call.result is None:
-                call.settle(tool_error(self._why(call), brief="Interrupted", output=call.printed or ""))
-        self.publish_ready()
-
-    def _why(self, call: OpenCall) -> str:
-        if not self._complete:
-            return NEVER_RAN
-        if not call.begun:
-            return NOT_BEGUN
-        return f"{INTERRUPTED if call.printed is None else CUT_OFF} {call.interrupt_note}".strip()
 
 
 class _Reporter(CallReporter, Struct, frozen=True):
@@ -244,6 +92,9 @@ class _Reporter(CallReporter, Struct, frozen=True):
 
     async def not_kept(self, paths: Sequence[Path]) -> Sequence[Path]:
         return await self.capture.not_kept(paths) if self.capture is not None else ()
+
+    def reached(self, source: OutputSource) -> None:
+        self.call.reach(source)
 
 
 class _Prepared(Struct, frozen=True):
@@ -335,9 +186,12 @@ class ToolRunner(Struct):
             return None
         checked = self.toolset.check(call.name, arguments)
         if isinstance(checked, ToolReturn):
-            call.settle(checked)
+            if call.held is None:
+                call.settle(checked)
             return None
         after = order.add(call.id, checked)
+        if call.held is not None:
+            return None
         self.log.publish(
             ToolCallDetail(
                 tool_call_id=call.id,
@@ -358,37 +212,54 @@ class ToolRunner(Struct):
     ) -> None:
         if before is not None:
             await asyncio.wait([before])  # it waits outside the room, so that it takes no place from one that can run
-        if ready is not None:
+        if ready is not None or call.held is not None:
             async with step.room:
                 call.settle(await self._in_turn(call, ready, step))
                 await self.work.end(call.id)
         step.calls.over(call)
         step.calls.publish_ready()
 
-    async def _in_turn(self, call: OpenCall, ready: _Prepared, step: _Step) -> ToolReturn:
-        """Run the call, unless the user has ended the turn meanwhile."""
+    async def _in_turn(self, call: OpenCall, ready: _Prepared | None, step: _Step) -> ToolReturn:
+        """Run the call, unless the user has ended the turn meanwhile. `ready` None: it ran before, and its output is held."""
+        context = self._context(call, ready, step)
+        if ready is None:
+            return await self._reviewed(call, context)
         if step.ends_turn:
             return _not_run(AFTER_REJECTION)
         call.begin()
         try:
-            return await self._guarded(call, ready, step)
+            result = await self._guarded(call, ready, step, context)
         except asyncio.CancelledError:
             if call.id in self.approval.unanswered:
                 call.settle(tool_error(NOBODY_ANSWERED, brief="Not run"))
             raise
+        call.hold(result)
+        return await self._reviewed(call, context)
 
-    async def _guarded(self, call: OpenCall, ready: _Prepared, step: _Step) -> ToolReturn:
-        repeats, turn = step.repeats, step.turn
-        context = ToolCallContext(
+    async def _reviewed(self, call: OpenCall, context: ToolCallContext) -> ToolReturn:
+        """What the model may have of what came back: the user may want to see it first, and withhold it."""
+        assert call.held is not None
+        try:
+            return await self.approval.outputs.review(context, call.name, call.held)
+        except asyncio.CancelledError:
+            call.settle(unseen(CANCELLED))
+            raise
+
+    def _context(self, call: OpenCall, ready: _Prepared | None, step: _Step) -> ToolCallContext:
+        title = ready.checked.view.title if ready is not None else call.name
+        return ToolCallContext(
             call.id,
             step.number,
-            _Reporter(self.log, call, turn, self.capture, ready.checked.view.title, self.work),
-            turn.id,
-            turn.source,
+            _Reporter(self.log, call, step.turn, self.capture, title, self.work),
+            step.turn.id,
+            step.turn.source,
             self.log.context.checkpoint,
             read_only=self.read_only,
             model=call.model,
         )
+
+    async def _guarded(self, call: OpenCall, ready: _Prepared, step: _Step, context: ToolCallContext) -> ToolReturn:
+        repeats = step.repeats
         advice = repeats.advise(call.name, call.arguments)
         if advice == "stop":
             return tool_error(

@@ -8,8 +8,8 @@ from msgspec import Struct
 from sould.agents.projects.capture import Capture
 from sould.agents.projects.changes import Findings, named
 from sould.agents.sessionlog.log import SessionLog
-from sould.agents.soul.calls import StepCalls
 from sould.agents.soul.loop import Ending, StepExtension
+from sould.agents.soul.stepcalls import StepCalls
 from sould.agents.soul.turn import Turn
 from sould.agents.wire.notice import notice
 

@@ -14,12 +14,14 @@ from sould.agents.compaction.compactor import Compactor
 from sould.agents.llm.provider import ProviderError
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.answer import ModelCaller
-from sould.agents.soul.calls import StepCalls, ToolRunner
+from sould.agents.soul.calls import ToolRunner
 from sould.agents.soul.callwatcher import WatchingCalls
 from sould.agents.soul.repeats import RepeatGuard
+from sould.agents.soul.stepcalls import StepCalls
 from sould.agents.soul.turn import Turn
 from sould.agents.wire.content import UserInput
 from sould.agents.wire.messages import (
+    HeldOutput,
     SteerInput,
     StepBegin,
     StepInterrupted,
@@ -77,16 +79,20 @@ class Soul(Struct):
     steering: deque[UserInput] = field(default_factory=deque[UserInput])
     _pending: Sequence[ToolCall] = ()
     _cut_off: Mapping[str, ToolReturn] = field(default_factory=dict[str, ToolReturn])
+    _held: Mapping[str, HeldOutput] = field(default_factory=dict[str, HeldOutput])
     _turn_id: str = ""
     _steps: int = 0
     """Of the turn `_turn_id`, so far: its parts count on."""
 
-    def take_up(self, pending: Sequence[ToolCall], cut_off: Mapping[str, ToolReturn]) -> None:
+    def take_up(
+        self, pending: Sequence[ToolCall], cut_off: Mapping[str, ToolReturn], held: Mapping[str, HeldOutput]
+    ) -> None:
         """Let the next turn first run the calls of one in which some waited for approval when the daemon stopped.
 
-        `cut_off`: the results, by the call's id, of those that may have run.
+        By the calls' ids: `cut_off`, the results of those that may have run, and `held`, what others came to, of which the
+        user was to be asked.
         """
-        self._pending, self._cut_off = pending, cut_off
+        self._pending, self._cut_off, self._held = pending, cut_off, held
 
     @property
     def takes_up(self) -> bool:
@@ -121,7 +127,8 @@ class Soul(Struct):
 
     async def _step(self, turn: Turn, taking_part: tuple[StepExtension, ...], repeats: RepeatGuard) -> Ending | None:
         watcher = self.watching.of(turn)
-        n, calls = self._steps, StepCalls.restored(self.log.publish, self._pending, self._cut_off, watcher)
+        n, publish = self._steps, self.log.publish
+        calls = StepCalls.restored(publish, self._pending, self._cut_off, self._held, watcher)
         self._pending = ()
         ending: Ending | None = None
         try:

@@ -12,8 +12,8 @@ from sould.agents.dmail.router import DenwaRenji, DMail
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import EditFile
-from sould.agents.soul.calls import StepCalls
 from sould.agents.soul.loop import Ending, StepExtension
+from sould.agents.soul.stepcalls import StepCalls
 from sould.agents.soul.turn import Turn
 from sould.agents.timetravel.rewind import Rewinder
 from sould.agents.toolapi.toolset import Toolset

@@ -20,7 +20,7 @@ from sould.agents.toolapi.custom import CustomMessage
 from sould.agents.toolapi.schemas import inlined
 from sould.agents.wire.content import ContentPart
 from sould.agents.wire.display import BriefBlock, DisplayBlock
-from sould.agents.wire.messages import CallPreview, Custom, Location, ToolKind, ToolReturn
+from sould.agents.wire.messages import CallPreview, Custom, Location, OutputSource, ToolKind, ToolReturn
 from sould.agents.workspace import ResolvedPath
 
 ParamsT = TypeVar("ParamsT", bound=BaseModel)
@@ -113,6 +113,9 @@ class CallReporter:
         """See `ToolCallContext.not_kept`."""
         return ()
 
+    def reached(self, source: OutputSource) -> None:
+        """See `ToolCallContext.reached`."""
+
 
 class Unheard(CallReporter):
     """Nobody is told of the call."""
@@ -171,6 +174,10 @@ class ToolCallContext(Struct, frozen=True):
     async def not_kept(self, paths: Sequence[Path]) -> Sequence[Path]:
         """Those of the files of which no copy is kept, so that going back could not restore them, as far as is known by now."""
         return await self.reporter.not_kept(paths)
+
+    def reached(self, source: OutputSource) -> None:
+        """Told when the call may go on to there: its output comes from it, and may need the user's eyes."""
+        self.reporter.reached(source)
 
 
 @runtime_checkable

@@ -1,7 +1,8 @@
 """What happens when a session is opened that its last writer left in the middle of something (F61, D16).
 
-A turn in which something waits for an approval goes on: nothing of that call has run, be it one of the main agent or of
-a subagent. Every other open turn is closed honestly: its calls may or may not have run, and are never run again.
+A turn in which something waits for an approval goes on, be it one of the main agent or of a subagent: nothing of that
+call has run, or what it came to is in the request. Every other open turn is closed honestly: its calls may or may not
+have run, and are never run again.
 """
 
 from functools import partial
@@ -88,7 +89,7 @@ def take_up(log: SessionLog, soul: Soul, found: Recovery, left: Unfinished, lost
     after = {message.tool_call_id: message.after for message in said if isinstance(message, ToolCallDetail)}
     going_on = left.calls | not_begun((call.id for call in found.open_calls), after, left.calls)
     cut_off = {call.id: _interrupted(call, left, lost) for call in found.open_calls if call.id not in going_on}
-    soul.take_up(found.open_calls, cut_off)
+    soul.take_up(found.open_calls, cut_off, left.held)
     return bool(cut_off)
 
 

@@ -31,7 +31,6 @@ from sould.agents.wire.content import (
     UserInput,
     VideoPart,
 )
-from sould.agents.wire.display import Display
 from sould.agents.wire.extensions import CallPreview as CallPreview
 from sould.agents.wire.extensions import (
     CommandBegin,
@@ -68,10 +67,13 @@ from sould.agents.wire.requests import (
     QuestionResponse,
     ToolCallRequest,
 )
+from sould.agents.wire.requests import HeldOutput as HeldOutput
 from sould.agents.wire.requests import LastingScope as LastingScope
 from sould.agents.wire.requests import Lasts as Lasts
+from sould.agents.wire.requests import OutputSource as OutputSource
 from sould.agents.wire.requests import QuestionItem as QuestionItem
 from sould.agents.wire.requests import QuestionOption as QuestionOption
+from sould.agents.wire.requests import ToolReturn as ToolReturn
 
 PROTOCOL_VERSION = "1.10"
 LEGACY_VERSION = "1.1"
@@ -179,16 +181,6 @@ class ToolCallPart(Message):
 
     arguments_part: str | None = None
     tool_call_id: str | None = None
-
-
-class ToolReturn(Message):
-    """What a call came to. `output` and `message` are for the model, `display` is for people, `extras` for programs."""
-
-    is_error: bool
-    output: str | tuple[ContentPart, ...] = ""
-    message: str = ""
-    display: Display = ()
-    extras: Extras = None
 
 
 class ToolResult(Message):

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import Field, JsonValue
 
+from sould.agents.wire.content import ContentPart, Extras
 from sould.agents.wire.display import Display
 from sould.agents.wire.extensions import Message
 
@@ -23,12 +24,36 @@ class LastingScope(Message):
     remembers: str
 
 
+class ToolReturn(Message):
+    """What a call came to. `output` and `message` are for the model, `display` is for people, `extras` for programs."""
+
+    is_error: bool
+    output: str | tuple[ContentPart, ...] = ""
+    message: str = ""
+    display: Display = ()
+    extras: Extras = None
+
+
+class OutputSource(Message):
+    """Where an output comes from: a tool as rules name it (`fetch`, `mcp:NAME`), and, of a web page, its host."""
+
+    tool: str
+    host: str = ""
+
+
+class HeldOutput(Message):
+    """What a call that ran has come to, before its model knows: it waits for the user, and over a restart it is here."""
+
+    result: ToolReturn
+    sources: tuple[OutputSource, ...]
+
+
 class ApprovalRequest(Message):
     """May this call run? Nothing of it runs before the answer. Self-contained: `display` shows all that will happen.
 
     Ours: `digest` binds the answer to the exact action. `scope` words what "for session" would remember (`scope_button`: in 40
     columns); empty: not offered. `changed`: what it runs is not as it was allowed. `lasting`: what may be approved for longer.
-    `subagent_chain`: kinds, the asker's last.
+    `subagent_chain`: kinds, the asker's last. `held`: the call has run; may its model see this? A rejection withholds it.
     """
 
     id: str
@@ -48,6 +73,7 @@ class ApprovalRequest(Message):
     scope_button: str = ""
     changed: bool = False
     lasting: tuple[LastingScope, ...] = ()
+    held: HeldOutput | None = None
 
 
 class ApprovalResponse(Message):

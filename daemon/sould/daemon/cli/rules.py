@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from sould.agents.permissions.remembered import FILE, Remembered
-from sould.agents.permissions.scopes import about
+from sould.agents.permissions.scopes import about, stated
 from sould.agents.settings.standingrules import Reach, StandingRule, StandingRules, standing_rules
 from sould.agents.wording import plural
 from sould.daemon.cli.helptext import Group
@@ -100,7 +100,7 @@ def _heading(reach: Reach, project: Path | None) -> str:
 
 
 def _line(each: StandingRule) -> str:
-    what = f"{each.rule.decision} {about(each.rule)}"
+    what = stated(each.rule)
     if each.entry is None:
         return f"line {each.line}  {what}" if each.line else what
     by = f", from {one_line(each.entry.by, 40)}" if each.entry.by else ""
@@ -117,6 +117,7 @@ def _row(each: StandingRule) -> dict[str, Any]:
     return {
         "scope": each.reach,
         "decision": each.rule.decision,
+        "output": each.rule.output,
         "tool": each.rule.tool,
         "about": about(each.rule),
         "file": str(each.file),

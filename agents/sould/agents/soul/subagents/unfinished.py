@@ -9,6 +9,7 @@ from msgspec import Struct, field
 
 from sould.agents.wire.messages import (
     ApprovalRequest,
+    HeldOutput,
     StepBegin,
     SubagentEvent,
     ToolCall,
@@ -29,6 +30,8 @@ class Unfinished(Struct, frozen=True):
     """The subagents among those."""
     workers: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     """The subagents that worked for a call, the one that does so now last."""
+    held: Mapping[str, HeldOutput] = field(default_factory=dict[str, HeldOutput])
+    """What calls that ran came to, and their models were not told."""
     begun: Mapping[str, int] = field(default_factory=dict[str, int])
     """The main agent's newest checkpoint when it made a call that waits."""
 
@@ -70,4 +73,5 @@ def unfinished(messages: Iterable[WireMessage], pending: Iterable[WireRequest]) 
         requests[call_id] = (*requests.get(call_id, ()), request.id)
     worked = {call_id: tuple(ids) for call_id, ids in workers.items()}
     waiting = {call_id: begun[call_id] for call_id in requests if call_id in begun}
-    return Unfinished(requests, frozenset(calls), frozenset(agents), worked, waiting)
+    held = {request.tool_call_id: request.held for request in approvals if request.held is not None}
+    return Unfinished(requests, frozenset(calls), frozenset(agents), worked, held, waiting)

@@ -133,6 +133,12 @@ class Dialogs:
         )
 
     def _needs_approval(self, asked: Permission) -> str:
+        if asked.is_output:
+            return (
+                f"A rule of yours wants you to see what came back before the model does, and nobody can look at it here, so it "
+                f"was withheld: {cut_to(visible(asked.title), 120)}. Run it at a terminal, or continue in an editor with "
+                f"session {self._result.session_id}."
+            )
         # what asks in spite of a mode asks in it every time: nobody is helped by being told to choose it
         edits = asked.tool_call.get("kind") == "edit" and self._request.mode != "review"
         softer = "--mode review (edits without asking) or " if edits else ""

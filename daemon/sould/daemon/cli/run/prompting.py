@@ -36,6 +36,13 @@ class Permission(BaseModel):
 
     tool_call: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue], alias="toolCall")
     options: list[Option] = Field(default_factory=list[Option])
+    meta: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue], alias="_meta")
+
+    @property
+    def is_output(self) -> bool:
+        """The call has run, and what it brought waits to be passed on."""
+        own = self.meta.get("sould")
+        return isinstance(own, dict) and own.get("output") is True
 
     @property
     def title(self) -> str:
@@ -75,7 +82,8 @@ class Permission(BaseModel):
         if self.is_cut and not whole:
             options[ALL] = "View all"
         offered = "  ".join(f"[{key}] {one_line(name, 80)}" for key, name in options.items())
-        title = f"{click.style('?', fg='yellow')} May I? {visible(self.title)}"
+        asks = "Pass on to the model?" if self.is_output else "May I?"
+        title = f"{click.style('?', fg='yellow')} {asks} {visible(self.title)}"
         return "\n  ".join([*(diffs(self.tool_call) if whole else ()), title, *words, offered])
 
 

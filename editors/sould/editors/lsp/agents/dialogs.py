@@ -5,9 +5,10 @@ Nobody's silence is an answer: what is dismissed stays pending.
 
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from sould.agents.permissions.scopes import LASTING, Scope, approved, offered
+from sould.agents.permissions.outputs import output_text
+from sould.agents.permissions.scopes import LASTING, Scope, approved, offered, rejection
 from sould.agents.sessions.port import SessionPort
 from sould.agents.wire.display import DiffBlock, ShellBlock
 from sould.agents.wire.intext import TextQuestions
@@ -17,8 +18,6 @@ from sould.editors.lsp.words import LONGEST, Importance, ask, tell
 
 if TYPE_CHECKING:
     from sould.editors.lsp.peer import Peer
-
-REJECT: Final = "Reject"
 
 
 class EditorDialogs:
@@ -121,7 +120,7 @@ class EditorDialogs:
         scopes = {
             each.label: each.scope for each in offered(request) if len(text) <= LONGEST or each.scope not in LASTING
         }
-        chosen = await self._pressed("warning", text, [*scopes, REJECT])
+        chosen = await self._pressed("warning", text, [*scopes, rejection(request)])
         if chosen is None:
             return None
         scope = scopes.get(chosen)
@@ -148,6 +147,8 @@ def worded(request: ApprovalRequest) -> str:
             shown.append(block.command)
         elif isinstance(block, DiffBlock):
             shown.append(block.path if block.secret else f"{block.path}:\n{block.new_text}")
+    if request.held is not None:
+        shown.append(output_text(request.held.result))
     shown += [f"“{each.label}” covers {each.remembers}" for each in offered(request) if each.remembers]
     return "\n".join(("sould asks: may this be done?", *shown))
 

@@ -1,0 +1,190 @@
+"""The tool calls of one step: opened while the model streams, answered in the model's order.
+
+It keeps the promise that every `ToolCall` gets exactly one `ToolResult`, whatever happens. Nothing here runs a call.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+from msgspec import Struct, field
+
+from sould.agents.permissions.outputs import CANCELLED, unseen
+from sould.agents.soul.callwatcher import UNWATCHED, CallWatcher
+from sould.agents.toolapi.base import tool_error
+from sould.agents.wire.messages import (
+    CallPreview,
+    FunctionCall,
+    HeldOutput,
+    OutputSource,
+    ToolCall,
+    ToolCallPart,
+    ToolResult,
+    ToolReturn,
+    WireMessage,
+)
+
+INTERRUPTED = "Interrupted before it finished; it may or may not have run."
+CUT_OFF = "Interrupted before it finished: ended, with everything it had started."
+NEVER_RAN = "Not run: the answer was cut before the call was complete."
+NOT_BEGUN = "Not run: the turn was interrupted before this call began."
+
+
+class OpenCall(Struct):
+    """One call of the step. `id` is ours; `server_id` is what the model's server called it."""
+
+    id: str
+    server_id: str
+    name: str
+    fragments: list[str] = field(default_factory=list[str])
+    begun: bool = False
+    """It was its turn; before that nothing of it has run."""
+    result: ToolReturn | None = None
+    interrupt_note: str = ""
+    """What the tool wants the model to know should the call be cut off."""
+    printed: str | None = None
+    """What its program had printed when the call was cut off; None: none ran, as far as is known."""
+    model: str = ""
+    """The model that made it; "" when nobody knows any more."""
+    sources: list[OutputSource] = field(default_factory=list[OutputSource])
+    """Where its output comes from, as far as rules know such places."""
+    held: HeldOutput | None = None
+    """What it came to, before its model knows; from the start of one whose user was asked about that by a daemon before."""
+
+    @property
+    def arguments(self) -> str:
+        """All fragments so far."""
+        return "".join(self.fragments)
+
+    def begin(self) -> None:
+        """It is its turn."""
+        self.begun = True
+
+    def settle(self, result: ToolReturn) -> None:
+        """It has its result."""
+        self.result = result
+
+    def note(self, text: str) -> None:
+        """What its result is to say should it be cut off."""
+        self.interrupt_note = text
+
+    def hold(self, result: ToolReturn) -> None:
+        """It ran, and came to this."""
+        self.held = HeldOutput(result=result, sources=tuple(self.sources))
+
+    def reach(self, source: OutputSource) -> None:
+        """Its output comes from there."""
+        if source not in self.sources:
+            self.sources.append(source)
+
+    def keep_printed(self, text: str) -> None:
+        """What its program had printed when it was cut off."""
+        self.printed = text
+
+
+Publish: TypeAlias = Callable[[WireMessage], object]
+"""Shows a message and keeps it."""
+
+
+class StepCalls:
+    """The calls of one step, in the model's order, and which of them still owe a result."""
+
+    def __init__(self, publish: Publish, watcher: CallWatcher = UNWATCHED) -> None:
+        self._publish = publish
+        self._watcher = watcher
+        self._whole = 0
+        """So many were said to be whole."""
+        self._calls: list[OpenCall] = []
+        self._answered = 0
+        self.any_shown = False
+        self._complete = False
+        """The model finished its answer, so the arguments are whole."""
+
+    @classmethod
+    def restored(
+        cls,
+        publish: Callable[[WireMessage], object],
+        pending: Sequence[ToolCall],
+        results: Mapping[str, ToolReturn],
+        held: Mapping[str, HeldOutput],
+        watcher: CallWatcher = UNWATCHED,
+    ) -> "StepCalls":
+        """Calls that were announced before the daemon stopped and have not run, but those with `results`, or `held` ones."""
+        calls = cls(publish, watcher)
+        for call in pending:
+            made = [call.function.arguments or ""]
+            result, waits = results.get(call.id), held.get(call.id)
+            calls._calls.append(OpenCall(call.id, call.id, call.function.name, made, result=result, held=waits))
+        return calls
+
+    def shown(self) -> None:
+        """Something of the answer went out, so that it cannot be asked for again."""
+        self.any_shown = True
+
+    def completed(self) -> None:
+        """The model finished its answer."""
+        self._complete = True
+        self._say_whole()
+
+    def _say_whole(self) -> None:
+        whole, self._whole = self._calls[self._whole :], len(self._calls)
+        for call in whole:
+            self._watcher.whole(call)
+
+    def over(self, call: OpenCall) -> None:
+        """The call has its result."""
+        self._watcher.over(call)
+
+    @property
+    def all(self) -> Sequence[OpenCall]:
+        """Every call, answered or not."""
+        return self._calls
+
+    def open(self, delta: ToolCall, call_id: str, preview: CallPreview | None = None, model: str = "") -> None:
+        """`model` begins a call; it is shown under `call_id`, which no other call of the session has, as `preview`."""
+        call = OpenCall(call_id, delta.id, delta.function.name, model=model)
+        if delta.function.arguments:
+            call.fragments.append(delta.function.arguments)
+        self._say_whole()
+        self._calls.append(call)
+        self.shown()
+        function = FunctionCall(name=call.name, arguments=delta.function.arguments)
+        self._publish(ToolCall(id=call.id, function=function, extras=delta.extras, preview=preview))
+
+    def extend(self, delta: ToolCallPart) -> None:
+        """A fragment of arguments, of the last call or of the one the server names."""
+        call = self._named(delta.tool_call_id)
+        if call is None or not delta.arguments_part:
+            return
+        call.fragments.append(delta.arguments_part)
+        behind = call is not self._calls[-1]
+        self._publish(ToolCallPart(arguments_part=delta.arguments_part, tool_call_id=call.id if behind else None))
+
+    def _named(self, server_id: str | None) -> OpenCall | None:
+        if server_id is None:
+            return self._calls[-1] if self._calls else None
+        return next((call for call in reversed(self._calls) if call.server_id == server_id), None)
+
+    def publish_ready(self) -> None:
+        """Publish results in the order of the calls, as far as they are known."""
+        while self._answered < len(self._calls):
+            call = self._calls[self._answered]
+            if call.result is None:
+                return
+            self._publish(ToolResult(tool_call_id=call.id, return_value=call.result))
+            self._answered += 1
+
+    def close(self) -> None:
+        """Give every call that owes a result an honest one: real where it finished, else that it was interrupted."""
+        for call in self._calls[self._answered :]:
+            if call.result is None and call.held is not None:
+                call.settle(unseen(CANCELLED))
+            elif call.result is None:
+                call.settle(tool_error(self._why(call), brief="Interrupted", output=call.printed or ""))
+        self.publish_ready()
+
+    def _why(self, call: OpenCall) -> str:
+        if not self._complete:
+            return NEVER_RAN
+        if not call.begun:
+            return NOT_BEGUN
+        return f"{INTERRUPTED if call.printed is None else CUT_OFF} {call.interrupt_note}".strip()
