@@ -16,6 +16,7 @@ const OFFERED = {
   quick_fixes: ["Quick Fixes", "What language servers offer to do at a place"],
   review: ["Pending Changes", "Which changes of agents wait for review"],
   rename: ["Rename", "Rename a symbol wherever it is used; the change is reviewed"],
+  move_symbol: ["Move", "Move a symbol into a new file; the change is reviewed"],
   safe_delete: ["Safe Delete", "Delete a symbol that nothing uses; the change is reviewed"],
 };
 

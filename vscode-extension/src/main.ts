@@ -1,5 +1,6 @@
 /** Activation, and the one table of commands. What a command does is elsewhere. */
 import * as vscode from "vscode";
+import { unlinked } from "./editor/notice";
 import { NotConnected } from "./connection/connection";
 import { Context } from "./context";
 import { diagnosis } from "./diagnose";
@@ -87,7 +88,7 @@ function reporting(handler: Handler): (...given: unknown[]) => Promise<void> {
       await handler(...given);
     } catch (problem) {
       const words = problem instanceof Error ? problem.message : String(problem);
-      void vscode.window.showErrorMessage(`sould: ${words}`);
+      void vscode.window.showErrorMessage(unlinked(`sould: ${words}`));
     }
   };
 }
@@ -129,7 +130,7 @@ async function decide(context: Context, verdict: Verdict, given: readonly unknow
 }
 
 function tellProblems(hunk: Hunk): void {
-  void vscode.window.showInformationMessage(`This change brought ${broughtProblems(hunk)}: ${hunk.problems.join("; ")}`);
+  void vscode.window.showInformationMessage(unlinked(`This change brought ${broughtProblems(hunk)}: ${hunk.problems.join("; ")}`));
 }
 
 function revealsNext(): boolean {

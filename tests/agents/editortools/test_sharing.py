@@ -49,3 +49,20 @@ async def test_a_no_is_a_no(bench: Bench) -> None:
     assert asked == 1
     assert result.return_value.is_error
     assert not editor.asked
+
+
+async def test_of_a_file_outside_the_project_no_selection_is_told(bench: Bench) -> None:
+    outside = bench.root / "outside.txt"
+    outside.write_text("hello\n")
+    span = Span(Position(1, 1), Position(1, 6))
+    state = State(shared=True, active=ActiveFile(str(outside), selection=Selection(span, "hello")))
+    bench.script(call("editor_state"), "text: done")
+    async with bench.running():
+        bench.port.editors.add(FakeEditor(editor_state=says(state)))
+        watcher = Watcher(await bench.new("review"))
+        await finish(watcher.session, "/editor-context on")
+        await finish(watcher.session, "what do I look at?")
+        told = watcher.of(ToolResult)[-1].return_value.output
+    assert isinstance(told, str)
+    assert "outside.txt" in told
+    assert "hello" not in told

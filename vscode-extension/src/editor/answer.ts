@@ -1,5 +1,6 @@
 /** Answers what waits, when the user asks to: by a list of what can be said, and a line for words. Never a modal dialog. */
 import * as vscode from "vscode";
+import { unlinked } from "./notice";
 import type { Connection } from "../connection/connection";
 import type { InboxModel } from "../inbox/model";
 import { choicesOf, pageOf, whereOf, type Choice } from "../inbox/words";
@@ -136,7 +137,7 @@ export class Answerer implements vscode.Disposable {
   async #answer(params: AnswerParams): Promise<void> {
     const answer = answered.parse(await this.#connection.request("_sould/inbox/answer", params));
     if (answer.outcome !== "taken") {
-      void vscode.window.showInformationMessage(`sould: ${answer.message}`);
+      void vscode.window.showInformationMessage(unlinked(`sould: ${answer.message}`));
     }
     await this.#files.close(params.id);
   }

@@ -1,5 +1,6 @@
 /** Carries out what the user decides, and goes on asking where words of theirs are at stake. Never a modal dialog. */
 import * as vscode from "vscode";
+import { unlinked } from "./notice";
 import type { KeepParams, NamedHunk } from "../protocol/review";
 import type { Hunk, Left, ReviewOutcome } from "../protocol/shapes";
 import { hunksBelow, type Node } from "../review/groups";
@@ -133,7 +134,7 @@ export class Decider {
     const [first] = left;
     if (first !== undefined) {
       const others = left.length > 1 ? ` (and ${left.length - 1} more)` : "";
-      void vscode.window.showWarningMessage(`sould: ${first.message}${others}`);
+      void vscode.window.showWarningMessage(unlinked(`sould: ${first.message}${others}`));
     }
     const waiting = outcome.done.filter((done) => done.waits).length;
     if (waiting > 0) {

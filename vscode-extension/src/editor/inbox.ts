@@ -4,6 +4,7 @@
  * The notification is one that VS Code lets us take away again: whatever is answered elsewhere is gone here, too.
  */
 import * as vscode from "vscode";
+import { unlinked } from "./notice";
 import type { Connection } from "../connection/connection";
 import type { InboxModel } from "../inbox/model";
 import { whereOf } from "../inbox/words";
@@ -117,7 +118,7 @@ export class Inbox implements vscode.TreeDataProvider<InboxNode>, vscode.Disposa
     if (vscode.window.state.focused || this.#notified.has(item.id)) {
       return;
     }
-    const title = `sould waits for you: ${item.title} (${whereOf(item)})`;
+    const title = unlinked(`sould waits for you: ${item.title} (${whereOf(item)})`);
     void vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title }, () =>
       new Promise<void>((resolve) => { this.#notified.set(item.id, resolve); }),
     );

@@ -4,6 +4,7 @@
  */
 import * as vscode from "vscode";
 import * as z from "zod";
+import { unlinked } from "./notice";
 import { revealLine } from "./reveal";
 
 const OPEN = "Open";
@@ -40,7 +41,7 @@ export class Mistakes implements vscode.Disposable {
     const diagnostic = new vscode.Diagnostic(new vscode.Range(at, 0, at, 1_000), details, vscode.DiagnosticSeverity.Error);
     diagnostic.source = "sould";
     this.#diagnostics.set(uri, [diagnostic]);
-    if ((await vscode.window.showErrorMessage(`sould: ${details}`, OPEN)) === OPEN) {
+    if ((await vscode.window.showErrorMessage(unlinked(`sould: ${details}`), OPEN)) === OPEN) {
       await revealLine(uri, at);
     }
   }

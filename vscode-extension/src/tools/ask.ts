@@ -1,6 +1,7 @@
-/** A form of an agent's, for the user: `editor_ask`. A notification says that there is one; nothing opens before they want to answer. */
+/** A form of an agent's, for the user: `editor_ask`. A notification says that there is one; nothing opens before they want to answer, or after the call was taken back. */
 import * as vscode from "vscode";
 import * as z from "zod";
+import { unlinked } from "../editor/notice";
 import type { CallResult } from "../protocol/editorshapes";
 import { type Call, ToolError } from "./call";
 
@@ -22,13 +23,25 @@ export async function ask(call: Call): Promise<CallResult> {
     throw new ToolError("not_supported", "VS Code shows flat forms only: strings, numbers, booleans and enums.");
   }
   const message = call.text("message");
-  const answer = await vscode.window.showInformationMessage(message, "Answer…", "Decline");
-  if (answer !== "Answer…") {
+  const answer = await vscode.window.showInformationMessage(unlinked(message), "Answer…", "Decline");
+  if (answer !== "Answer…" || call.signal.aborted) {
     return { data: { action: answer === "Decline" ? "decline" : "cancel" } };
   }
+  const gone = new vscode.CancellationTokenSource();
+  const leave = (): void => { gone.cancel(); };
+  call.signal.addEventListener("abort", leave);
+  try {
+    return await fillIn(asked.data, message, gone.token);
+  } finally {
+    call.signal.removeEventListener("abort", leave);
+    gone.dispose();
+  }
+}
+
+async function fillIn(asked: z.infer<typeof form>, message: string, gone: vscode.CancellationToken): Promise<CallResult> {
   const content: Record<string, Value> = {};
-  for (const [name, each] of Object.entries(asked.data.properties)) {
-    const value = await askFor(name, each, message, asked.data.required.includes(name));
+  for (const [name, each] of Object.entries(asked.properties)) {
+    const value = await askFor(name, each, message, asked.required.includes(name), gone);
     if (value === "gone") {
       return { data: { action: "cancel" } };
     }
@@ -40,13 +53,15 @@ export async function ask(call: Call): Promise<CallResult> {
 }
 
 /** undefined: left out. "gone": the user went away. */
-async function askFor(name: string, each: Field, message: string, required: boolean): Promise<{ is: Value } | "gone" | undefined> {
+async function askFor(
+  name: string, each: Field, message: string, required: boolean, gone: vscode.CancellationToken,
+): Promise<{ is: Value } | "gone" | undefined> {
   const title = `${message} — ${each.title ?? name}`;
   const picks = each.type === "boolean" ? ["Yes", "No"] : each.enum;
   if (picks !== undefined) {
     const options = required ? picks : [...picks, "(leave out)"];
     const placeHolder = each.description ?? "";
-    const picked = await vscode.window.showQuickPick(options, { title, placeHolder, ignoreFocusOut: true });
+    const picked = await vscode.window.showQuickPick(options, { title, placeHolder, ignoreFocusOut: true }, gone);
     if (picked === undefined) {
       return "gone";
     }
@@ -61,7 +76,7 @@ async function askFor(name: string, each: Field, message: string, required: bool
     value: typeof each.default === "string" || typeof each.default === "number" ? String(each.default) : "",
     ignoreFocusOut: true,
     validateInput: (text) => wrong(text, each, required),
-  });
+  }, gone);
   if (written === undefined) {
     return "gone";
   }

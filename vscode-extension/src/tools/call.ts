@@ -45,6 +45,11 @@ export class Call {
     return typeof given === "number" ? given : otherwise;
   }
 
+  /** How many items of a list are wanted at most, and one more: sould sees by it that there are more. */
+  get most(): number {
+    return this.number("limit", 100) + 1;
+  }
+
   flag(name: string): boolean {
     return this.#call.arguments[name] === true;
   }
@@ -115,10 +120,18 @@ function placeOf(position: vscode.Position): { line: number; column: number } {
 /** What a WorkspaceEdit would do, for sould to do. Raises ToolError for what is more than other text in files. */
 export async function editsOf(edit: vscode.WorkspaceEdit, call: Call): Promise<FileEdits[]> {
   const entries = edit.entries();
-  if (entries.length < edit.size) {
-    throw new ToolError("not_supported", "This would also create, move or delete files, which VS Code does not let sould see.");
+  if (partsOf(edit) > entries.reduce((count, [, edits]) => count + edits.length, 0)) {
+    throw new ToolError("not_supported", "This would do more than change text: files would be made, moved or deleted, which VS Code does not let sould see.");
   }
   return await Promise.all(entries.map(([uri, edits]) => fileEdits(uri, edits, call)));
+}
+
+/**
+ * How many parts an edit has of whatever kind. VS Code's API tells of those that are text only, `size` included: files that are made, moved
+ * or deleted, and snippets, would be left out without a word. So whatever lists it holds are counted.
+ */
+function partsOf(edit: vscode.WorkspaceEdit): number {
+  return Object.values(edit).reduce((count: number, each: unknown) => count + (Array.isArray(each) ? each.length : 0), 0);
 }
 
 /** Edits of one file. */

@@ -3,6 +3,10 @@ import * as vscode from "vscode";
 import type { CallResult } from "../protocol/editorshapes";
 import { type Call, type Data, editsOf, spanOf, ToolError } from "./call";
 
+/** Of a hierarchy, all levels together. */
+const MOST_RELATED = 300;
+const MOST_LOCATIONS = 50;
+
 type Locations = (vscode.Location | vscode.LocationLink)[];
 
 const DEFINITION: Record<string, string> = {
@@ -27,7 +31,8 @@ export async function symbols(call: Call): Promise<CallResult> {
   }
   const kinds = call.texts("kinds");
   const all = outline(tree, document, call, [], call.number("depth", 1));
-  return { data: { symbols: all.filter((each) => kinds.length === 0 || kinds.includes(String(each["kind"]))) } };
+  const wanted = all.filter((each) => kinds.length === 0 || kinds.includes(String(each["kind"])));
+  return { data: { symbols: wanted.slice(0, call.most) } };
 }
 
 /** The tree of symbols; undefined: nobody knows them. VS Code makes one of what older providers give in a row. */
@@ -69,14 +74,15 @@ async function projectSymbols(call: Call): Promise<Data[]> {
     range: spanOf(symbol.location.range),
   }));
   const wanted = described.filter((each) => each["file"] !== undefined);
-  return wanted.filter((each) => kinds.length === 0 || kinds.includes(String(each["kind"])));
+  const fitting = wanted.filter((each) => kinds.length === 0 || kinds.includes(String(each["kind"])));
+  return fitting.slice(0, call.most);
 }
 
 export async function definition(call: Call): Promise<CallResult> {
   const document = await call.document();
   const command = DEFINITION[call.text("kind")] ?? "vscode.executeDefinitionProvider";
   const found = (await ask<Locations>(command, document.uri, call.at(document))) ?? [];
-  const locations = await Promise.all(found.map((each) => location(each, call)));
+  const locations = await Promise.all(found.slice(0, MOST_LOCATIONS).map((each) => location(each, call)));
   return { data: { locations: locations.filter((each) => each !== undefined) } };
 }
 
@@ -112,7 +118,7 @@ export async function usesOf(
   const found = (await ask<vscode.Location[]>("vscode.executeReferenceProvider", document.uri, at)) ?? [];
   const uses = found.filter(wanted);
   const groups = new Map<string, Data[]>();
-  for (const use of uses) {
+  for (const use of uses.slice(0, call.most)) {
     const file = call.path(use.uri);
     if (file !== undefined) {
       const lines = await call.document(file);
@@ -153,20 +159,38 @@ export async function hierarchy(call: Call): Promise<CallResult> {
   const calls = kind === "calls_in" || kind === "calls_out";
   const prepare = calls ? "vscode.prepareCallHierarchy" : "vscode.prepareTypeHierarchy";
   const roots = (await ask<HierarchyItem[]>(prepare, document.uri, at)) ?? [];
-  return { data: { items: await Promise.all(roots.map((each) => related(each, kind, call, call.number("depth", 1)))) } };
+  return { data: { items: await new Relations(kind, call).of(roots, call.number("depth", 1)) } };
 }
 
 type HierarchyItem = vscode.CallHierarchyItem | vscode.TypeHierarchyItem;
 
-async function related(item: HierarchyItem, kind: string, call: Call, depth: number): Promise<Data> {
-  const next = depth > 0 ? await neighbours(item, kind) : [];
-  return {
-    name: item.name,
-    kind: kindName(item.kind),
-    file: call.path(item.uri) ?? item.uri.fsPath,
-    range: spanOf(item.selectionRange),
-    items: await Promise.all(next.map((each) => related(each, kind, call, depth - 1))),
-  };
+/** A tree of who calls whom grows fast with its depth: nothing is asked about more than `MOST_RELATED`. */
+class Relations {
+  readonly #kind: string;
+  readonly #call: Call;
+  #left = MOST_RELATED;
+
+  constructor(kind: string, call: Call) {
+    this.#kind = kind;
+    this.#call = call;
+  }
+
+  async of(found: readonly HierarchyItem[], depth: number): Promise<Data[]> {
+    const taken = found.slice(0, this.#left);
+    this.#left -= taken.length;
+    const described: Data[] = [];
+    for (const item of taken) {
+      const isWanted = depth > 0 && this.#left > 0 && !this.#call.signal.aborted;
+      described.push({
+        name: item.name,
+        kind: kindName(item.kind),
+        file: this.#call.path(item.uri) ?? item.uri.fsPath,
+        range: spanOf(item.selectionRange),
+        items: isWanted ? await this.of(await neighbours(item, this.#kind), depth - 1) : [],
+      });
+    }
+    return described;
+  }
 }
 
 async function neighbours(item: HierarchyItem, kind: string): Promise<HierarchyItem[]> {

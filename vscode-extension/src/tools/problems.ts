@@ -37,8 +37,9 @@ export class Problems implements vscode.Disposable {
   /** What is known of the files named, or of a scope. Files that have just changed are given time to be looked at. */
   async list(call: Call): Promise<CallResult> {
     const asked = await Promise.all(call.texts("files").map((file) => call.document(file)));
+    const until = Date.now() + call.number("waitMs", 1_500);
     for (const document of asked) {
-      if (!(await this.#settled(document, call.number("waitMs", 1_500)))) {
+      if (!(await this.#settled(document, Math.max(0, until - Date.now()), call.signal))) {
         throw new ToolError("not_supported", `${document.uri.fsPath} is in no tab of VS Code, which looks at no other files of its language.`);
       }
     }
@@ -54,7 +55,7 @@ export class Problems implements vscode.Disposable {
     for (const each of items) {
       counts[each.severity] = (counts[each.severity] ?? 0) + 1;
     }
-    return { data: { items: items.slice(0, call.number("limit", 100)), counts } };
+    return { data: { items: items.slice(0, call.most), counts } };
   }
 
   #hear(uris: readonly vscode.Uri[]): void {
@@ -70,7 +71,7 @@ export class Problems implements vscode.Disposable {
   }
 
   /** False: nobody says what is wrong with it as long as it is in no tab. */
-  async #settled(document: vscode.TextDocument, milliseconds: number): Promise<boolean> {
+  async #settled(document: vscode.TextDocument, milliseconds: number, signal: AbortSignal): Promise<boolean> {
     const { languageId, version } = document;
     if (this.#known.get(document) === version || this.#silent.has(languageId)) {
       return true;
@@ -79,7 +80,7 @@ export class Problems implements vscode.Disposable {
     if (!isShown && this.#inTabs.has(languageId)) {
       return false;
     }
-    if (await this.#quiet(document, milliseconds)) {
+    if (await this.#quiet(document, milliseconds, signal)) {
       return true;
     }
     if (!isShown) {
@@ -94,17 +95,19 @@ export class Problems implements vscode.Disposable {
   }
 
   /** Waits until there was news of it, and then none for a moment. False: there was none. */
-  #quiet(document: vscode.TextDocument, milliseconds: number): Promise<boolean> {
+  #quiet(document: vscode.TextDocument, milliseconds: number, signal: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {
       let heard = false;
       let pause: NodeJS.Timeout | undefined;
       const end = (): void => {
         listening.dispose();
+        signal.removeEventListener("abort", end);
         clearTimeout(last);
         clearTimeout(pause);
         resolve(heard);
       };
-      const last = setTimeout(end, milliseconds);
+      const last = setTimeout(end, signal.aborted ? 0 : milliseconds);
+      signal.addEventListener("abort", end);
       const listening = this.#told.event((each) => {
         if (each === document) {
           heard = true;

@@ -5,6 +5,7 @@
  * A notification asks, one at a time, and opens nothing before its user wants that.
  */
 import * as vscode from "vscode";
+import { unlinked } from "../editor/notice";
 import { revealLine } from "../editor/reveal";
 import type { CallResult } from "../protocol/editorshapes";
 import type { FileReview, Hunk } from "../protocol/shapes";
@@ -56,7 +57,7 @@ export class ReviewRequests {
 
   async #ask(question: string, uri: vscode.Uri, line: number): Promise<void> {
     try {
-      if ((await vscode.window.showInformationMessage(question, REVIEW)) === REVIEW) {
+      if ((await vscode.window.showInformationMessage(unlinked(question), REVIEW)) === REVIEW) {
         await revealLine(uri, line);
       }
     } finally {

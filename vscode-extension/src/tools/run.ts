@@ -4,8 +4,11 @@ import type { CallResult } from "../protocol/editorshapes";
 import { type Call, type Data, ToolError } from "./call";
 import { problemOf } from "./problems";
 import { runTask, tasksOf } from "./tasks";
+import { within } from "./waiting";
 
 const MOST_PROBLEMS = 50;
+/** What a command may take. Milliseconds. */
+const PATIENCE = 14_000;
 const SILENT = "VS Code passed on nothing that the task printed; its user sees that in the terminal.";
 
 /** The commands that agents may run here; the setting is the user's own, never a project's. */
@@ -22,7 +25,7 @@ export async function command(call: Call): Promise<CallResult> {
   if (!(await vscode.commands.getCommands(true)).includes(name)) {
     throw new ToolError("not_found", `VS Code has no command ${name}.`);
   }
-  const result: unknown = await vscode.commands.executeCommand(name, ...call.list("args"));
+  const result = await within<unknown>(vscode.commands.executeCommand(name, ...call.list("args")), PATIENCE, call.signal);
   return { data: { result: asJson(result) } };
 }
 
@@ -37,7 +40,7 @@ function asJson(result: unknown): unknown {
 
 export async function tasks(call: Call): Promise<CallResult> {
   const described = (await tasksOf(call)).map((task) => ({ name: task.name, detail: task.detail ?? task.source }));
-  return { data: { tasks: described.slice(0, call.number("limit", 100)) } };
+  return { data: { tasks: described.slice(0, call.most) } };
 }
 
 export async function task(call: Call): Promise<CallResult> {

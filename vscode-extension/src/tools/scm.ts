@@ -32,6 +32,8 @@ interface Change {
 const LETTERS = ["M", "A", "D", "R", "C", "M", "D", "?", "!", "A", "R", "T"];
 const CONFLICT = "U";
 const LONGEST_PATCH = 20_000;
+/** Characters of all patches; of the files behind that only the names are told. */
+const MOST_PATCHED = 100_000;
 
 interface Differs {
   readonly file: string;
@@ -58,9 +60,13 @@ export async function scm(call: Call, model: ReviewModel): Promise<CallResult> {
     }
   }
   const differing: Differs[] = [];
+  let left = MOST_PATCHED;
   for (const [file, { uri, status }] of [...files].slice(0, limit)) {
-    const patch = await (staged ? repository.diffIndexWithHEAD(uri.fsPath) : repository.diffWithHEAD(uri.fsPath)).catch(() => "");
-    differing.push({ file, status: LETTERS[status] ?? CONFLICT, patch: clip(patch) });
+    const isWanted = left > 0 && !call.signal.aborted;
+    const made = isWanted ? await (staged ? repository.diffIndexWithHEAD(uri.fsPath) : repository.diffWithHEAD(uri.fsPath)).catch(() => "") : "";
+    const patch = clip(made);
+    left -= patch.length;
+    differing.push({ file, status: LETTERS[status] ?? CONFLICT, patch });
   }
   return { data: { files: differing, branch: HEAD?.name ?? "" } };
 }

@@ -122,7 +122,7 @@ export class Tools implements vscode.Disposable {
   async serve(params: unknown, signal: AbortSignal): Promise<CallResult> {
     try {
       const call = editorCall.parse(params);
-      const tool = TOOLS[call.tool];
+      const tool = Object.hasOwn(TOOLS, call.tool) ? TOOLS[call.tool] : undefined;
       if (tool === undefined) {
         throw new ToolError("not_supported", `VS Code does not serve ${call.tool}.`);
       }

@@ -13,7 +13,7 @@ export async function list(call: Call): Promise<CallResult> {
   const query = call.text("query").toLowerCase();
   const tests = (await testTasks(call)).map((each) => ({ id: each.name, label: `${each.name} (${each.source})` }));
   const found = tests.filter((each) => each.label.toLowerCase().includes(query));
-  return { data: { tests: found.slice(0, call.number("limit", 100)) }, more: TASKS_ONLY };
+  return { data: { tests: found.slice(0, call.most) }, more: TASKS_ONLY };
 }
 
 export async function run(call: Call): Promise<CallResult> {

@@ -197,6 +197,7 @@ export class CodeAction {
 
 export const DiagnosticSeverity = { Error: 0, Warning: 1, Information: 2, Hint: 3 } as const;
 export const ProgressLocation = { SourceControl: 1, Window: 10, Notification: 15 } as const;
+export const SymbolKind = { 11: "Function" } as const;
 export const TaskGroup = { Test: { id: "test" }, Build: { id: "build" } } as const;
 export const NotebookCellKind = { Markup: 1, Code: 2 } as const;
 export const ViewColumn = { Active: -1, Beside: -2, One: 1 } as const;

@@ -129,6 +129,8 @@ class State {
   readonly closed = new EventEmitter<vscode.TextDocument>();
   /** Documents, by their paths. */
   readonly documents = new Map<string, vscode.TextDocument>();
+  /** Documents that were asked for, by their paths. */
+  readonly opened: string[] = [];
   /** Files of the disk. */
   readonly disk = new Map<string, string>();
   readonly debug = new FakeDebug();
@@ -222,7 +224,10 @@ export const workspace = {
     fake.searched.push((pattern as RelativePattern).pattern);
     return Promise.resolve(some(fake.found));
   },
-  openTextDocument: (uri: unknown) => Promise.resolve(some(fake.documents.get((uri as Uri).fsPath) ?? fake.active?.document ?? uri)),
+  openTextDocument: (uri: unknown) => {
+    fake.opened.push((uri as Uri).fsPath);
+    return Promise.resolve(some(fake.documents.get((uri as Uri).fsPath) ?? fake.active?.document ?? uri));
+  },
   openNotebookDocument: (uri: unknown) => {
     const found = fake.notebooks.get((uri as Uri).fsPath);
     return found ? Promise.resolve(some(found)) : Promise.reject(new Error("no notebook"));

@@ -20,7 +20,7 @@ from sould.agents.workspace import NotTextError, OutsideError, ResolvedPath, Tex
 LOOK: Final = "Look at {} in the editor"
 LARGEST_FILE: Final = 8_000_000
 """Bytes that are read of one."""
-_TEXTS: Final = ("preview", "body", "text", "message", "patch", "output", "hits", "signature")
+_TEXTS: Final = ("preview", "body", "text", "message", "patch", "output", "hits", "signature", "selection")
 """Of an item of an answer: what shows something of its file."""
 
 Json = dict[str, Any]
