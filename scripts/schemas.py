@@ -66,6 +66,8 @@ REQUESTS: Final[dict[str, tuple[type[BaseModel], type[msgspec.Struct]]]] = {
     "session/commit_message": (acpparams.CommitMessageParams, acpshapes.CommitMessage),
     "session/search": (acpparams.SearchParams, acpshapes.FoundSessions),
     "session/export": (acpparams.ExportParams, acpshapes.Exported),
+    "session/imports": (acpparams.ImportsParams, acpshapes.KeptConversations),
+    "session/import": (acpparams.ImportParams, acpshapes.Imported),
     "session/resources": (acpparams.ResourcesParams, acpshapes.SessionResources),
     "session/context": (acpparams.BreakdownParams, acpshapes.ContextBreakdown),
     "session/tasks": (acpparams.TasksParams, acpshapes.BackgroundTasks),

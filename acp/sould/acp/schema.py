@@ -202,6 +202,20 @@ class ExportParams(SessionParams):
     """`_sould/session/export`."""
 
 
+class ImportsParams(Inbound):
+    """`_sould/session/imports`: conversations about the directory `cwd` that other agents keep."""
+
+    cwd: str
+
+
+class ImportParams(Inbound):
+    """`_sould/session/import`: a new session in `cwd` with the conversation in the file `path`; of which `agent`, shows in it."""
+
+    cwd: str
+    path: str
+    agent: Literal["claude", "codex", "kimi"] | None = None
+
+
 class FindFilesParams(Inbound):
     """`_sould/files/search`: files and directories below `cwd` by some letters of their names."""
 

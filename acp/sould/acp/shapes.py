@@ -125,6 +125,30 @@ class Exported(Struct, frozen=True):
     text: str
 
 
+class KeptElsewhere(Struct, frozen=True, rename="camel"):
+    """A conversation of another agent; `updated_at` in ISO 8601."""
+
+    agent: str
+    path: str
+    title: str
+    updated_at: str
+
+
+class KeptConversations(Struct, frozen=True):
+    """Last used first."""
+
+    found: tuple[KeptElsewhere, ...]
+
+
+class Imported(Struct, frozen=True, rename="camel"):
+    """The new session, from where it is (`source`), how many `messages` it has, and how much was passed over, by why."""
+
+    session_id: str
+    source: str
+    messages: int
+    skipped: dict[str, int]
+
+
 class FoundFile(Struct, frozen=True):
     """`name`: relative to where was searched; that of a directory ends in a slash."""
 

@@ -1,6 +1,8 @@
 """`sould sessions search|rename|archive|fork|prune`, with the real program and a scripted model."""
 
 import json
+import os
+import re
 from typing import Any
 
 import pytest
@@ -97,6 +99,23 @@ def test_fork_prints_the_id_of_a_session_that_goes_on_by_itself(user: User) -> N
     listed = {row["id"]: row["title"] for row in lines(user.sould("sessions", "list", "--json").stdout)}
     assert listed == {session: "Mend the roof", fork: "Mend the roof (fork)"}
     assert user.sould("sessions", "fork", "nobody").returncode == 1
+
+
+def test_what_another_agent_keeps_is_listed_imported_and_gone_on_with(user: User) -> None:
+    kept = user.home / ".claude" / "projects" / "-".join(re.split("[^A-Za-z0-9]", os.path.realpath(user.project)))
+    kept.mkdir(parents=True)
+    record = {"type": "user", "message": {"role": "user", "content": "Mend the fence"}}
+    (kept / "one.jsonl").write_text(f"{json.dumps(record)}\nbroken\n")
+    listed = user.sould("sessions", "import").stdout
+    assert "Mend the fence" in listed
+    assert user.sould("sessions", "import", "--from", "kimi").stdout == ""
+    user.scripted("text: As you like.")
+    done = user.sould("sessions", "import", str(kept / "one.jsonl"))
+    assert done.stderr == "Imported 1 message of Claude Code. Passed over: lines that are no JSON (1).\n"
+    assert user.result("--session", done.stdout.strip(), "Go on")["exit_code"] == 0
+    assert "Mend the fence" in user.sould("sessions", "show", done.stdout.strip()).stdout
+    refused = user.sould("sessions", "import", str(kept))
+    assert refused.returncode != 0
 
 
 def test_prune_shows_first_asks_and_leaves_other_files_alone(user: User) -> None:

@@ -103,6 +103,46 @@ export interface Exported {
   text: string;
 }
 /**
+ * `_sould/session/import`: a new session in `cwd` with the conversation in the file `path`; of which `agent`, shows in it.
+ */
+export interface ImportParams {
+  cwd: string;
+  path: string;
+  agent?: ("claude" | "codex" | "kimi") | null;
+}
+/**
+ * The new session, from where it is (`source`), how many `messages` it has, and how much was passed over, by why.
+ */
+export interface Imported {
+  sessionId: string;
+  source: string;
+  messages: number;
+  skipped: {
+    [k: string]: number;
+  };
+}
+/**
+ * `_sould/session/imports`: conversations about the directory `cwd` that other agents keep.
+ */
+export interface ImportsParams {
+  cwd: string;
+}
+/**
+ * Last used first.
+ */
+export interface KeptConversations {
+  found: KeptElsewhere[];
+}
+/**
+ * A conversation of another agent; `updated_at` in ISO 8601.
+ */
+export interface KeptElsewhere {
+  agent: string;
+  path: string;
+  title: string;
+  updatedAt: string;
+}
+/**
  * `_sould/session/resources`.
  */
 export interface ResourcesParams {

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sould.agents.directories.gitplaces import branch_of
 from sould.agents.editortools.routing import EditorBackends
@@ -18,11 +19,14 @@ from sould.agents.errors import OptionError, SessionNotFoundError, SessionOpenEl
 from sould.agents.opening.opening import Opening
 from sould.agents.projects.port import ProjectPort
 from sould.agents.sessions.host import OPEN, SessionHost
+from sould.agents.sessions.importing import turns_of
 from sould.agents.sessions.inbox import Inbox
 from sould.agents.sessions.ownworktrees import OwnWorktrees
 from sould.agents.sessions.pages import SessionPages
 from sould.agents.sessions.port import SessionPort
 from sould.agents.store.conversation import as_markdown
+from sould.agents.store.imported.finding import Agent, Kept, kept_for, read_kept, title_of
+from sould.agents.store.imported.shape import Conversation
 from sould.agents.store.info import JOURNAL
 from sould.agents.store.store import FoundSession, Page, SessionInfo, SessionStore, StoredSession, WeighedSession
 
@@ -97,6 +101,28 @@ class HostPort:
             As `new` and `open`; JournalFullError: the disk refuses.
         """
         return SessionPort(await self._host.fork(session_id, opening))
+
+    async def kept_elsewhere(self, opening: Opening) -> tuple[Kept, ...]:
+        """What other agents keep of conversations about the opening's directory."""
+        return await asyncio.to_thread(kept_for, opening.cwd, opening.environment)
+
+    async def import_session(
+        self, opening: Opening, path: Path, agent: Agent | None
+    ) -> tuple[SessionPort, Conversation]:
+        """A new session that begins with a conversation of another agent, and what was read of that.
+
+        Raises:
+            As `new`; OptionError: the file holds none.
+        """
+        found = await asyncio.to_thread(read_kept, path, agent)
+        session = await self._host.new(opening)
+        for message in turns_of(found):
+            session.log.publish(message)
+        await session.log.commit()
+        turns = sum(each.who == "user" for each in found.said)
+        session.entry.continue_from(replace(session.entry.info, turns=turns))
+        await self._host.rename(session.id, f"{title_of(found)} (from {found.agent})".strip())
+        return SessionPort(session), found
 
     async def detach(self, session_id: str, client_id: str) -> None:
         """A client vanished; the session stays as long as it has work or somebody looks (D12)."""

@@ -15,6 +15,7 @@ from sould.daemon.cli.client import ControlClient
 from sould.daemon.cli.control import running
 from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.output import USAGE, CommandError, one_line, plural, span, table, visible
+from sould.daemon.cli.sessions.importing import import_session
 from sould.daemon.cli.sessions.prune import prune
 from sould.daemon.cli.sessions.search import search
 from sould.daemon.control import SessionDetail, SessionRow
@@ -40,6 +41,7 @@ def sessions() -> None:
 
 sessions.add_command(search)
 sessions.add_command(prune)
+sessions.add_command(import_session)
 
 
 @sessions.command("list")

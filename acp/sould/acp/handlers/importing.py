@@ -1,0 +1,26 @@
+"""Handlers: conversations of other agents, found and imported (docs/session-clients.md)."""
+
+from msgspec import to_builtins
+
+from sould.acp.connection.openings import opening_of
+from sould.acp.connection.peer import Peer
+from sould.acp.outbound import Json
+from sould.acp.schema import ImportParams, ImportsParams, OpeningParams
+from sould.acp.shapes import Imported, KeptConversations, KeptElsewhere
+from sould.agents.rpc.params import absolute
+from sould.agents.wording import iso_time
+
+
+async def imports(peer: Peer, params: ImportsParams) -> Json:
+    """What can be imported for a directory."""
+    found = await (await peer.host()).kept_elsewhere(opening_of(peer, OpeningParams(cwd=params.cwd)))
+    kept = (KeptElsewhere(each.agent, str(each.path), each.title, iso_time(each.updated)) for each in found)
+    return to_builtins(KeptConversations(tuple(kept)))
+
+
+async def import_session(peer: Peer, params: ImportParams) -> Json:
+    """A new session, which waits on disk for whoever opens it."""
+    host, opening = await peer.host(), opening_of(peer, OpeningParams(cwd=params.cwd))
+    session, found = await host.import_session(opening, absolute(params.path, "path"), params.agent)
+    await host.detach(session.id, "")
+    return to_builtins(Imported(session.id, found.agent, len(found.said), dict(found.skipped)))
