@@ -34,6 +34,7 @@ import { ChangesView } from "./editor/tree";
 import { write } from "./editor/write";
 import { InboxModel } from "./inbox/model";
 import { Asking } from "./panel/asking";
+import { Importer } from "./panel/importing";
 import { login } from "./panel/login";
 import { Panels } from "./panel/panels";
 import { ASKED_OF_PANELS } from "./panel/router";
@@ -62,6 +63,7 @@ export class Context implements vscode.Disposable {
   readonly answerer: Answerer;
   readonly panels: Panels;
   readonly asking: Asking;
+  readonly importer: Importer;
   readonly committer: Committer;
   readonly follower: Follower;
   readonly tools: Tools;
@@ -98,6 +100,7 @@ export class Context implements vscode.Disposable {
     this.answerer = new Answerer(this.connection, waiting, this.#inbox);
     this.panels = new Panels(extension.extensionUri, this.connection, this.places, (given) => this.#login(given), (line) => { this.log.info(line); });
     this.asking = new Asking(this.panels, this.places, this.connection);
+    this.importer = new Importer(this.panels, this.places, this.connection);
     this.follower = new Follower(extension.workspaceState, this.places, () => this.panels.current?.id);
     this.committer = new Committer(this.connection, () => this.panels.current);
     this.#subscriptions = [

@@ -35,6 +35,7 @@ function commands(context: Context): Record<string, Handler> {
     "sould.openChatTab": () => { context.panels.openTab(); },
     "sould.openChatWindow": () => context.panels.openWindow(),
     "sould.newSession": () => asking.begin(),
+    "sould.importSession": () => context.importer.pick(),
     "sould.ask": () => asking.selection(),
     "sould.explain": () => asking.explain(),
     "sould.fix": (uri, range, problems) => asking.fix(uri as vscode.Uri, range as vscode.Range, problems as Problem[]),

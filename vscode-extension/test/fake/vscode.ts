@@ -112,6 +112,8 @@ class State {
   readonly shown: { uri: string; options: unknown }[] = [];
   /** Notifications, which wait for their user. */
   readonly notified: { text: string; answer: (choice: string | undefined) => void }[] = [];
+  /** Of the items of a quick pick, the one that its user takes. */
+  takes: (items: readonly { label: string }[]) => unknown = () => undefined;
   /** What the next dialog for files gives. */
   picked: Uri[] | undefined;
   /** Patterns that files were searched by, and what a search gives. */
@@ -203,6 +205,7 @@ export const window = {
     return Promise.resolve(some(undefined));
   },
   onDidStartTerminalShellExecution: (listener: (event: never) => unknown) => fake.tasks.printed.event((event) => listener(some(event))),
+  showQuickPick: (items: unknown) => Promise.resolve(some(fake.takes(items as readonly { label: string }[]))),
   showInformationMessage: (text: string) => new Promise((answer) => { fake.notified.push({ text, answer: (choice) => { answer(some(choice)); } }); }),
   setStatusBarMessage: () => new Disposable(() => undefined),
   withProgress: async (_: vscode.ProgressOptions, task: (progress: never, token: never) => Thenable<unknown>) =>

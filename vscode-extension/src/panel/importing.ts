@@ -1,0 +1,62 @@
+/** Conversations that other agents keep about a folder: one is picked, becomes a session of sould's, and is shown in the chat. */
+import * as vscode from "vscode";
+import * as z from "zod";
+import type { Connection } from "../connection/connection";
+import { NotConnected } from "../connection/connection";
+import type { Places } from "../editor/places";
+import type { Panels } from "./panels";
+
+const kept = z.object({
+  found: z.array(z.object({ agent: z.string(), path: z.string(), title: z.string(), updatedAt: z.string() })),
+});
+const imported = z.object({ sessionId: z.string() });
+/** By the agent's name in the protocol. */
+const NAMES: Readonly<Record<string, string>> = { claude: "Claude Code", codex: "Codex", kimi: "Kimi" };
+
+export class Importer {
+  readonly #panels: Panels;
+  readonly #places: Places;
+  readonly #connection: Connection;
+
+  constructor(panels: Panels, places: Places, connection: Connection) {
+    this.#panels = panels;
+    this.#places = places;
+    this.#connection = connection;
+  }
+
+  /** Asks which; nothing happens when none is chosen. Raises what to say to the user when there is none. */
+  async pick(): Promise<void> {
+    const uri = vscode.window.activeTextEditor?.document.uri;
+    const folder = (uri && vscode.workspace.getWorkspaceFolder(uri)) ?? vscode.workspace.workspaceFolders?.[0];
+    const cwd = folder && this.#places.rootOf(folder);
+    if (cwd === undefined) {
+      throw new Error("Open a folder first: conversations are imported for one.");
+    }
+    await this.#connection.connect();
+    if (this.#connection.state !== "connected") {
+      throw new NotConnected(this.#connection.problem);
+    }
+    const { found } = kept.parse(await this.#connection.request("_sould/session/imports", { cwd }));
+    if (found.length === 0) {
+      throw new Error("Claude Code, Codex and Kimi keep no conversation about this folder.");
+    }
+    const picked = await vscode.window.showQuickPick(
+      found.map((each) => ({
+        label: plain(each.title),
+        description: `${NAMES[each.agent] ?? each.agent}, ${each.updatedAt.slice(0, 10)}`,
+        path: each.path,
+        agent: each.agent,
+      })),
+      { title: "Import a Session", placeHolder: "Which conversation shall go on here?", matchOnDescription: true },
+    );
+    if (picked !== undefined) {
+      const made = await this.#connection.request("_sould/session/import", { cwd, path: picked.path, agent: picked.agent });
+      await this.#panels.show({ session: { id: imported.parse(made).sessionId, cwd } });
+    }
+  }
+}
+
+/** Without what VS Code would draw as icons. */
+function plain(title: string): string {
+  return title.replaceAll("$(", "$\u200b(") || "Untitled";
+}
