@@ -437,6 +437,7 @@ def test_a_side_question_is_shown_with_its_answer_to_those_who_did_not_ask_it() 
         ("user_message_chunk", "/btw why?"),
         ("agent_message_chunk", "because"),
     ]
+    assert [each["_meta"]["sould"] for each in shown] == [{"sideQuestion": "b"}] * 2
     mine = Screen().show(asked.model_copy(update={"client_id": "me"}), answered)
     assert [each["sessionUpdate"] for each in mine] == ["agent_message_chunk"]
 

@@ -9,7 +9,7 @@ import { readQueue, sent, type Queued } from "../session/queue";
 import { object, text } from "../session/read";
 import { readTasks, type Task } from "../session/tasks";
 import { checkpointOf, outcomeOf, readTimeline, type Timeline } from "../session/timeline";
-import { apply, attach, EMPTY, prepend, readPage, readSequenced, type Sequenced, type Transcript } from "../session/transcript";
+import { apply, ASIDE, attach, EMPTY, prepend, readPage, readSequenced, type Sequenced, type Transcript } from "../session/transcript";
 import { readOptions, type Block, type Update } from "../session/updates";
 import { RequestFailed, wasLost, type Client } from "./client";
 import { Frames } from "./frames";
@@ -144,10 +144,12 @@ export class Session {
 
   // --- what the user does -------------------------------------------------------------------------------------------
 
-  /** Sends a prompt: a turn, or behind the running one. Never rejects: what fails is `trouble`. */
+  /** Sends a prompt: a turn, or behind the running one; beside both for one on the side. Never rejects: what fails is `trouble`. */
   async prompt(blocks: readonly Block[]): Promise<void> {
     this.#trouble.value = undefined;
-    this.#sending.value = [...this.#sending.value, blocks];
+    if (!(blocks[0]?.type === "text" && ASIDE.test(blocks[0].text))) {
+      this.#sending.value = [...this.#sending.value, blocks];
+    }
     try {
       const answer = object(await this.#client.request("session/prompt", { sessionId: this.id, prompt: blocks.map(sent) }));
       const details = text(object(object(answer["_meta"])["sould"])["details"]);

@@ -24,6 +24,8 @@ function textsOf({ item }: Node): readonly string[] {
     case "agent":
     case "thought":
       return [wordsOf(item.blocks)];
+    case "aside":
+      return [item.question, wordsOf(item.answer)];
     case "notice":
       return [item.title, item.description];
     case "compaction":

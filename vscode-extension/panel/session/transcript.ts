@@ -48,6 +48,8 @@ export type Item =
   | { readonly kind: "agent"; readonly key: string; readonly blocks: readonly Block[] }
   | { readonly kind: "thought"; readonly key: string; readonly blocks: readonly Block[] }
   | { readonly kind: "call"; readonly key: string; readonly call: Call }
+  /** A question on the side. `fresh`: it was asked since the panel was opened. */
+  | { readonly kind: "aside"; readonly key: string; readonly question: string; readonly answer: readonly Block[]; readonly fresh: boolean }
   | { readonly kind: "notice"; readonly key: string; readonly severity: Severity; readonly title: string; readonly description: string; readonly review: boolean }
   | { readonly kind: "compaction"; readonly key: string; readonly status: string; readonly words: string; readonly summary: string };
 
@@ -88,6 +90,9 @@ export const EMPTY: Transcript = {
   before: null,
 };
 
+/** What a question on the side begins with. */
+export const ASIDE = /^\/btw\s+/;
+
 /** Characters that are kept of what a terminal printed. */
 export const MOST_PRINTED = 200_000;
 
@@ -109,7 +114,7 @@ export function readSequenced(update: unknown, sequence: unknown): Sequenced | u
 /** A snapshot, and what came live since it was asked for, in the order in which it came. */
 export function attach(known: Transcript, page: Page, live: readonly Sequenced[]): Transcript {
   const { title, options, commands, usage } = known;
-  const items = draw([], page.updates);
+  const items = draw([], page.updates, false);
   const plan = lastPlan(page.updates) ?? [];
   return apply({ items, plan, title, options, commands, usage, floor: page.sequence, before: page.before }, live);
 }
@@ -120,7 +125,7 @@ export function apply(transcript: Transcript, updates: readonly Sequenced[]): Tr
   if (fresh.length === 0) {
     return transcript;
   }
-  let next = { ...transcript, items: draw(transcript.items, fresh), plan: lastPlan(fresh) ?? transcript.plan };
+  let next = { ...transcript, items: draw(transcript.items, fresh, true), plan: lastPlan(fresh) ?? transcript.plan };
   for (const { update } of fresh) {
     next = { ...next, ...facts(update) };
   }
@@ -129,8 +134,8 @@ export function apply(transcript: Transcript, updates: readonly Sequenced[]): Tr
 
 /** The page before what is there. Its plan is history. Of a call that goes on below, it knows the beginning. */
 export function prepend(transcript: Transcript, page: Page): Transcript {
-  const whole = new Set(transcript.items.filter((item) => item.kind !== "call" || item.call.title !== "").map((item) => item.key));
-  const older = draw([], page.updates).filter((item) => !whole.has(item.key));
+  const whole = new Set(transcript.items.filter((item) => (item.kind !== "call" || item.call.title !== "") && (item.kind !== "aside" || item.question !== "")).map((item) => item.key));
+  const older = draw([], page.updates, false).map((item) => answered(item, transcript.items)).filter((item) => !whole.has(item.key));
   const added = new Set(older.map((item) => item.key));
   const items = [...older, ...transcript.items.filter((item) => !added.has(item.key))];
   return { ...transcript, items, before: page.before };
@@ -154,11 +159,20 @@ function facts(update: Update): Partial<Pick<Transcript, "title" | "options" | "
   return update.type === "usage" ? { usage: update.usage } : {};
 }
 
-function draw(before: readonly Item[], updates: readonly Sequenced[]): readonly Item[] {
+/** A question whose answer stands on a newer page has it. */
+function answered(item: Item, newer: readonly Item[]): Item {
+  const other = item.kind === "aside" ? newer.find((each) => each.key === item.key) : undefined;
+  return item.kind === "aside" && other?.kind === "aside" ? { ...item, answer: [...item.answer, ...other.answer] } : item;
+}
+
+/** `live`: they are no history. */
+function draw(before: readonly Item[], updates: readonly Sequenced[], live: boolean): readonly Item[] {
   const items = [...before];
   for (const { update, sequence } of updates) {
     if (update.type === "chunk") {
       addChunk(items, update, sequence);
+    } else if (update.type === "aside") {
+      addAside(items, update, live);
     } else if (update.type === "call") {
       addCall(items, update.fields);
     } else if (update.type === "notice") {
@@ -185,6 +199,20 @@ function addChunk(items: Item[], update: Update & { type: "chunk" }, sequence: n
     items[at] = { ...item, blocks: joined(item.blocks, update.block) };
   } else {
     items.push({ kind: update.of, key, blocks: [update.block] });
+  }
+}
+
+function addAside(items: Item[], { id, of, block }: Update & { type: "aside" }, fresh: boolean): void {
+  const key = `aside:${id}`;
+  const at = place(items, key);
+  const item = items[at];
+  const before = item?.kind === "aside" ? item : { kind: "aside" as const, key, question: "", answer: [], fresh };
+  const words = block.type === "text" ? block.text : "";
+  const after = of === "user" ? { ...before, question: (before.question + words).replace(ASIDE, "") } : { ...before, answer: joined(before.answer, block) };
+  if (at < 0) {
+    items.push(after);
+  } else {
+    items[at] = after;
   }
 }
 

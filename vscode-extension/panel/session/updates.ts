@@ -96,6 +96,8 @@ export interface Usage {
 
 export type Update =
   | { readonly type: "chunk"; readonly of: "user" | "agent" | "thought"; readonly message: string; readonly block: Block }
+  /** A question on the side, or its answer, which the agent does not remember. */
+  | { readonly type: "aside"; readonly id: string; readonly of: "user" | "agent"; readonly block: Block }
   | { readonly type: "call"; readonly opened: boolean; readonly fields: CallFields }
   | { readonly type: "plan"; readonly steps: readonly PlanStep[] }
   | { readonly type: "notice"; readonly severity: Severity; readonly title: string; readonly description: string; readonly review: boolean }
@@ -118,6 +120,10 @@ export function readUpdate(raw: unknown): Update | undefined {
   const of = AUTHORS[kind];
   if (of !== undefined) {
     const block = readBlock(update["content"]);
+    const aside = text(own(update)["sideQuestion"]);
+    if (aside !== "" && of !== "thought") {
+      return block && { type: "aside", id: aside, of, block };
+    }
     return block && { type: "chunk", of, message: text(update["messageId"]), block };
   }
   switch (kind) {

@@ -7,12 +7,14 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { NO_OFFER } from "../app/panel";
 import type { Session } from "../app/session";
 import { completed, completingAt, fileUri, type Completing } from "../session/completion";
+import { ASIDE } from "../session/transcript";
 import type { Block } from "../session/updates";
 import type { Mention } from "../session/mentions";
 import { Completion, useChoices } from "./completion";
 import { usePanel } from "./context";
 import { Icon, IconButton } from "./icons";
 import { imagesOf } from "./images";
+import { Menu } from "./menu";
 import { Meter } from "./meter";
 import { Pickers } from "./pickers";
 
@@ -58,7 +60,10 @@ export function Composer({ session }: { readonly session: Session | undefined })
       <Attached draft={draft} onRemove={(at) => { setDraft({ ...draft, attached: draft.attached.filter((_, index) => index !== at) }); }} />
       <Field field={field} draft={draft} session={session} onChange={setDraft} onAttach={add} onSend={send} />
       <div class="composer-bar">
-        <IconButton icon="add" label="Add files" onClick={() => { void panel.link.pickFile().then((paths) => { add(paths.map(linkOf)); field.current?.focus(); }); }} />
+        <Menu icon="add" label="Add to the message" above entries={[
+          { name: "Add files…", does: () => { void panel.link.pickFile().then((paths) => { add(paths.map(linkOf)); field.current?.focus(); }); } },
+          { name: "Ask on the side (/btw)", does: () => { write(field, `/btw ${draft.text.replace(ASIDE, "")}`, (text) => { setDraft({ ...draft, text }); }); } },
+        ]} />
         {session !== undefined && <Pickers session={session} />}
         <FromEditor draft={draft} onAdd={(block) => { add([block]); field.current?.focus(); }} />
         <span class="space" />
@@ -69,6 +74,15 @@ export function Composer({ session }: { readonly session: Session | undefined })
       </div>
     </div>
   );
+}
+
+/** Sets the text of the field, with the cursor behind it. */
+function write(field: { current: HTMLTextAreaElement | null }, text: string, set: (text: string) => void): void {
+  set(text);
+  requestAnimationFrame(() => {
+    field.current?.focus();
+    field.current?.setSelectionRange(text.length, text.length);
+  });
 }
 
 interface FieldProps {

@@ -9,7 +9,8 @@ export interface Entry {
   readonly does: () => void;
 }
 
-export function Menu({ icon, label, entries }: { readonly icon: IconName; readonly label: string; readonly entries: readonly Entry[] }): JSX.Element {
+/** `above`: it opens upwards, from the beginning of the line. */
+export function Menu({ icon, label, entries, above = false }: { readonly icon: IconName; readonly label: string; readonly entries: readonly Entry[]; readonly above?: boolean }): JSX.Element {
   const { open, toggle, close, frame } = usePopover();
   const list = useRef<HTMLUListElement>(null);
   const id = useId();
@@ -32,7 +33,7 @@ export function Menu({ icon, label, entries }: { readonly icon: IconName; readon
     <span class="menu-frame" {...frame}>
       <IconButton icon={icon} label={label} menu={open} {...(open && { controls: id })} onClick={toggle} />
       {open && (
-        <ul class="menu" id={id} role="menu" aria-label={label} ref={list} onKeyDown={moved}>
+        <ul class={above ? "menu above" : "menu"} id={id} role="menu" aria-label={label} ref={list} onKeyDown={moved}>
           {entries.map(({ name, does }) => (
             <li key={name} role="none"><button type="button" role="menuitem" tabIndex={-1} onClick={() => { close(); does(); }}>{name}</button></li>
           ))}

@@ -90,6 +90,20 @@ export function Thought({ item }: { readonly item: Item & { kind: "thought" } })
   );
 }
 
+/** Visibly beside the conversation: folded when it is history, open while it is new. */
+export function Aside({ item }: { readonly item: Item & { kind: "aside" } }): JSX.Element {
+  const waits = item.answer.length === 0;
+  return (
+    <aside class="aside" aria-label={`Asked on the side: ${item.question}`} aria-busy={waits && item.fresh}>
+      <Fold icon="comment" title={<><span class="quiet-words">On the side: </span>{item.question}</>} open={item.fresh}>
+        {waits && <p class="working">{item.fresh ? "Asking…" : "It was not answered."}</p>}
+        {item.answer.map((block, at) => (block.type === "text" ? <Markdown key={at} source={block.text} /> : <Attachment key={at} block={block} />))}
+        <p class="quiet-words">Not part of the conversation: the agent does not remember it.</p>
+      </Fold>
+    </aside>
+  );
+}
+
 export function Notice({ item }: { readonly item: Item & { kind: "notice" } }): JSX.Element {
   const panel = usePanel();
   return (

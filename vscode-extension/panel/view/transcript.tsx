@@ -11,7 +11,7 @@ import { usePanel } from "./context";
 import { Fold } from "./fold";
 import { Icon } from "./icons";
 import { memo } from "./memo";
-import { AgentMessage, Compaction, Notice, Thought, UserMessage } from "./message";
+import { AgentMessage, Aside, Compaction, Notice, Thought, UserMessage } from "./message";
 import { Tool } from "./tool";
 import { Trouble } from "./trouble";
 import { AT_END, useRows, type Rows } from "./virtual";
@@ -83,6 +83,8 @@ function ItemOf({ node, turn }: { readonly node: Node; readonly turn: number }):
       return <Thought item={item} />;
     case "call":
       return <Tool call={item.call} nodes={node.children} />;
+    case "aside":
+      return <Aside item={item} />;
     case "notice":
       return <Notice item={item} />;
     case "compaction":

@@ -67,6 +67,11 @@ def chunk(kind: str, content: Json, message_id: str) -> Json:
     return {"sessionUpdate": kind, "messageId": message_id, "content": content}
 
 
+def beside(side_question: str) -> Json:
+    """What a chunk has that is of a side question or its answer, and so no part of what the agent remembers."""
+    return {"_meta": {"sould": {"sideQuestion": side_question}}}
+
+
 def user_chunks(given: UserInput, seq: int) -> Iterator[Json]:
     """What a user sent, as the blocks it was; long text in pieces."""
     for item in input_blocks(given):

@@ -14,7 +14,7 @@ from sould.acp.content import block, input_blocks, text_block
 from sould.acp.features import Facts, Features
 from sould.acp.outbound import Json
 from sould.acp.projection.calls import Calls
-from sould.acp.projection.chunks import END, TextChunks, chunk, numbered, update_line, user_chunks
+from sould.acp.projection.chunks import END, TextChunks, beside, chunk, numbered, update_line, user_chunks
 from sould.acp.projection.custom import custom_in, custom_line
 from sould.acp.projection.notices import STOPPED, Notices
 from sould.acp.projection.plans import Plan
@@ -318,11 +318,13 @@ class UpdatesV1:
             if message.id in self._side_questions:
                 self._side_questions.discard(message.id)
             else:
-                yield chunk("agent_message_chunk", text_block(message.response or message.error or ""), f"m{seq}")
+                answer = text_block(message.response or message.error or "")
+                yield {**chunk("agent_message_chunk", answer, f"m{seq}"), **beside(message.id)}
         elif self._features.own_turns and message.client_id != self._client_id:
             self._side_questions.add(message.id)
         elif self._replaying or not self._own(message.client_id):
-            yield from user_chunks(f"/btw {message.question}", seq)
+            for shown in user_chunks(f"/btw {message.question}", seq):
+                yield {**shown, **beside(message.id)}
 
     def _status(self, message: wire.StatusUpdate) -> Iterator[Json]:
         if self._replaying:
