@@ -120,7 +120,7 @@ describe("a commit message", () => {
   let committer: Committer;
 
   beforeEach(() => {
-    box.value = "mine";
+    box.value = "";
     current = undefined;
     const repository = { rootUri: Uri.file("/shop"), inputBox: box };
     fake.extensions.set("vscode.git", { getAPI: () => ({ repositories: [repository] }) });
@@ -159,7 +159,7 @@ describe("a commit message", () => {
   it("leaves the box as it is where there is nothing to write about", async () => {
     daemon.answers.set("_sould/session/commit_message", () => { throw new Error("Nothing is staged or accepted."); });
     await expect(committer.write(undefined)).rejects.toThrow("Nothing is staged");
-    expect(box.value).toBe("mine");
+    expect(box.value).toBe("");
   });
 });
 

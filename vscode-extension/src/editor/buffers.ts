@@ -56,17 +56,26 @@ export class Buffers implements vscode.Disposable {
     }
   }
 
-  /** Does something with a document whose changes the daemon knows by itself, or learns from the answer. */
-  async quietly<T>(document: vscode.TextDocument, does: () => Promise<T>): Promise<T> {
+  /**
+   * Does something with a document whose changes the daemon knows by itself, or learns from the answer: where it does not (`tells`), or
+   * there is none, it is told all of the document before that. What was typed meanwhile would be unknown to it otherwise.
+   */
+  async quietly<T>(document: vscode.TextDocument, does: () => Promise<T>, tells: (answer: T) => boolean): Promise<T> {
     const open = this.#open.get(document);
     if (open === undefined) {
       return await does();
     }
+    let told = false;
     open.writing = true;
     try {
-      return await does();
+      const answer = await does();
+      told = tells(answer);
+      return answer;
     } finally {
       open.writing = false;
+      if (!told && this.#open.get(document) === open) {
+        this.#opened(document);
+      }
     }
   }
 

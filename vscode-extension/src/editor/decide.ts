@@ -79,7 +79,13 @@ export class Decider {
       this.#say("Nothing was decided in this window that could be taken back.");
       return;
     }
-    const outcome = await this.#review.undo({ cwd: last.cwd, hunks: last.ids.map((id) => ({ id })) });
+    const at = this.#decided.length;
+    const asked = this.#review.undo({ cwd: last.cwd, hunks: last.ids.map((id) => ({ id })) });
+    const outcome = await asked.catch((problem: unknown) => {
+      // It was not taken back: it is still the last one, but for what was decided meanwhile.
+      this.#decided.splice(at, 0, last);
+      throw problem;
+    });
     const [left] = outcome.left;
     this.#say(left ? left.message : `${changes(outcome.done.length)} pending again`);
   }

@@ -7,9 +7,12 @@ import type { Comment, Hunk } from "../protocol/shapes";
 import type { ReviewModel } from "../review/model";
 import { endOf } from "../review/place";
 import { diffOf } from "../review/wording";
+import { unlinked } from "./notice";
 import type { Places } from "./places";
 import { returnTo } from "./reveal";
 import type { Review } from "./review";
+
+const COPY = "Copy Comment";
 
 /** What VS Code gives when a reply is sent. */
 interface Reply {
@@ -75,7 +78,12 @@ export class Threads implements vscode.Disposable {
     const known = hunk && this.#model.hunk(path, hunk.id);
     const cwd = this.#model.rootOf(path);
     const about = known && cwd !== undefined ? { cwd, hunk: known.id } : { path, lines };
-    await this.#review.comment({ text: reply.text, ...about });
+    try {
+      await this.#review.comment({ text: reply.text, ...about });
+    } catch (problem) {
+      void offerWords(reply.text, problem);
+      return;
+    }
     this.#drop(reply.thread);
     await returnTo(reply.thread.uri, range?.start.line ?? 0);
   }
@@ -169,6 +177,14 @@ export class Threads implements vscode.Disposable {
     thread.canReply = false;
     thread.collapsibleState = vscode.CommentThreadCollapsibleState.Collapsed;
     return thread;
+  }
+}
+
+/** VS Code has emptied the box by now: the words are nowhere else. */
+async function offerWords(words: string, problem: unknown): Promise<void> {
+  const said = problem instanceof Error ? problem.message : String(problem);
+  if ((await vscode.window.showErrorMessage(unlinked(`sould: the comment was not taken: ${said}`), COPY)) === COPY) {
+    await vscode.env.clipboard.writeText(words);
   }
 }
 

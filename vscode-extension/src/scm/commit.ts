@@ -30,6 +30,8 @@ export class Committer {
   readonly #daemon: Daemon;
   /** The session that the user looked at last. */
   readonly #current: () => Known | undefined;
+  /** The last message: as long as it stands alone, untouched, the next one takes its place. */
+  #written = "";
 
   constructor(daemon: Daemon, current: () => Known | undefined) {
     this.#daemon = daemon;
@@ -41,7 +43,12 @@ export class Committer {
     const repository = await repositoryOf(given);
     const location = vscode.ProgressLocation.SourceControl;
     const asking = (): Promise<string> => this.#ask(repository.rootUri.fsPath);
-    repository.inputBox.value = await vscode.window.withProgress({ location, title: "Writing a commit message" }, asking);
+    const message = await vscode.window.withProgress({ location, title: "Writing a commit message" }, asking);
+    // Read only now: what its user typed meanwhile stays, too.
+    const { value } = repository.inputBox;
+    const isTheirs = value.trim() !== "" && value !== this.#written;
+    this.#written = message;
+    repository.inputBox.value = isTheirs ? `${message.trimEnd()}\n\n${value}` : message;
   }
 
   async #ask(root: string): Promise<string> {

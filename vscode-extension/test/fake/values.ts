@@ -139,6 +139,28 @@ export class TextEdit {
     this.range = range;
     this.newText = newText;
   }
+
+  static replace(range: Range, newText: string): TextEdit {
+    return new TextEdit(range, newText);
+  }
+}
+
+/** Of the texts of files. */
+export class WorkspaceEdit {
+  readonly files: { uri: Uri; edits: readonly TextEdit[] }[] = [];
+
+  set(uri: Uri, edits: readonly TextEdit[]): void {
+    this.files.push({ uri, edits });
+  }
+}
+
+export class MarkdownString {
+  value = "";
+
+  appendCodeblock(code: string): this {
+    this.value += code;
+    return this;
+  }
 }
 
 export class CodeLens {
@@ -195,6 +217,9 @@ export class CodeAction {
   }
 }
 
+export const EndOfLine = { LF: 1, CRLF: 2 } as const;
+export const CommentMode = { Editing: 0, Preview: 1 } as const;
+export const CommentThreadCollapsibleState = { Collapsed: 0, Expanded: 1 } as const;
 export const DiagnosticSeverity = { Error: 0, Warning: 1, Information: 2, Hint: 3 } as const;
 export const ProgressLocation = { SourceControl: 1, Window: 10, Notification: 15 } as const;
 export const SymbolKind = { 11: "Function" } as const;

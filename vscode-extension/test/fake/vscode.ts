@@ -7,7 +7,7 @@ import type * as vscode from "vscode";
 import { FakeDebug } from "./debug";
 import type { FakeNotebook } from "./notebook";
 import { FakeTasks } from "./tasks";
-import { Disposable, EventEmitter, Position, Range, Selection, Uri, ViewColumn, type RelativePattern } from "./values";
+import { Disposable, EndOfLine, EventEmitter, Position, Range, Selection, Uri, ViewColumn, type RelativePattern, type WorkspaceEdit } from "./values";
 
 export * from "./values";
 
@@ -20,6 +20,7 @@ export function document(path: string, text: string, languageId = "plaintext"): 
     fileName: path,
     languageId,
     isDirty: false,
+    eol: EndOfLine.LF,
     lineCount: lines.length,
     offsetAt,
     validatePosition: (at: Position) => at,
@@ -144,6 +145,16 @@ class State {
   readonly settings = new Map<string, unknown>();
   /** What extensions that are installed declare. */
   readonly manifests: unknown[] = [];
+  readonly documentOpened = new EventEmitter<vscode.TextDocument>();
+  readonly documentChanged = new EventEmitter<unknown>();
+  readonly documentSaved = new EventEmitter<vscode.TextDocument>();
+  /** What an edit of documents comes to. */
+  applies: (edit: WorkspaceEdit) => boolean = () => true;
+  /** Whether the user is in this window. */
+  focused = true;
+  readonly focusChanged = new EventEmitter<vscode.WindowState>();
+  /** Comments beside lines that are there. */
+  readonly threads = new Set<object>();
   readonly activeChanged = new EventEmitter<FakeEditor | undefined>();
   readonly selectionChanged = new EventEmitter<unknown>();
   readonly foldersChanged = new EventEmitter<unknown>();
@@ -206,6 +217,11 @@ export const window = {
   },
   onDidStartTerminalShellExecution: (listener: (event: never) => unknown) => fake.tasks.printed.event((event) => listener(some(event))),
   showQuickPick: (items: unknown) => Promise.resolve(some(fake.takes(items as readonly { label: string }[]))),
+  get state() {
+    return { focused: fake.focused, active: fake.focused };
+  },
+  onDidChangeWindowState: (listener: (event: vscode.WindowState) => unknown) => fake.focusChanged.event(listener),
+  showErrorMessage: (text: string) => new Promise((answer) => { fake.notified.push({ text, answer: (choice) => { answer(some(choice)); } }); }),
   showInformationMessage: (text: string) => new Promise((answer) => { fake.notified.push({ text, answer: (choice) => { answer(some(choice)); } }); }),
   setStatusBarMessage: () => new Disposable(() => undefined),
   withProgress: async (_: vscode.ProgressOptions, task: (progress: never, token: never) => Thenable<unknown>) =>
@@ -220,6 +236,10 @@ export const workspace = {
     return [...fake.documents.values()];
   },
   getConfiguration: (section = "") => some({ get: (name: string) => fake.settings.get(`${section}.${name}`) }),
+  applyEdit: (edit: unknown) => Promise.resolve(fake.applies(edit as WorkspaceEdit)),
+  onDidOpenTextDocument: (listener: (document: vscode.TextDocument) => unknown) => fake.documentOpened.event(listener),
+  onDidChangeTextDocument: (listener: (event: never) => unknown) => fake.documentChanged.event((event) => listener(some(event))),
+  onDidSaveTextDocument: (listener: (document: vscode.TextDocument) => unknown) => fake.documentSaved.event(listener),
   onDidCloseTextDocument: (listener: (document: vscode.TextDocument) => unknown) => fake.closed.event(listener),
   onDidChangeWorkspaceFolders: (listener: (event: never) => unknown) => fake.foldersChanged.event((event) => listener(some(event))),
   getWorkspaceFolder: (uri: vscode.Uri) => some(fake.folders.find((each) => uri.fsPath.startsWith(`${each.uri.fsPath}/`))),
@@ -244,6 +264,18 @@ export const workspace = {
     },
   }),
 } satisfies Partial<typeof vscode.workspace>;
+
+export const comments = {
+  createCommentController: () =>
+    some({
+      createCommentThread: (uri: Uri, range: Range, given: unknown) => {
+        const thread = { uri, range, comments: given, dispose: () => fake.threads.delete(thread) };
+        fake.threads.add(thread);
+        return thread;
+      },
+      dispose: () => undefined,
+    }),
+} satisfies Partial<typeof vscode.comments>;
 
 export const commands = {
   executeCommand: (...given: unknown[]) => {
