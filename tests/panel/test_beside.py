@@ -162,3 +162,30 @@ def test_hunks_conversations_and_resources_are_mentioned_and_shown_as_they_are_s
     expect(chips).to_have_attribute("title", re.compile("Changed."))
     panel.composer.press("Enter")
     panel.shows("as in @The first of them")
+
+
+def test_a_session_begins_in_a_worktree_of_its_own_and_the_list_says_on_which_branch(
+    world: World, open_panel: Open
+) -> None:
+    (world.project / "a.txt").write_text("one\n")
+    identity = ("-c", "user.name=T", "-c", "user.email=t@example.org")
+    for command in (["add", "."], [*identity, "commit", "-q", "-m", "first"]):
+        subprocess.run(["git", *command], cwd=world.project, check=True)
+    world.script(["text: Hello.", "text: Hello again."])
+    panel = open_panel(380)
+    panel.send("Hi")
+    panel.shows("Hello.")
+    panel.page.get_by_role("button", name="More", exact=True).press("Enter")
+    panel.page.get_by_role("menuitem", name="New session in a worktree").click()
+    heading = panel.page.get_by_role("heading", level=1)
+    expect(heading).to_have_text("New session in a worktree")
+    panel.page.reload()
+    expect(heading).to_have_text("New session in a worktree")
+    panel.send("Hi")
+    panel.shows("Hello.")
+    panel.send("/status")
+    panel.shows(re.compile("worktree: work-1 of .*branch sould/work-1"))
+    heading.click()
+    project = panel.page.get_by_role("region", name="This project")
+    expect(project.get_by_role("listitem").filter(has_text="sould/work-1")).to_have_count(1)
+    expect(project.get_by_role("listitem")).to_have_count(2)

@@ -44,6 +44,8 @@ export interface Kept {
   readonly drafts?: Readonly<Record<string, string>>;
   /** The user has begun a new session, which has no prompt yet: no other is shown in its place. */
   readonly fresh?: boolean;
+  /** That session is to have a git worktree of its own. */
+  readonly apart?: boolean;
   /** Distance from the end of the transcript; absent when it follows the end. */
   readonly scroll?: number;
 }
@@ -96,6 +98,8 @@ export interface ConnectionState {
 export interface Opening {
   readonly session?: { readonly id: string; readonly cwd: string };
   readonly cwd?: string;
+  /** The session that begins there is to have a git worktree of its own. */
+  readonly apart?: boolean;
   readonly prompt?: string;
   /** Content blocks of ACP (`resource_link`, `resource`) that go with it: chips in the composer. */
   readonly attached?: readonly object[];

@@ -36,6 +36,7 @@ function commands(context: Context): Record<string, Handler> {
     "sould.openChatWindow": () => context.panels.openWindow(),
     "sould.newSession": () => asking.begin(),
     "sould.importSession": () => context.importer.pick(),
+    "sould.newSessionInWorktree": () => asking.begin(true),
     "sould.ask": () => asking.selection(),
     "sould.explain": () => asking.explain(),
     "sould.fix": (uri, range, problems) => asking.fix(uri as vscode.Uri, range as vscode.Range, problems as Problem[]),

@@ -92,6 +92,8 @@ describe("what commands put into the composer", () => {
     fake.activate(editor(document("/books/b.py", "")));
     await asking.begin();
     expect(opened()).toEqual({ cwd: "/books" });
+    await asking.begin(true);
+    expect(opened()).toEqual({ cwd: "/books", apart: true });
   });
 });
 

@@ -49,6 +49,7 @@ async def test_a_new_session_works_there_and_says_where(bench: Bench, connect: C
         assert (repository / "a.txt").read_text() == "one\n"
         (row,) = (await client.request("session/list"))["sessions"]
         assert row["cwd"] == str(place)
+        assert row["_meta"]["sould"]["worktree"] == session["worktree"]
         assert row["additionalDirectories"] == [str(place / "sub"), str(bench.root)]
         again = await opened(client, "session/resume", place, None, sessionId=session["sessionId"])
         assert again["worktree"] == session["worktree"]

@@ -53,6 +53,8 @@ export class Panel {
   readonly resending = signal<Resending | undefined>(undefined);
   /** A sentence for screen readers, and for a moment for everybody. */
   readonly said = signal("");
+  /** The session that begins with the next prompt is to have a worktree of its own. */
+  readonly apart = signal(false);
   readonly context = signal<EditorContext>({});
   readonly #session = signal<Session | undefined>(undefined);
   readonly #connection = signal<ConnectionState>({ state: "connecting", problem: "", version: "" });
@@ -76,6 +78,7 @@ export class Panel {
     // From the first frame on, so that what is typed meanwhile is its draft.
     const before = this.#before();
     this.#session.value = before && new Session(this.client, before.id, before.cwd);
+    this.apart.value = link.state.apart === true;
   }
 
   get session(): ReadonlySignal<Session | undefined> { return this.#session; }
@@ -127,11 +130,12 @@ export class Panel {
     });
   }
 
-  /** Shows an empty conversation; the session begins with its first prompt. */
-  begin(): void {
+  /** Shows an empty conversation; the session begins with its first prompt. `apart`: in a git worktree of its own. */
+  begin(apart = false): void {
     this.#chosen = true;
     this.#become(undefined);
-    this.keep({ fresh: true });
+    this.keep({ fresh: true, ...(apart && { apart }) });
+    this.apart.value = apart;
   }
 
   /** The session that is shown, or a new one. Undefined when none can begin, which is said. */
@@ -153,8 +157,10 @@ export class Panel {
       return undefined;
     }
     await this.attempt(async () => {
-      const answer = object(await this.client.request("session/new", { cwd: root, mcpServers: [] }));
-      const session = new Session(this.client, text(answer["sessionId"]), root);
+      const own = this.apart.value ? { _meta: { sould: { worktree: true } } } : {};
+      const answer = object(await this.client.request("session/new", { cwd: root, mcpServers: [], ...own }));
+      const place = text(object(object(answer["_meta"])["sould"])["cwd"]);
+      const session = new Session(this.client, text(answer["sessionId"]), place || root);
       session.introduced(answer);
       session.begun();
       this.#become(session);
@@ -240,7 +246,8 @@ export class Panel {
     this.view.value = "conversation";
     this.finding.value = undefined;
     this.resending.value = undefined;
-    const { session: _, scroll: __, fresh: ___, ...kept } = this.link.state;
+    this.apart.value = false;
+    const { session: _, scroll: __, fresh: ___, apart: ____, ...kept } = this.link.state;
     this.link.state = session === undefined ? kept : { ...kept, session: { id: session.id, cwd: session.cwd } };
   }
 
@@ -289,7 +296,7 @@ export class Panel {
     if (has(params, "session")) {
       void this.show(text(session["id"]), text(session["cwd"]));
     } else if (has(params, "cwd")) {
-      this.begin();
+      this.begin(params["apart"] === true);
     }
     const attached = list(params["attached"]).map(readBlock).filter((block) => block !== undefined);
     this.#offered.value = { words: text(params["prompt"]), attached };

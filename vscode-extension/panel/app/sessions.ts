@@ -11,6 +11,8 @@ export interface Known {
   readonly archived: boolean;
   /** What git has checked out in its directory; "" where that is not known. */
   readonly branch: string;
+  /** The directory of the project that its worktree was made of; "" where it works in the project itself. */
+  readonly repository: string;
 }
 
 const MOST_PAGES = 20;
@@ -100,5 +102,6 @@ function readKnown(raw: Readonly<Record<string, unknown>>): Known {
     updated: text(raw["updatedAt"]),
     archived: own(raw)["archived"] === true,
     branch: text(own(raw)["branch"]),
+    repository: text(object(own(raw)["worktree"])["repository"]),
   };
 }

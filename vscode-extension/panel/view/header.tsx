@@ -31,6 +31,7 @@ export function Header(): JSX.Element {
             { name: "Copy the conversation as Markdown", does: () => { void copy(panel, session); } },
             { name: "Export the conversation…", does: () => { void save(panel, session); } },
             { name: "Review its changes", does: () => { panel.review(); } },
+            { name: "New session in a worktree", does: () => { panel.begin(true); } },
           ]} />
         </>
       )}
@@ -41,7 +42,7 @@ export function Header(): JSX.Element {
 
 function titleOf(panel: Panel, session: Session | undefined): string {
   if (session === undefined) {
-    return "New session";
+    return panel.apart.value ? "New session in a worktree" : "New session";
   }
   const listed = panel.sessions.known.value.find((each) => each.id === session.id);
   return session.transcript.value.title || listed?.title || "Untitled session";

@@ -15,9 +15,10 @@ export function SessionList(): JSX.Element {
   const fits = (known: Known): boolean => words.every((word) => `${known.title} ${known.cwd} ${known.branch}`.toLowerCase().includes(word));
   const all = panel.sessions.known.value.filter((known) => fits(known) && (archived || !known.archived));
   const here = panel.surroundings.value.roots.map((root) => root.path);
+  const isHere = (known: Known): boolean => here.includes(known.cwd) || here.includes(known.repository);
   const groups: readonly (readonly [string, readonly Known[]])[] = [
-    ["This project", all.filter((known) => here.includes(known.cwd))],
-    ["Other projects", all.filter((known) => !here.includes(known.cwd))],
+    ["This project", all.filter(isHere)],
+    ["Other projects", all.filter((known) => !isHere(known))],
   ];
   return (
     <main class="sessions">

@@ -30,13 +30,13 @@ export class Asking {
     this.#connection = connection;
   }
 
-  /** A conversation that begins with its first prompt, in the folder of the file before the user. */
-  async begin(): Promise<void> {
+  /** A conversation that begins with its first prompt, in the folder of the file before the user; `apart`: in a worktree of it. */
+  async begin(apart = false): Promise<void> {
     const [first] = vscode.workspace.workspaceFolders ?? [];
     const uri = vscode.window.activeTextEditor?.document.uri;
     const folder = (uri && vscode.workspace.getWorkspaceFolder(uri)) ?? first;
     const cwd = folder && this.#places.rootOf(folder);
-    await this.#panels.show(cwd === undefined ? {} : { cwd });
+    await this.#panels.show(cwd === undefined ? {} : { cwd, ...(apart && { apart }) });
   }
 
   /** What is selected, or the line of the cursor; `words` say what is asked about it. */

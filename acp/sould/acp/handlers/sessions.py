@@ -27,6 +27,7 @@ from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
 from sould.agents.rpc.params import absolute
 from sould.agents.store.store import SessionInfo
 from sould.agents.wording import iso_time
+from sould.agents.worktrees.records import Worktree
 
 
 async def new(peer: Peer, params: OpeningParams) -> Reply:
@@ -78,7 +79,9 @@ async def list_sessions(peer: Peer, params: ListParams) -> Json:
     host = await peer.host()
     page = await host.list(cwd, params.cursor, archived=params.own.archived)
     branches = await host.branches(info.cwd for info in page.items)
-    answer: Json = {"sessions": [_info(info, branches.get(info.cwd, "")) for info in page.items]}
+    worktrees = await asyncio.to_thread(host.worktrees.around_each, {info.cwd for info in page.items})
+    shown = (_info(info, branches.get(info.cwd, ""), worktrees.get(info.cwd)) for info in page.items)
+    answer: Json = {"sessions": list(shown)}
     if page.next_cursor is not None:
         answer["nextCursor"] = page.next_cursor
     return answer
@@ -140,18 +143,24 @@ async def _state(peer: Peer, attachment: Attachment) -> Json:
     worktree = await asyncio.to_thread((await peer.host()).worktrees.around, cwd)
     own = attachment.place
     if worktree is not None:
-        own["worktree"] = {"name": worktree.name, "branch": worktree.branch, "repository": str(worktree.repository)}
+        own["worktree"] = _worktree(worktree)
         own["cwd"] = str(cwd)
     return {**session_state(attachment.session.options()), **({"_meta": {"sould": own}} if own else {})}
 
 
-def _info(info: SessionInfo, branch: str) -> Json:
+def _worktree(worktree: Worktree) -> Json:
+    return {"name": worktree.name, "branch": worktree.branch, "repository": str(worktree.repository)}
+
+
+def _info(info: SessionInfo, branch: str, worktree: Worktree | None) -> Json:
     shown: Json = {"sessionId": info.id, "cwd": str(info.cwd), "updatedAt": iso_time(info.updated)}
     if info.additional:
         shown["additionalDirectories"] = [str(Path(path)) for path in info.additional]
     if info.title:
         shown["title"] = info.title
     own: Json = {**({"archived": True} if info.archived else {}), **({"branch": branch} if branch else {})}
+    if worktree is not None:
+        own["worktree"] = _worktree(worktree)
     if own:
         shown["_meta"] = {"sould": own}
     return shown

@@ -5,7 +5,7 @@ Only the user's word makes or removes one. Where a session is in memory nothing 
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -88,6 +88,10 @@ class OwnWorktrees:
     def around(self, directory: Path) -> Worktree | None:
         """The one that a directory is in, also when it was removed. Blocks."""
         return self._worktrees.around(directory)
+
+    def around_each(self, directories: Iterable[Path]) -> Mapping[Path, Worktree]:
+        """Likewise, of many: those that are in one. Blocks."""
+        return self._worktrees.around_each(directories)
 
     # --- what is asked of them ------------------------------------------------------------------------------------------
 

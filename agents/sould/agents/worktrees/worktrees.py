@@ -9,7 +9,7 @@ import itertools
 import os
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -69,9 +69,15 @@ class Worktrees(Struct, frozen=True):
 
     def around(self, directory: Path) -> Worktree | None:
         """The one that a directory is in, also when it was removed."""
-        if not directory.is_relative_to(os.path.realpath(self.checkouts)):
-            return None
-        return next((each for each in self.all() if directory.is_relative_to(each.path)), None)
+        return self.around_each((directory,)).get(directory)
+
+    def around_each(self, directories: Iterable[Path]) -> Mapping[Path, Worktree]:
+        """Likewise, of many: those that are in one."""
+        checkouts = os.path.realpath(self.checkouts)
+        inside = [each for each in directories if each.is_relative_to(checkouts)]
+        known = {worktree.path: worktree for worktree in self.all()} if inside else {}
+        found = ((each, known.get(place)) for each in inside for place in (each, *each.parents))
+        return {each: worktree for each, worktree in found if worktree is not None}
 
     def make(self, wish: Wish) -> Worktree:
         """A new one, from the commit that is checked out where the user stands.
