@@ -20,7 +20,7 @@ bin=node_modules/.bin
 case ${1:-} in
     check)
         "$bin/tsc" --noEmit
-        "$bin/tsc" --noEmit -p panel
+        "$bin/tsc" --noEmit -p test/panel
         "$bin/eslint" .
         node scripts/protocol.mjs --check
         NO_COLOR=1 "$bin/vitest" run

@@ -15,7 +15,7 @@ if (root !== null) {
   root.replaceChildren();
   render(<App panel={panel} />, root);
   if (typed !== "") {
-    panel.offer(typed);
+    panel.offer({ text: typed, attached: [] });
   }
   if (focused) {
     root.querySelector("textarea")?.focus();

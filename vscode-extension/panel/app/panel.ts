@@ -7,8 +7,9 @@ import { CAPABILITIES } from "../capabilities";
 import type { ConnectionState, EditorContext, Kept, Link, Surroundings } from "../link";
 import { readAsked, type Asked } from "../session/asking";
 import { has, list, object, text } from "../session/read";
-import { readBlock, type Block } from "../session/updates";
+import { readBlock } from "../session/updates";
 import { Client, RequestFailed, wasLost, type Question } from "./client";
+import { blocksOf, draftOf, Drafts, joined, type Draft } from "./drafts";
 import { Session, SIGN_IN } from "./session";
 import { Sessions } from "./sessions";
 
@@ -32,25 +33,21 @@ export interface Ask {
   readonly asked: Asked;
 }
 
-/** What somewhere else was put together for the composer. */
-export interface Offer {
-  readonly words: string;
-  readonly attached: readonly Block[];
-}
-
-export const NO_OFFER: Offer = { words: "", attached: [] };
 const NOWHERE: Surroundings = { roots: [], canInsert: false, canReview: false, editor: "" };
 
 export class Panel {
   readonly link: Link;
   readonly client: Client;
   readonly sessions: Sessions;
+  readonly drafts: Drafts;
   readonly view = signal<View>("conversation");
   readonly condensed = signal(false);
   readonly finding = signal<Finding | undefined>(undefined);
   /** How many rows have what is searched for. */
   readonly found = signal(0);
   readonly resending = signal<Resending | undefined>(undefined);
+  /** The composer is to take the focus, because something was put into it. */
+  readonly focusing = signal(false);
   /** A sentence for screen readers, and for a moment for everybody. */
   readonly said = signal("");
   /** The session that begins with the next prompt is to have a worktree of its own. */
@@ -60,8 +57,6 @@ export class Panel {
   readonly #connection = signal<ConnectionState>({ state: "connecting", problem: "", version: "" });
   readonly #surroundings = signal<Surroundings>(NOWHERE);
   readonly #problem = signal("");
-  /** What was typed elsewhere for the composer. */
-  readonly #offered = signal<Offer>(NO_OFFER);
   #introduced = false;
   #starting = false;
   /** The user, or a command of theirs, has said what is to be shown. */
@@ -74,6 +69,7 @@ export class Panel {
     this.link = link;
     this.client = new Client(link);
     this.sessions = new Sessions(this.client);
+    this.drafts = new Drafts(link);
     this.#listen();
     // From the first frame on, so that what is typed meanwhile is its draft.
     const before = this.#before();
@@ -86,7 +82,6 @@ export class Panel {
   get surroundings(): ReadonlySignal<Surroundings> { return this.#surroundings; }
   /** Why what the user wanted did not come about; "" when all is well. */
   get problem(): ReadonlySignal<string> { return this.#problem; }
-  get offered(): ReadonlySignal<Offer> { return this.#offered; }
 
   /** What waits for the user in the session that is shown, oldest first. */
   readonly asks = computed<readonly Ask[]>(() => {
@@ -169,17 +164,19 @@ export class Panel {
     return this.#session.value;
   }
 
-  /** Runs what the user wanted; says what went wrong, and asks them to sign in where that is the reason. */
-  async attempt(work: () => Promise<void>): Promise<void> {
+  /** Runs what the user wanted; says what went wrong, and asks them to sign in where that is the reason. Whether it came about. */
+  async attempt(work: () => Promise<void>): Promise<boolean> {
     this.#problem.value = "";
     try {
       await work();
+      return true;
     } catch (problem) {
       if (problem instanceof RequestFailed && problem.code === SIGN_IN) {
         this.view.value = "sign-in";
       }
       // That the connection is lost is said by its state.
       this.#problem.value = wasLost(problem) ? "" : problem instanceof Error ? problem.message : String(problem);
+      return false;
     }
   }
 
@@ -195,13 +192,6 @@ export class Panel {
     this.link.state = { ...this.link.state, ...change };
   }
 
-  /** Takes what was offered for the composer. */
-  takeOffered(): Offer {
-    const offered = this.#offered.value;
-    this.#offered.value = NO_OFFER;
-    return offered;
-  }
-
   /** Shows what is to be reviewed: in the editor, or here where there is none. */
   review(): void {
     if (this.#surroundings.value.canReview) {
@@ -211,9 +201,38 @@ export class Panel {
     }
   }
 
-  /** Puts words into the composer, unsent. */
-  offer(words: string): void {
-    this.#offered.value = { words, attached: [] };
+  /** Puts something into the composer of the session that is shown, unsent, behind what is there. */
+  offer(draft: Draft): void {
+    this.drafts.change(this.#session.value?.id ?? "", (before) => joined(before, draft, "\n"));
+    this.focusing.value = true;
+  }
+
+  /** Stops the turn. What waits for it is dropped by the daemon, and comes back into the composer. */
+  stop(session: Session): void {
+    const waiting = session.stop();
+    if (waiting.length > 0) {
+      this.drafts.giveBack(session.id, waiting.map(draftOf));
+      this.say("What was queued is in the composer again.");
+    }
+  }
+
+  /** Sends a draft, from the earlier point that was chosen. Where nothing goes back, nothing is sent, and all is as it was before. */
+  async resend(session: Session, from: Resending, draft: Draft): Promise<void> {
+    const went = await this.attempt(async () => {
+      const travelled = await session.travel("rewind", from.checkpoint);
+      if (!travelled.went) {
+        throw new Error(`${travelled.said} The message was not sent.`);
+      }
+      this.say(travelled.said);
+    });
+    if (went) {
+      await session.prompt(blocksOf(draft));
+    } else {
+      this.drafts.giveBack(session.id, [draft]);
+      if (this.#session.value?.id === session.id) {
+        this.resending.value ??= from;
+      }
+    }
   }
 
   #before(): { readonly id: string; readonly cwd: string } | undefined {
@@ -299,7 +318,7 @@ export class Panel {
       this.begin(params["apart"] === true);
     }
     const attached = list(params["attached"]).map(readBlock).filter((block) => block !== undefined);
-    this.#offered.value = { words: text(params["prompt"]), attached };
+    this.offer({ text: text(params["prompt"]), attached });
   }
 }
 

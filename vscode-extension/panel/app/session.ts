@@ -8,7 +8,7 @@ import { readBreakdown, type Breakdown } from "../session/breakdown";
 import { readQueue, sent, type Queued } from "../session/queue";
 import { object, text } from "../session/read";
 import { readTasks, type Task } from "../session/tasks";
-import { checkpointOf, outcomeOf, readTimeline, type Timeline } from "../session/timeline";
+import { checkpointOf, readTimeline, travelledOf, type Timeline, type Travelled } from "../session/timeline";
 import { apply, ASIDE, attach, EMPTY, prepend, readPage, readSequenced, type Sequenced, type Transcript } from "../session/transcript";
 import { readOptions, type Block, type Update } from "../session/updates";
 import { RequestFailed, wasLost, type Client } from "./client";
@@ -28,6 +28,7 @@ export interface Trouble {
 }
 
 export const SIGN_IN = -32000;
+const STOPPED = "This was stopped before it was taken.";
 
 export class Session {
   readonly id: string;
@@ -44,6 +45,8 @@ export class Session {
   readonly #frames: Frames<Sequenced>;
   /** Of what is being sent, what was given to the running turn. */
   #steered: readonly (readonly Block[])[] = [];
+  /** What was being sent when the turn was stopped. */
+  #stopped: readonly (readonly Block[])[] = [];
   /** What came while a snapshot is under way. */
   #early: Sequenced[] | undefined;
   #becomeReady: () => void = () => undefined;
@@ -156,15 +159,21 @@ export class Session {
       if (details !== "") {
         this.#trouble.value = { message: details, blocks, signIn: false };
       }
+      this.#frames.flush();
+      if (answer["stopReason"] === "cancelled" && this.#stopped.includes(blocks) && this.#sending.value.includes(blocks)) {
+        const before = this.#trouble.value?.message === STOPPED ? this.#trouble.value.blocks : [];
+        this.#trouble.value = { message: STOPPED, blocks: [...before, ...blocks], signIn: false };
+      }
     } catch (problem) {
       this.#failed(problem, blocks);
     } finally {
       this.#frames.flush();
       this.#sending.value = this.#sending.value.filter((each) => each !== blocks);
+      this.#stopped = this.#stopped.filter((each) => each !== blocks);
     }
   }
 
-  /** Gives words to the running turn, which takes them between two steps; they are the next prompt when it has just ended. */
+  /** Gives words to the running turn, which takes them between two steps; they are the next prompt when it has just ended. Never rejects. */
   async steer(blocks: readonly Block[]): Promise<void> {
     this.#steered = [...this.#steered, blocks];
     this.#sending.value = [...this.#sending.value, blocks];
@@ -172,6 +181,9 @@ export class Session {
     try {
       const answer = object(await this.#client.request("_session/steering", { sessionId: this.id, prompt: blocks.map(sent) }));
       injected = answer["outcome"] === "injected";
+    } catch (problem) {
+      this.#failed(problem, blocks);
+      return;
     } finally {
       if (!injected) {
         this.#sending.value = this.#sending.value.filter((each) => each !== blocks);
@@ -182,17 +194,25 @@ export class Session {
     }
   }
 
-  stop(): void {
+  /** Stops the turn. What the daemon drops with it: the prompts that wait and were sent from this window. */
+  stop(): readonly (readonly Block[])[] {
+    const dropped = this.#queue.value.filter((each) => each.mine);
+    this.#queue.value = this.#queue.value.filter((each) => !each.mine);
+    this.#stopped = this.#sending.value;
     this.#stopping.value = true;
     this.#client.notify("session/cancel", { sessionId: this.id });
+    return dropped.map((each) => each.blocks);
   }
 
   async removeQueued(queued: Queued): Promise<void> {
     this.queued(await this.#client.request("_sould/queue/remove", { sessionId: this.id, id: queued.id }));
   }
 
-  async editQueued(queued: Queued, blocks: readonly Block[]): Promise<void> {
-    this.queued(await this.#client.request("_sould/queue/edit", { sessionId: this.id, id: queued.id, prompt: blocks.map(sent) }));
+  /** False when it does not wait any more. Rejects with RequestFailed. */
+  async editQueued(queued: Queued, blocks: readonly Block[]): Promise<boolean> {
+    const answer = object(await this.#client.request("_sould/queue/edit", { sessionId: this.id, id: queued.id, prompt: blocks.map(sent) }));
+    this.queued(answer);
+    return answer["outcome"] !== "notWaiting";
   }
 
   /** `position` counts from 1. */
@@ -236,10 +256,10 @@ export class Session {
     return readTimeline(await this.#client.request("_sould/timeline", { sessionId: this.id, steps: true }));
   }
 
-  /** Goes to a checkpoint, to before the last turn, or back from where it last went. What became of it, in a sentence. */
-  async travel(how: "rewind" | "undo" | "redo", checkpoint?: number): Promise<string> {
+  /** Goes to a checkpoint, to before the last turn, or back from where it last went. Rejects with RequestFailed. */
+  async travel(how: "rewind" | "undo" | "redo", checkpoint?: number): Promise<Travelled> {
     const answer = await this.#client.request(`_sould/${how}`, { sessionId: this.id, ...(checkpoint !== undefined && { checkpoint }) });
-    return outcomeOf(answer);
+    return travelledOf(answer);
   }
 
   /** The checkpoint before a prompt; undefined when nothing leads there. `later`: prompts with the same words behind it. */

@@ -5,12 +5,15 @@ import { readBlock, type Block } from "./updates";
 export interface Queued {
   readonly id: string;
   readonly blocks: readonly Block[];
+  /** It was sent from this window: a stop drops it. */
+  readonly mine: boolean;
 }
 
 export function readQueue(raw: unknown): readonly Queued[] {
   return list(object(raw)["prompts"]).map(object).map((each) => ({
     id: text(each["id"]),
     blocks: list(each["prompt"]).map(readBlock).filter((block) => block !== undefined),
+    mine: each["mine"] === true,
   }));
 }
 

@@ -46,6 +46,17 @@ function readMoment(moment: Json): Moment {
   };
 }
 
+/** What became of going back. */
+export interface Travelled {
+  readonly went: boolean;
+  /** In a sentence. */
+  readonly said: string;
+}
+
+export function travelledOf(raw: unknown): Travelled {
+  return { went: object(raw)["outcome"] === "done", said: outcomeOf(raw) };
+}
+
 /** What became of going back, in a sentence. */
 export function outcomeOf(raw: unknown): string {
   const answer = object(raw);

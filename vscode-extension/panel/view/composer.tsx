@@ -4,7 +4,7 @@
  */
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { NO_OFFER } from "../app/panel";
+import { blocksOf, EMPTY_DRAFT, type Change, type Draft } from "../app/drafts";
 import type { Session } from "../app/session";
 import { completed, completingAt, fileUri, type Completing } from "../session/completion";
 import { ASIDE } from "../session/transcript";
@@ -18,57 +18,52 @@ import { Menu } from "./menu";
 import { Meter } from "./meter";
 import { Pickers } from "./pickers";
 
-interface Draft {
-  readonly text: string;
-  readonly attached: readonly Block[];
-}
-
 export function Composer({ session }: { readonly session: Session | undefined }): JSX.Element {
   const panel = usePanel();
-  const [draft, setDraft] = useDraft(session?.id ?? "");
+  const key = session?.id ?? "";
+  const draft = panel.drafts.of(key);
+  // Of this session also when another is shown by the time that something comes.
+  const change = (by: Change): void => { panel.drafts.change(key, by); };
   const field = useRef<HTMLTextAreaElement>(null);
   const running = session?.running.value ?? false;
   useHeight(field, draft.text);
-  useOffered(field, draft, setDraft);
-  const add = (blocks: readonly Block[]): void => { setDraft({ ...draft, attached: [...draft.attached, ...blocks] }); };
+  useFocusing(field);
+  const add = (blocks: readonly Block[]): void => { change((before) => ({ ...before, attached: [...before.attached, ...blocks] })); };
   const send = (steers: boolean): void => {
-    const blocks = blocksOf(draft);
-    if (blocks.length > 0) {
-      setDraft({ text: "", attached: [] });
-      void deliver(blocks, steers && running);
+    const all = panel.drafts.of(key);
+    if (blocksOf(all).length > 0) {
+      change(() => EMPTY_DRAFT);
+      void deliver(all, steers && running);
     }
   };
-  const deliver = async (blocks: readonly Block[], steers: boolean): Promise<void> => {
+  const deliver = async (all: Draft, steers: boolean): Promise<void> => {
     const to = await panel.ensure();
     const from = panel.resending.value;
     panel.resending.value = undefined;
     if (to === undefined) {
-      setDraft(draft);
+      panel.drafts.giveBack(key, [all]);
     } else if (from?.session === to.id) {
-      await panel.attempt(async () => {
-        panel.say(await to.travel("rewind", from.checkpoint));
-        await to.prompt(blocks);
-      });
+      await panel.resend(to, from, all);
     } else {
-      await (steers ? panel.attempt(() => to.steer(blocks)) : to.prompt(blocks));
+      await (steers ? to.steer(blocksOf(all)) : to.prompt(blocksOf(all)));
     }
   };
   return (
     <div class="composer" onDragOver={(event) => { event.preventDefault(); }}
       onDrop={(event) => { event.preventDefault(); void dropped(event.dataTransfer).then(add); }}>
       <Resending session={session} />
-      <Attached draft={draft} onRemove={(at) => { setDraft({ ...draft, attached: draft.attached.filter((_, index) => index !== at) }); }} />
-      <Field field={field} draft={draft} session={session} onChange={setDraft} onAttach={add} onSend={send} />
+      <Attached draft={draft} onRemove={(at) => { change((before) => ({ ...before, attached: before.attached.filter((_, index) => index !== at) })); }} />
+      <Field field={field} draft={draft} session={session} onChange={change} onAttach={add} onSend={send} />
       <div class="composer-bar">
         <Menu icon="add" label="Add to the message" above entries={[
           { name: "Add files…", does: () => { void panel.link.pickFile().then((paths) => { add(paths.map(linkOf)); field.current?.focus(); }); } },
-          { name: "Ask on the side (/btw)", does: () => { write(field, `/btw ${draft.text.replace(ASIDE, "")}`, (text) => { setDraft({ ...draft, text }); }); } },
+          { name: "Ask on the side (/btw)", does: () => { write(field, `/btw ${draft.text.replace(ASIDE, "")}`, (text) => { change((before) => ({ ...before, text })); }); } },
         ]} />
         {session !== undefined && <Pickers session={session} />}
         <FromEditor draft={draft} onAdd={(block) => { add([block]); field.current?.focus(); }} />
         <span class="space" />
         {session !== undefined && <Meter session={session} />}
-        {running && <button type="button" class="send stop" title="Stop (Escape)" aria-label="Stop" disabled={session?.stopping.value} onClick={() => { session?.stop(); }}><Icon name="stop" /></button>}
+        {running && session !== undefined && <button type="button" class="send stop" title="Stop (Escape)" aria-label="Stop" disabled={session.stopping.value} onClick={() => { panel.stop(session); }}><Icon name="stop" /></button>}
         <button type="button" class="send" disabled={blocksOf(draft).length === 0} title={running ? "Queue (Enter). Send now: Ctrl+Enter" : "Send (Enter)"}
           aria-label={running ? "Queue" : "Send"} onClick={() => { send(false); field.current?.focus(); }}><Icon name={running ? "queue" : "send"} /></button>
       </div>
@@ -89,7 +84,7 @@ interface FieldProps {
   readonly field: { current: HTMLTextAreaElement | null };
   readonly draft: Draft;
   readonly session: Session | undefined;
-  readonly onChange: (draft: Draft) => void;
+  readonly onChange: (by: Change) => void;
   readonly onAttach: (blocks: readonly Block[]) => void;
   readonly onSend: (steers: boolean) => void;
 }
@@ -98,18 +93,13 @@ function Field({ field, draft, session, onChange, onAttach, onSend }: FieldProps
   const [completing, complete] = useState<Completing | undefined>(undefined);
   const [marked, mark] = useState(0);
   const { list: choices, blocksOf: mentioned } = useChoices(completing, session);
-  const latest = useRef(draft);
-  latest.current = draft;
   const panel = usePanel();
   const running = session?.running.value ?? false;
   const take = (choice: Mention): void => {
     if (completing !== undefined && field.current !== null) {
       const next = completed(draft.text, field.current.selectionStart, completing, choice.words);
-      onChange({ ...draft, text: next.text });
-      void panel.attempt(async () => {
-        const blocks = await mentioned(choice);
-        onChange({ ...latest.current, attached: [...latest.current.attached, ...blocks] });
-      });
+      onChange((before) => ({ ...before, text: next.text }));
+      void panel.attempt(async () => { onAttach(await mentioned(choice)); });
       complete(undefined);
       // The value is set when the component is drawn; the cursor comes behind it.
       requestAnimationFrame(() => { field.current?.setSelectionRange(next.cursor, next.cursor); });
@@ -130,7 +120,7 @@ function Field({ field, draft, session, onChange, onAttach, onSend }: FieldProps
       <textarea ref={field} rows={1} dir="auto" aria-label="Message" value={draft.text} aria-autocomplete="list"
         aria-controls={open ? "completions" : undefined} aria-activedescendant={open ? `completion-${marked}` : undefined}
         placeholder={running ? "Queue a message, or Ctrl+Enter to send it now" : "Ask, or describe a change. / for commands, @ for files and more"}
-        onInput={(event) => { onChange({ ...draft, text: event.currentTarget.value }); look(); }}
+        onInput={(event) => { const text = event.currentTarget.value; onChange((before) => ({ ...before, text })); look(); }}
         onClick={look} onBlur={() => { complete(undefined); }}
         onPaste={(event) => { void imagesOf(event.clipboardData?.files).then((blocks) => { if (blocks.length > 0) { onAttach(blocks); } }); }}
         onKeyDown={(event) => {
@@ -145,9 +135,9 @@ function Field({ field, draft, session, onChange, onAttach, onSend }: FieldProps
             event.preventDefault();
             complete(undefined);
             onSend(event.ctrlKey || event.metaKey);
-          } else if (event.key === "Escape" && running) {
+          } else if (event.key === "Escape" && running && session !== undefined) {
             event.preventDefault();
-            session?.stop();
+            panel.stop(session);
           }
         }} />
     </div>
@@ -232,11 +222,6 @@ function FromEditor({ draft, onAdd }: { readonly draft: Draft; readonly onAdd: (
   return <button type="button" class="chip suggested" title={`Send ${name} with the message`} onClick={() => { onAdd(block); }}><Icon name="add" />{name}</button>;
 }
 
-function blocksOf({ text, attached }: Draft): readonly Block[] {
-  const words = text.trim();
-  return words === "" ? attached : [{ type: "text", text: words }, ...attached];
-}
-
 export function linkOf(path: string): Block {
   return { type: "link", uri: fileUri(path), name: path.replace(/\/$/, "").split("/").at(-1) ?? path };
 }
@@ -245,19 +230,6 @@ async function dropped(data: DataTransfer | null): Promise<readonly Block[]> {
   const uris = (data?.getData("text/uri-list") ?? "").split(/\r?\n/).filter((uri) => uri.startsWith("file://"));
   const links = uris.map((uri): Block => ({ type: "link", uri, name: decodeURIComponent(uri.split("/").at(-1) ?? uri) }));
   return [...links, ...(await imagesOf(data?.files))];
-}
-
-/** The draft of a session; its words outlive a reload. */
-function useDraft(key: string): [Draft, (draft: Draft) => void] {
-  const panel = usePanel();
-  const [kept, keep] = useState<{ readonly key: string; readonly draft: Draft }>({ key: "\0", draft: { text: "", attached: [] } });
-  const draft = kept.key === key ? kept.draft : { text: panel.link.state.drafts?.[key] ?? "", attached: [] };
-  const set = (next: Draft): void => {
-    keep({ key, draft: next });
-    const { [key]: _, ...others } = panel.link.state.drafts ?? {};
-    panel.keep({ drafts: next.text === "" ? others : { ...others, [key]: next.text } });
-  };
-  return [draft, set];
 }
 
 /** As high as its text, up to a third of the window. */
@@ -270,16 +242,14 @@ function useHeight(field: { current: HTMLTextAreaElement | null }, text: string)
   }, [text]);
 }
 
-/** Words that come from elsewhere, such as a message to be edited, go behind what is there. */
-function useOffered(field: { current: HTMLTextAreaElement | null }, draft: Draft, setDraft: (draft: Draft) => void): void {
+/** What comes from elsewhere, such as a message to be edited, brings the user here. */
+function useFocusing(field: { current: HTMLTextAreaElement | null }): void {
   const panel = usePanel();
-  const offered = panel.offered.value;
+  const focusing = panel.focusing.value;
   useEffect(() => {
-    if (offered !== NO_OFFER) {
-      const { words, attached } = panel.takeOffered();
-      const text = [draft.text.trim() === "" ? "" : draft.text, words].filter(Boolean).join("\n");
-      setDraft({ text, attached: [...draft.attached, ...attached] });
+    if (focusing) {
+      panel.focusing.value = false;
       field.current?.focus();
     }
-  }, [offered]);
+  }, [focusing]);
 }

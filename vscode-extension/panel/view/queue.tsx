@@ -1,6 +1,6 @@
 /** The prompts that wait for the running turn: change, move, send now, take out. */
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Session } from "../app/session";
 import { wordsOf, type Queued } from "../session/queue";
 import { usePanel } from "./context";
@@ -11,6 +11,17 @@ export function Queue({ session }: { readonly session: Session }): JSX.Element |
   const panel = usePanel();
   const queue = session.queue.value;
   const does = (work: () => Promise<void>): void => { void panel.attempt(work); };
+  const back = (words: string): void => { panel.drafts.giveBack(session.id, [{ text: words, attached: [] }]); };
+  const edited = async (queued: Queued, words: string): Promise<void> => {
+    let taken = false;
+    try {
+      taken = await session.editQueued(queued, [{ type: "text", text: words }, ...queued.blocks.filter((block) => block.type !== "text")]);
+    } finally {
+      if (!taken) {
+        back(words);
+      }
+    }
+  };
   if (queue.length === 0) {
     return null;
   }
@@ -24,7 +35,7 @@ export function Queue({ session }: { readonly session: Session }): JSX.Element |
             onDown={() => { does(() => session.moveQueued(queued, at + 2)); }}
             onNow={() => { does(() => session.sendNow(queued)); }}
             onRemove={() => { does(() => session.removeQueued(queued)); }}
-            onEdit={(words) => { does(() => session.editQueued(queued, [{ type: "text", text: words }, ...queued.blocks.filter((block) => block.type !== "text")])); }} />
+            onEdit={(words) => { does(() => edited(queued, words)); }} onGone={back} />
         ))}
       </ol>
     </section>
@@ -40,11 +51,20 @@ interface RowProps {
   readonly onNow: () => void;
   readonly onRemove: () => void;
   readonly onEdit: (words: string) => void;
+  /** It is not shown any more, and this was being written in its place. */
+  readonly onGone: (words: string) => void;
 }
 
-function Row({ queued, first, last, onUp, onDown, onNow, onRemove, onEdit }: RowProps): JSX.Element {
+function Row({ queued, first, last, onUp, onDown, onNow, onRemove, onEdit, onGone }: RowProps): JSX.Element {
   const words = wordsOf(queued.blocks);
   const [edited, edit] = useState<string | undefined>(undefined);
+  const unsaved = useRef("");
+  unsaved.current = edited === undefined || edited.trim() === words.trim() ? "" : edited.trim();
+  useEffect(() => () => {
+    if (unsaved.current !== "") {
+      onGone(unsaved.current);
+    }
+  }, []);
   if (edited !== undefined) {
     const save = (): void => {
       if (edited.trim() !== "") {

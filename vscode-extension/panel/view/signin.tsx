@@ -29,7 +29,7 @@ export function SignIn(): JSX.Element {
   );
 }
 
-function KeyForm({ keep }: { readonly keep: (given: KeyGiven) => Promise<void> }): JSX.Element {
+function KeyForm({ keep }: { readonly keep: (given: KeyGiven) => Promise<unknown> }): JSX.Element {
   const [provider, setProvider] = useState<Provider>("kimi");
   const [key, setKey] = useState("");
   const [file, setFile] = useState(false);

@@ -9,10 +9,10 @@ export function Timeline({ session }: { readonly session: Session }): JSX.Elemen
   const panel = usePanel();
   const [turns, setTurns] = useState<Turns | undefined>(undefined);
   const [said, say] = useState("");
-  const look = (): Promise<void> => panel.attempt(async () => { setTurns(await session.timeline()); });
+  const look = (): Promise<boolean> => panel.attempt(async () => { setTurns(await session.timeline()); });
   useEffect(() => { void look(); }, [session]);
   const travel = (how: "rewind" | "undo" | "redo", checkpoint?: number): void => {
-    void panel.attempt(async () => { say(await session.travel(how, checkpoint)); }).then(look);
+    void panel.attempt(async () => { say((await session.travel(how, checkpoint)).said); }).then(look);
   };
   const moments = turns?.moments.toReversed() ?? [];
   return (

@@ -1,6 +1,7 @@
 /** The conversation: rows of which those in sight are drawn. Keeps the end in sight unless the user reads further up. */
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { draftOf } from "../app/drafts";
 import type { Session } from "../app/session";
 import { rowsWith } from "../session/find";
 import { wordsOf } from "../session/queue";
@@ -106,7 +107,7 @@ function Prompt({ item, turn }: { readonly item: Item & { kind: "user" }; readon
         throw new Error("Nothing leads back to this message. Send it again at the end.");
       }
       panel.resending.value = { session: session.id, checkpoint };
-      panel.offer(words);
+      panel.offer(draftOf(item.blocks));
     }
   };
   return <UserMessage blocks={item.blocks} turn={turn} onEdit={() => { void panel.attempt(edit); }} />;

@@ -1,7 +1,7 @@
 /** What went wrong with a prompt, and what the user can do about it. */
 import type { JSX } from "preact";
+import { draftOf } from "../app/drafts";
 import type { Session, Trouble as Said } from "../app/session";
-import { wordsOf } from "../session/queue";
 import { usePanel } from "./context";
 
 export function Trouble({ session, trouble }: { readonly session: Session; readonly trouble: Said }): JSX.Element {
@@ -15,7 +15,7 @@ export function Trouble({ session, trouble }: { readonly session: Session; reado
         {trouble.signIn
           ? <button type="button" class="button" onClick={() => { panel.view.value = "sign-in"; }}>Sign in…</button>
           : <button type="button" class="button" onClick={() => { void session.prompt(trouble.blocks); }}>Send again</button>}
-        <button type="button" class="button secondary" onClick={() => { panel.offer(wordsOf(trouble.blocks)); session.forget(); }}>Edit</button>
+        <button type="button" class="button secondary" onClick={() => { panel.offer(draftOf(trouble.blocks)); session.forget(); }}>Edit</button>
         <button type="button" class="button secondary" onClick={() => { session.forget(); }}>Dismiss</button>
       </div>
     </div>
