@@ -46,7 +46,7 @@ import { Setup } from "./setup/setup";
 import { Lender } from "./tools/lend";
 import { Offer } from "./tools/offer";
 import { Tools } from "./tools/serve";
-import { hasProject, projectsDirectory, watchProjects } from "./startup";
+import { hasProject, projectsDirectory, startingIn, watchProjects } from "./startup";
 
 export class Context implements vscode.Disposable {
   readonly log = new Log();
@@ -87,8 +87,8 @@ export class Context implements vscode.Disposable {
     this.connection = new Connection(() => this.#prepare(), peer, log, traffic);
     this.review = new Review(this.connection, this.model, log);
     this.#buffers = new Buffers(this.places, (report) => { this.#report(report); });
-    const bases = new Bases(this.review, this.model, this.places);
-    const titles = new Titles(this.connection);
+    const bases = new Bases(this.review, this.model, this.places, this.connection);
+    const titles = new Titles(this.connection, this.model);
     this.chooser = new Chooser(this.model, this.places, (path) => bases.known(path));
     this.decider = new Decider(this.review, this.model, this.#buffers);
     this.navigator = new Navigator(this.model, this.places);
@@ -161,7 +161,7 @@ export class Context implements vscode.Disposable {
     }
     return {
       program: found.program,
-      cwd: this.#directories()[0] ?? homedir(),
+      cwd: startingIn(this.#directories(), homedir()),
       environment: usersEnvironment(process.env),
       version: this.#version,
       title: vscode.env.appName,

@@ -4,7 +4,7 @@
  * Looks at the records that sould keeps of projects (`projects/ID/project.json` below its state directory); starts nothing, reads no
  * more of them than which directory each is about, and is told by the system when there is another one.
  */
-import { existsSync, watch, type FSWatcher } from "node:fs";
+import { existsSync, statSync, watch, type FSWatcher } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import * as path from "node:path";
 import * as z from "zod";
@@ -29,6 +29,11 @@ export async function hasProject(projects: string, directories: readonly string[
     }
   }
   return false;
+}
+
+/** Where the program is started: a directory that was deleted would be told as a program that is missing. */
+export function startingIn(directories: readonly string[], home: string): string {
+  return directories.find((each) => statSync(each, { throwIfNoEntry: false })?.isDirectory() === true) ?? home;
 }
 
 /**

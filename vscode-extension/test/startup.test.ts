@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { build } from "esbuild";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { hasProject, watchProjects } from "../src/startup";
+import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
+import { hasProject, startingIn, watchProjects } from "../src/startup";
 
 let root: string;
 let projects: string;
@@ -21,6 +21,12 @@ function record(id: string, text: string): void {
   mkdirSync(path.join(projects, id), { recursive: true });
   writeFileSync(path.join(projects, id, "project.json"), text);
 }
+
+test("the program is started in the first directory that is there, else at home", () => {
+  const gone = path.join(root, "gone");
+  expect(startingIn([gone, root], "/houses/me")).toBe(root);
+  expect(startingIn([gone], "/houses/me")).toBe("/houses/me");
+});
 
 describe("what may be there to review", () => {
   it("is what a record is about: this directory, one above it or one below it", async () => {

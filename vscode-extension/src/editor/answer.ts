@@ -82,7 +82,8 @@ export class Answerer implements vscode.Disposable {
     const whole = await this.#inbox.whole(item);
     if (whole.edits.length > 0) {
       for (const at of whole.edits.keys()) {
-        await this.showEdit({ kind: "edit", item: whole, at });
+        // In the one tab of previews only the last would be seen.
+        await this.showEdit({ kind: "edit", item: whole, at }, { preview: whole.edits.length === 1 });
       }
       return;
     }
@@ -90,7 +91,7 @@ export class Answerer implements vscode.Disposable {
   }
 
   /** One change that waits, beside what is there. */
-  async showEdit(node: EditNode): Promise<void> {
+  async showEdit(node: EditNode, how = { preview: true }): Promise<void> {
     const given = node.item.edits[node.at];
     const edit = given?.cut ? (await this.#inbox.whole(node.item)).edits[node.at] : given;
     if (edit !== undefined) {
@@ -101,7 +102,7 @@ export class Answerer implements vscode.Disposable {
       const before = this.#files.put(`${at}/before/${name}`, edit.before);
       const after = this.#files.put(`${at}/after/${name}`, edit.after, editable);
       const title = `${name} (asked: ${node.item.title}${editable ? "; you can edit it" : ""})`;
-      await vscode.commands.executeCommand("vscode.diff", before, after, title, { preview: true });
+      await vscode.commands.executeCommand("vscode.diff", before, after, title, how);
     }
   }
 

@@ -1,5 +1,6 @@
 /** The files as their user accepted them, as documents of VS Code: `sould-base:/the/path`. Asked for once, and again when it may be another. */
 import * as vscode from "vscode";
+import type { Connection } from "../connection/connection";
 import type { ReviewModel } from "../review/model";
 import type { Places } from "./places";
 import type { Review } from "./review";
@@ -10,20 +11,27 @@ export class Bases implements vscode.TextDocumentContentProvider, vscode.Disposa
   readonly #changed = new vscode.EventEmitter<vscode.Uri>();
   readonly onDidChange = this.#changed.event;
   readonly #texts = new Map<string, string>();
+  /** Those that could not be asked for. */
+  readonly #failed = new Set<string>();
   readonly #review: Review;
   readonly #places: Places;
   readonly #subscriptions: { dispose(): void }[];
 
-  constructor(review: Review, model: ReviewModel, places: Places) {
+  constructor(review: Review, model: ReviewModel, places: Places, connection: Connection) {
     this.#review = review;
     this.#places = places;
     this.#subscriptions = [
       vscode.workspace.registerTextDocumentContentProvider(BASE_SCHEME, this),
       model.onDidChange((paths) => {
         for (const path of paths) {
-          if (this.#texts.has(path)) {
-            this.#changed.fire(baseUri(this.#places.uriOf(path)));
+          if (this.#texts.has(path) || this.#failed.has(path)) {
+            this.#again(path);
           }
+        }
+      }),
+      connection.onDidChangeState(() => {
+        if (connection.state === "connected") {
+          new Set([...this.#texts.keys(), ...this.#failed]).forEach((path) => { this.#again(path); });
         }
       }),
     ];
@@ -39,9 +47,20 @@ export class Bases implements vscode.TextDocumentContentProvider, vscode.Disposa
     if (path === undefined) {
       return "";
     }
-    const text = (await this.#review.base(path).catch(() => undefined)) ?? "";
-    this.#texts.set(path, text);
-    return text;
+    try {
+      const text = (await this.#review.base(path)) ?? "";
+      this.#texts.set(path, text);
+      this.#failed.delete(path);
+      return text;
+    } catch {
+      // As it was known last, until it can be asked for again: an empty one would have all of the file look new.
+      this.#failed.add(path);
+      return this.#texts.get(path) ?? "";
+    }
+  }
+
+  #again(path: string): void {
+    this.#changed.fire(baseUri(this.#places.uriOf(path)));
   }
 
   dispose(): void {

@@ -37,7 +37,10 @@ export class Inbox implements vscode.TreeDataProvider<InboxNode>, vscode.Disposa
   readonly #log: (line: string) => void;
   readonly #view: vscode.TreeView<InboxNode>;
   readonly #status: vscode.StatusBarItem;
-  readonly #notified = new Map<string, () => void>();
+  /** Notifications that are shown, and how they are taken away. */
+  readonly #shown = new Map<string, () => void>();
+  /** Items that were notified of, as long as they wait. */
+  #notified = new Set<string>();
   readonly #subscriptions: { dispose(): void }[];
 
   constructor(connection: Connection, model: InboxModel, log: (line: string) => void) {
@@ -109,6 +112,7 @@ export class Inbox implements vscode.TreeDataProvider<InboxNode>, vscode.Disposa
       this.#status.show();
     }
     this.#endNotifications((id) => this.#model.item(id) === undefined);
+    this.#notified = new Set([...this.#notified].filter((id) => this.#model.item(id) !== undefined));
     items.forEach((item) => { this.#notify(item); });
     this.#changed.fire();
   }
@@ -118,17 +122,18 @@ export class Inbox implements vscode.TreeDataProvider<InboxNode>, vscode.Disposa
     if (vscode.window.state.focused || this.#notified.has(item.id)) {
       return;
     }
+    this.#notified.add(item.id);
     const title = unlinked(`sould waits for you: ${item.title} (${whereOf(item)})`);
     void vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title }, () =>
-      new Promise<void>((resolve) => { this.#notified.set(item.id, resolve); }),
+      new Promise<void>((resolve) => { this.#shown.set(item.id, resolve); }),
     );
   }
 
   #endNotifications(which: (id: string) => boolean): void {
-    for (const [id, end] of this.#notified) {
+    for (const [id, end] of this.#shown) {
       if (which(id)) {
         end();
-        this.#notified.delete(id);
+        this.#shown.delete(id);
       }
     }
   }

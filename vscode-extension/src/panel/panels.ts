@@ -27,13 +27,14 @@ export class Panels implements vscode.WebviewViewProvider, vscode.WebviewPanelSe
   /** For the panel that says that it is ready next. */
   #openings: Opening[] = [];
   #editor: vscode.TextEditor | undefined;
-  #context: EditorContext = {};
+  #context: EditorContext;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(extension: vscode.Uri, connection: Connection, places: Places, login: (given: KeyGiven) => Promise<void>, log: (line: string) => void) {
     this.#directory = vscode.Uri.joinPath(extension, "dist");
     this.#places = places;
     this.#editor = vscode.window.activeTextEditor;
+    this.#context = contextOf(this.#editor, places);
     this.router = new Router(connection, services({ places, daemon: connection, editor: () => this.#lastEditor(), login }), log);
     this.#subscriptions = [
       vscode.window.registerWebviewViewProvider(CHAT_VIEW, this),

@@ -217,6 +217,16 @@ export class CodeAction {
   }
 }
 
+export class ThemeColor {
+  readonly id: string;
+
+  constructor(id: string) {
+    this.id = id;
+  }
+}
+
+export const StatusBarAlignment = { Left: 1, Right: 2 } as const;
+export const FileChangeType = { Changed: 1 } as const;
 export const EndOfLine = { LF: 1, CRLF: 2 } as const;
 export const CommentMode = { Editing: 0, Preview: 1 } as const;
 export const CommentThreadCollapsibleState = { Collapsed: 0, Expanded: 1 } as const;

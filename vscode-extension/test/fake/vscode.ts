@@ -153,6 +153,8 @@ class State {
   /** Whether the user is in this window. */
   focused = true;
   readonly focusChanged = new EventEmitter<vscode.WindowState>();
+  /** What is said to be going on, by its title. */
+  readonly notes = new Set<string>();
   /** Comments beside lines that are there. */
   readonly threads = new Set<object>();
   readonly activeChanged = new EventEmitter<FakeEditor | undefined>();
@@ -224,8 +226,15 @@ export const window = {
   showErrorMessage: (text: string) => new Promise((answer) => { fake.notified.push({ text, answer: (choice) => { answer(some(choice)); } }); }),
   showInformationMessage: (text: string) => new Promise((answer) => { fake.notified.push({ text, answer: (choice) => { answer(some(choice)); } }); }),
   setStatusBarMessage: () => new Disposable(() => undefined),
-  withProgress: async (_: vscode.ProgressOptions, task: (progress: never, token: never) => Thenable<unknown>) =>
-    some(await task(some(undefined), some(undefined))),
+  createTreeView: () => some({ badge: undefined, dispose: () => undefined }),
+  createStatusBarItem: () => some({ show: () => undefined, hide: () => undefined, dispose: () => undefined }),
+  withProgress: async (options: vscode.ProgressOptions, task: (progress: never, token: never) => Thenable<unknown>) => {
+    const title = options.title ?? "";
+    fake.notes.add(title);
+    const answer = await task(some(undefined), some(undefined));
+    fake.notes.delete(title);
+    return some(answer);
+  },
 } satisfies Partial<typeof vscode.window>;
 
 export const workspace = {
@@ -237,6 +246,8 @@ export const workspace = {
   },
   getConfiguration: (section = "") => some({ get: (name: string) => fake.settings.get(`${section}.${name}`) }),
   applyEdit: (edit: unknown) => Promise.resolve(fake.applies(edit as WorkspaceEdit)),
+  registerTextDocumentContentProvider: () => new Disposable(() => undefined),
+  registerFileSystemProvider: () => new Disposable(() => undefined),
   onDidOpenTextDocument: (listener: (document: vscode.TextDocument) => unknown) => fake.documentOpened.event(listener),
   onDidChangeTextDocument: (listener: (event: never) => unknown) => fake.documentChanged.event((event) => listener(some(event))),
   onDidSaveTextDocument: (listener: (document: vscode.TextDocument) => unknown) => fake.documentSaved.event(listener),

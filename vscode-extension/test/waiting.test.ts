@@ -1,0 +1,107 @@
+/** What is shown stays true while the connection, the window's focus and other clients come and go. */
+import { beforeEach, describe, expect, it } from "vitest";
+import { Answerer } from "../src/editor/answer";
+import { baseUri, Bases } from "../src/editor/base";
+import { Inbox } from "../src/editor/inbox";
+import { Places } from "../src/editor/places";
+import { Review } from "../src/editor/review";
+import { Titles } from "../src/editor/titles";
+import { InboxModel } from "../src/inbox/model";
+import { inboxItem } from "../src/protocol/inboxshapes";
+import { ReviewModel } from "../src/review/model";
+import { FakeDaemon, settled } from "./fake/daemon";
+import { fake, reset, Uri } from "./fake/vscode";
+import { aFile, aHunk } from "./shapes";
+
+const LIST = "/shop/list.txt";
+const WIRE = {
+  id: "r1",
+  kind: "approval",
+  session: { id: "s", title: "Tidy up", cwd: "/shop", project: "/shop" },
+  since: "2026-01-01T00:00:00Z",
+  title: "Write two files",
+  edits: ["/shop/a", "/shop/b"].map((path) => ({ path, before: "", after: "x\n" })),
+};
+
+let daemon: FakeDaemon;
+let model: ReviewModel;
+let review: Review;
+
+beforeEach(() => {
+  reset();
+  daemon = new FakeDaemon();
+  model = new ReviewModel();
+  review = new Review(daemon.connection, model, () => undefined);
+});
+
+describe("a base", () => {
+  it("stays as it was known when it cannot be asked for, and is asked for again when the connection is back", async () => {
+    const bases = new Bases(review, model, new Places(), daemon.connection);
+    const changed: string[] = [];
+    bases.onDidChange((uri) => changed.push(uri.path));
+    const uri = baseUri(Uri.file(LIST) as never);
+    const asked = (): Promise<string> => bases.provideTextDocumentContent(uri);
+    daemon.answers.set("_sould/review/base", () => ({ path: LIST, text: "accepted\n" }));
+    expect(await asked()).toBe("accepted\n");
+    daemon.answers.set("_sould/review/base", () => { throw new Error("no connection"); });
+    expect(await asked()).toBe("accepted\n");
+    expect(bases.known(LIST)).toBe("accepted\n");
+    daemon.become("waiting");
+    expect(changed).toEqual([]);
+    daemon.become("connected");
+    expect(changed).toEqual([LIST]);
+  });
+});
+
+describe("what waits for the user", () => {
+  let waiting: InboxModel;
+  let inbox: Inbox;
+
+  beforeEach(() => {
+    waiting = new InboxModel();
+    inbox = new Inbox(daemon.connection, waiting, () => undefined);
+  });
+
+  it("is notified of once, however often the user comes and goes", async () => {
+    fake.focused = false;
+    waiting.take([inboxItem.parse(WIRE)]);
+    expect(fake.notes.size).toBe(1);
+    fake.focusChanged.fire({ focused: true, active: true });
+    await settled();
+    expect(fake.notes.size).toBe(0);
+    waiting.take([inboxItem.parse(WIRE)]);
+    expect(fake.notes.size).toBe(0);
+    waiting.take([]);
+    waiting.take([inboxItem.parse(WIRE)]);
+    expect(fake.notes.size).toBe(1);
+  });
+
+  it("is shown as a tab for each of several files", async () => {
+    daemon.answers.set("_sould/inbox/show", () => WIRE);
+    await new Answerer(daemon.connection, waiting, inbox).show(inboxItem.parse(WIRE));
+    const diffs = fake.ran.filter(([command]) => command === "vscode.diff");
+    expect(diffs.map((each) => each[4])).toEqual([{ preview: false }, { preview: false }]);
+  });
+});
+
+describe("the title of a session", () => {
+  it("is asked for again when something of the session changes, after a failure, too", async () => {
+    const titles = new Titles(daemon.connection, model);
+    let revision = 0;
+    const shown = async (): Promise<string> => {
+      revision += 1;
+      model.take({ root: "/shop", revision, files: [aFile(LIST, [aHunk({ path: LIST })])], comments: [], round: null });
+      titles.of("/shop", "s");
+      titles.of("/shop", "s");
+      await settled();
+      return titles.of("/shop", "s");
+    };
+    daemon.answers.set("session/list", () => { throw new Error("no connection"); });
+    expect(await shown()).toBe("Session s");
+    daemon.answers.set("session/list", () => ({ sessions: [{ sessionId: "s", title: "" }] }));
+    expect(await shown()).toBe("Session s");
+    daemon.answers.set("session/list", () => ({ sessions: [{ sessionId: "s", title: "Tidy up" }] }));
+    expect(await shown()).toBe("Tidy up");
+    expect(daemon.asked).toHaveLength(3);
+  });
+});
