@@ -56,6 +56,9 @@ export class Answerer implements vscode.Disposable {
 
   /** Gives one of the answers that `choicesOf` has. */
   async choose(item: Item, choice: Pick<Choice, "decision" | "scope">): Promise<void> {
+    if (item.kind === "unknown" && choice.decision !== "show") {
+      throw new Error("This asks for what this version of the extension does not know. Answer it in another client.");
+    }
     switch (choice.decision) {
       case "approve":
         await this.#approve(item, choice.scope ?? "once");
@@ -98,7 +101,7 @@ export class Answerer implements vscode.Disposable {
       const name = basename(edit.path);
       const at = `/${node.item.id}/${node.at}`;
       // With several files, or parts of one, nothing but a yes or a no is possible.
-      const editable = node.item.edits.length === 1 && !edit.part;
+      const editable = node.item.kind !== "unknown" && node.item.edits.length === 1 && !edit.part;
       const before = this.#files.put(`${at}/before/${name}`, edit.before);
       const after = this.#files.put(`${at}/after/${name}`, edit.after, editable);
       const title = `${name} (asked: ${node.item.title}${editable ? "; you can edit it" : ""})`;

@@ -14,6 +14,9 @@ export interface Choice {
 /** All answers to a request, the most careful approval first. */
 export function choicesOf(item: Item): Choice[] {
   const show: Choice = { label: "Show", detail: "All of it, beside what you are doing", decision: "show" };
+  if (item.kind === "unknown") {
+    return [show];
+  }
   if (item.kind !== "approval") {
     return [
       { label: "Answer…", detail: item.questions.length === 1 ? "1 question" : `${item.questions.length} questions`, decision: "answer" },

@@ -2,6 +2,7 @@
 import * as z from "zod";
 import type { Agree, Agreed } from "./agreement";
 import type * as wire from "./inbox";
+import { knownOf, oneOf } from "./tolerant";
 
 const session = z.object({
   id: z.string(),
@@ -39,7 +40,8 @@ const question = z.object({
 
 export const inboxItem = z.object({
   id: z.string(),
-  kind: z.enum(["approval", "form", "question"]),
+  /** Of an unknown kind: it can be shown, and nothing else. */
+  kind: oneOf(["approval", "form", "question"], "unknown"),
   session,
   since: z.string(),
   title: z.string(),
@@ -50,7 +52,7 @@ export const inboxItem = z.object({
   action: z.string().default(""),
   commands: z.array(command).default([]),
   edits: z.array(edit).default([]),
-  scopes: z.array(scope).default([]),
+  scopes: knownOf(scope).default([]),
   questions: z.array(question).default([]),
   form: z.object({}).default({}),
 });
@@ -58,7 +60,7 @@ export const inboxItem = z.object({
 const ended = z.object({
   id: z.string(),
   sessionId: z.string(),
-  outcome: z.enum([
+  outcome: oneOf([
     "answered",
     "approved",
     "approved_always",
@@ -69,7 +71,7 @@ const ended = z.object({
     "dismissed",
     "expired",
     "rejected",
-  ]),
+  ], "answered"),
   by: z.string(),
   at: z.string(),
   words: z.string().default(""),

@@ -7,6 +7,7 @@
 import * as z from "zod";
 import type { Agree, Agreed } from "./agreement";
 import type * as wire from "./review";
+import { oneOf } from "./tolerant";
 
 const agent = z.object({
   sessionId: z.string(),
@@ -18,7 +19,7 @@ const agent = z.object({
 
 const line = z.object({
   text: z.string(),
-  author: z.enum(["agent", "mixed", "user"]),
+  author: oneOf(["agent", "mixed", "user"], "mixed"),
   agent: z.number().nullable().default(null),
 });
 
@@ -26,8 +27,8 @@ export const shownHunk = z.object({
   id: z.number(),
   digest: z.string(),
   path: z.string(),
-  kind: z.enum(["add", "content", "delete", "line_ends", "mode", "rename", "text"]),
-  state: z.enum(["absent", "ended", "kept", "pending", "rejected", "rejecting", "stale", "streaming", "undone"]),
+  kind: oneOf(["add", "content", "delete", "line_ends", "mode", "rename", "text"], "content"),
+  state: oneOf(["absent", "ended", "kept", "pending", "rejected", "rejecting", "stale", "streaming", "undone"], "pending"),
   start: z.number(),
   baseStart: z.number(),
   base: z.array(z.string()),
@@ -110,7 +111,7 @@ const done = z.object({
 const left = z.object({
   id: z.number(),
   path: z.string(),
-  why: z.enum([
+  why: oneOf([
     "already_decided",
     "changed",
     "conflict",
@@ -122,7 +123,7 @@ const left = z.object({
     "still_streaming",
     "unknown",
     "unsure",
-  ]),
+  ], "failed"),
   message: z.string(),
   present: shownHunk.nullable().default(null),
   mixed: z.array(z.string()).default([]),
