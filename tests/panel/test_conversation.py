@@ -390,3 +390,21 @@ def is_bridge(pid: int, world: World) -> bool:
     except (OSError, ValueError):
         return False
     return f"HOME={world.root}\0".encode() in begun and b"panel.mjs" in server
+
+
+def test_a_character_typed_with_alt_and_a_number_answers_nothing(world: World, open_panel: Open) -> None:
+    """As `#` is on a Mac's British keyboard."""
+    world.script([call("Shell", "s1", command="touch made"), "text: Done."])
+    panel = open_panel()
+    panel.send("Make it")
+    expect(panel.question).to_be_visible()
+    panel.page.evaluate(
+        """() => {
+            const typed = {code: 'Digit1', key: '#', altKey: true, bubbles: true, cancelable: true};
+            const field = document.querySelector('.composer textarea');
+            document.body.dataset.typed = `${field.dispatchEvent(new KeyboardEvent('keydown', typed))}`;
+        }"""
+    )
+    expect(panel.page.locator("body[data-typed=true]")).to_have_count(1)  # nobody took the key
+    panel.choose(1)
+    panel.shows("Done.")

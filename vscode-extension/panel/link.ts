@@ -46,6 +46,8 @@ export interface Kept {
   readonly fresh?: boolean;
   /** That session is to have a git worktree of its own. */
   readonly apart?: boolean;
+  /** Where it is to begin. */
+  readonly root?: string;
   /** Distance from the end of the transcript; absent when it follows the end. */
   readonly scroll?: number;
 }

@@ -125,16 +125,20 @@ export class Panel {
     });
   }
 
-  /** Shows an empty conversation; the session begins with its first prompt. `apart`: in a git worktree of its own. */
-  begin(apart = false): void {
+  /**
+   * Shows an empty conversation; the session begins with its first prompt, in `cwd`, or else in the project of the one that was shown.
+   * `apart`: in a git worktree of its own.
+   */
+  begin(apart = false, cwd = this.#session.peek()?.cwd): void {
     this.#chosen = true;
+    const root = this.#surroundings.value.roots.find((each) => each.path === cwd)?.path;
     this.#become(undefined);
-    this.keep({ fresh: true, ...(apart && { apart }) });
+    this.keep({ fresh: true, ...(apart && { apart }), ...(root !== undefined && { root }) });
     this.apart.value = apart;
   }
 
   /** The session that is shown, or a new one. Undefined when none can begin, which is said. */
-  async ensure(cwd?: string): Promise<Session | undefined> {
+  async ensure(): Promise<Session | undefined> {
     this.#chosen = true;
     await this.#ready;
     if (!this.#introduced) {
@@ -146,7 +150,7 @@ export class Panel {
       await shown.ready;
       return shown;
     }
-    const root = cwd ?? this.#surroundings.value.roots[0]?.path;
+    const root = this.link.state.root ?? this.#surroundings.value.roots[0]?.path;
     if (root === undefined) {
       this.#problem.value = "Open a folder first: the agent works in one.";
       return undefined;
@@ -266,8 +270,10 @@ export class Panel {
     this.finding.value = undefined;
     this.resending.value = undefined;
     this.apart.value = false;
-    const { session: _, scroll: __, fresh: ___, apart: ____, ...kept } = this.link.state;
-    this.link.state = session === undefined ? kept : { ...kept, session: { id: session.id, cwd: session.cwd } };
+    const { session: before, scroll, fresh: _, apart: __, root: ___, ...kept } = this.link.state;
+    // The same one after a reload or with another connection: it is read on where it was read.
+    const place = session?.id === before?.id && scroll !== undefined ? { scroll } : {};
+    this.link.state = session === undefined ? kept : { ...kept, ...place, session: { id: session.id, cwd: session.cwd } };
   }
 
   #listen(): void {
@@ -315,7 +321,7 @@ export class Panel {
     if (has(params, "session")) {
       void this.show(text(session["id"]), text(session["cwd"]));
     } else if (has(params, "cwd")) {
-      this.begin(params["apart"] === true);
+      this.begin(params["apart"] === true, text(params["cwd"]));
     }
     const attached = list(params["attached"]).map(readBlock).filter((block) => block !== undefined);
     this.offer({ text: text(params["prompt"]), attached });

@@ -296,7 +296,6 @@ export class Session {
   #arrived(blocks: readonly Block[]): void {
     const at = this.#sending.value.findIndex((each) => begins(each[0], blocks[0]));
     if (at >= 0) {
-      this.#running.value = true;
       this.#sending.value = this.#sending.value.filter((_, index) => index !== at);
     }
   }

@@ -5,7 +5,7 @@
  * of the question's appearing was meant for something else and does nothing.
  */
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Ask } from "../app/panel";
 import { chosen, isRejection, rewritten, type Permission, type PermissionOption } from "../session/asking";
 import type { Content } from "../session/updates";
@@ -63,11 +63,14 @@ function useKeysCount(ask: Ask | undefined): boolean {
   return id !== undefined && ready === id;
 }
 
-/** The focus goes back to the composer when what it was in is answered. */
+/** The focus goes back to the composer when what it was in is answered; it is never taken from the editor. */
 function useReturn(ask: Ask | undefined): void {
   const id = ask?.question.id;
+  const last = useRef(id);
   useEffect(() => {
-    if (document.activeElement === document.body) {
+    const answered = last.current !== undefined && last.current !== id;
+    last.current = id;
+    if (answered && document.hasFocus() && document.activeElement === document.body) {
       document.querySelector<HTMLElement>(".composer textarea")?.focus();
     }
   }, [id]);
@@ -156,13 +159,19 @@ function Shown({ content }: { readonly content: Content }): JSX.Element | null {
   return null;
 }
 
+/** Whether the key is a character in a field of text: on many keyboards Alt and a number are one. */
+function types(event: KeyboardEvent): boolean {
+  const isText = event.target instanceof HTMLTextAreaElement || event.target instanceof HTMLInputElement;
+  return isText && event.key.length === 1 && `Digit${event.key}` !== event.code;
+}
+
 /** Alt and a number; behind the page's own handlers, and before VS Code's, which has other uses for these keys. */
 function useKeys(ask: Ask, options: readonly PermissionOption[], answer: (option: PermissionOption) => void): void {
   useEffect(() => {
     const pressed = (event: KeyboardEvent): void => {
       const number = event.altKey && !event.ctrlKey && !event.metaKey ? Number(event.code.replace(/^Digit/, "")) : NaN;
       const option = options[number - 1];
-      if (option !== undefined && !event.isComposing) {
+      if (option !== undefined && !event.isComposing && !types(event)) {
         event.preventDefault();
         event.stopPropagation();
         if (performance.now() - ask.question.since > TOO_SOON) {

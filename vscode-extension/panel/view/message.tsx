@@ -50,11 +50,20 @@ export function Attachment({ block }: { readonly block: Block }): JSX.Element | 
 }
 
 function pathOf(uri: string): string | undefined {
-  return uri.startsWith("file://") ? decodeURIComponent(uri.slice("file://".length).replace(/#.*$/, "")) : undefined;
+  return uri.startsWith("file://") ? decoded(uri.slice("file://".length).replace(/#.*$/, "")) : undefined;
 }
 
 function nameOf(uri: string): string {
-  return decodeURIComponent(uri.replace(/\/$/, "").split("/").at(-1) ?? uri);
+  return decoded(uri.replace(/\/$/, "").split("/").at(-1) ?? uri);
+}
+
+/** As it is where it is no coded text: other clients write what they like. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 export function AgentMessage({ item }: { readonly item: Item & { kind: "agent" } }): JSX.Element {

@@ -5,6 +5,7 @@ import type { Session } from "../app/session";
 import { aboutStep, WORDS } from "../session/plan";
 import type { PlanStep } from "../session/updates";
 import { usePanel } from "./context";
+import { focused } from "./focused";
 import { Fold } from "./fold";
 import { Icon, IconButton } from "./icons";
 import { keyInWords } from "./keys";
@@ -44,7 +45,7 @@ function Step({ step, number, session }: { readonly step: PlanStep; readonly num
       {words !== undefined && (
         <form class="ask-words" onSubmit={(event) => { event.preventDefault(); if (words.trim() !== "") { send(); } }}>
           <textarea rows={1} dir="auto" aria-label={`Comment on step ${number}: ${step.content}`} placeholder="What about this step?" value={words}
-            ref={(field) => { if (words === "") { field?.focus(); } }} onInput={(event) => { say(event.currentTarget.value); }}
+            ref={focused} onInput={(event) => { say(event.currentTarget.value); }}
             onKeyDown={(event) => { keyInWords(event, () => { say(undefined); }); }} />
           <button type="submit" class="button secondary" disabled={words.trim() === ""}>Send to the agent</button>
         </form>

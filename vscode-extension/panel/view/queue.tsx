@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Session } from "../app/session";
 import { wordsOf, type Queued } from "../session/queue";
 import { usePanel } from "./context";
+import { focused } from "./focused";
 import { IconButton } from "./icons";
 import { keyInWords } from "./keys";
 
@@ -75,7 +76,7 @@ function Row({ queued, first, last, onUp, onDown, onNow, onRemove, onEdit, onGon
     return (
       <li>
         <form class="queue-form" onSubmit={(event) => { event.preventDefault(); save(); }}>
-          <textarea class="queue-edit" rows={2} dir="auto" aria-label="Change the queued message" value={edited} ref={(field) => { field?.focus(); }}
+          <textarea class="queue-edit" rows={2} dir="auto" aria-label="Change the queued message" value={edited} ref={focused}
             onInput={(event) => { edit(event.currentTarget.value); }} onKeyDown={(event) => { keyInWords(event, () => { edit(undefined); }); }} />
         </form>
       </li>
