@@ -194,6 +194,48 @@ async def test_an_agent_writes_into_the_unsaved_buffer_of_a_client_without_a_ses
         assert [line["text"] for line in hunk["lines"]] == ["B\n"]
 
 
+async def test_an_edit_that_is_refused_for_what_was_typed_just_then_is_made_on_the_new_text(
+    bench: Bench, connect: Connect
+) -> None:
+    path = bench.project / "a.txt"
+    path.write_text("a\nb\nc\n")
+    bench.script(call("StrReplaceFile", path="a.txt", edit={"old": "b", "new": "B"}), "text: done")
+    async with bench.running(), connect() as client:
+        await client.initialize({"_meta": {"sould": {"buffers": True}}}, clientInfo={"name": "B", "version": "1"})
+        client.hang.add("_sould/review/write")
+        editor = Editor(client, path)
+        await editor.open()
+        watcher = Watcher(await bench.new("review"))
+        turn = watcher.session.prompt("go", "watcher")
+        asked = await client.wait_request("_sould/review/write")
+        await editor.type(2, 1, "!")
+        client.answer(asked, editor.takes(asked))
+        editor.taken += 1
+        await editor.take_one()
+        await turn.outcome()
+        assert (editor.text, editor.saved) == ("a\nB\nc!\n", False)
+        [hunk] = await listed(client, bench)
+        assert [line["text"] for line in hunk["lines"]] == ["B\n"]
+
+
+async def test_an_edit_that_an_editor_refuses_without_a_reason_is_not_tried_for_ever(
+    bench: Bench, connect: Connect
+) -> None:
+    path = bench.project / "a.txt"
+    path.write_text("a\nb\nc\n")
+    bench.script(call("StrReplaceFile", path="a.txt", edit={"old": "b", "new": "B"}), "text: done")
+    async with bench.running(), connect() as client:
+        await client.initialize({"_meta": {"sould": {"buffers": True}}}, clientInfo={"name": "B", "version": "1"})
+        client.hang.add("_sould/review/write")
+        await Editor(client, path).open()
+        watcher = Watcher(await bench.new("review"))
+        turn = watcher.session.prompt("go", "watcher")
+        client.answer(await client.wait_request("_sould/review/write"), {"outcome": "outdated"})
+        await turn.outcome()
+        assert path.read_text() == "a\nb\nc\n"
+        assert len(client.asked("_sould/review/write")) == 1
+
+
 async def test_what_an_editor_did_not_take_is_left_with_its_number_and_the_reason(
     bench: Bench, connect: Connect
 ) -> None:

@@ -5,6 +5,8 @@ Who is asked may answer with a text of their own, which is written in place of t
 An editor is asked for its text once for each edit. Where nobody is asked, that is when the edit is computed, and the file
 is held from there to the writing. Where a person is asked, the difference is computed from what is known of the file, and
 the editor is asked after the answer, so that what was typed meanwhile is seen; the file is held only for that.
+
+What a user types in the very moment of the writing refuses it. Where nobody was asked, the edit is then computed once more.
 """
 
 import asyncio
@@ -43,18 +45,43 @@ class Propose(Protocol):
         ...
 
 
+class _Refused(Struct, frozen=True):
+    """Nothing was written, for the file does not hold `before` any more. `seen`: a person allowed the edit of that."""
+
+    before: TextFile | None
+    seen: bool
+    reason: FileChangedError
+
+
 async def edit_file(
     path: ResolvedPath, propose: Propose, files: CallFiles, approval: Approval, call: ToolCallContext
 ) -> ToolReturn:
     """Read, compute, show and ask where that is needed, write."""
     asked = await files.asks_to_edit(path)
-    async with AsyncExitStack() as held:
-        if not asked:
-            await held.enter_async_context(files.editing(path.path))
-        proposal = await propose(await files.read_to_edit(path, asked=asked))
-        if isinstance(proposal, ToolReturn):
-            return proposal
-        return await _carry_out(proposal, files, approval, call, held if not asked else None)
+    refused: _Refused | None = None
+    while True:
+        async with AsyncExitStack() as held:
+            if not asked:
+                await held.enter_async_context(files.editing(path.path))
+            before = await files.read_to_edit(path, asked=asked)
+            if refused is not None and before == refused.before:
+                return _changed(refused)
+            proposal = await propose(before)
+            if isinstance(proposal, ToolReturn):
+                return proposal
+            result = await _carry_out(proposal, files, approval, call, held if not asked else None)
+        if isinstance(result, ToolReturn):
+            return result
+        if refused is not None or asked or result.seen:
+            return _changed(result)
+        refused = result
+
+
+def _changed(refused: _Refused) -> ToolReturn:
+    return tool_error(
+        f"{refused.reason}. Read it again and redo the edit on what it holds now.",
+        brief="File changed since it was read",
+    )
 
 
 async def _carry_out(
@@ -63,7 +90,7 @@ async def _carry_out(
     approval: Approval,
     call: ToolCallContext,
     held: AsyncExitStack | None,
-) -> ToolReturn:
+) -> ToolReturn | _Refused:
     """Ask and write. The question holds the full old and new text; nothing is written over any other text.
 
     `held` holds the file, where it was read without asking anybody first; nobody holds it while a person is asked.
@@ -99,9 +126,7 @@ async def _carry_out(
     try:
         written = await writer.write_text(path.path, text, expected=expected)
     except FileChangedError as error:
-        return tool_error(
-            f"{error}. Read it again and redo the edit on what it holds now.", brief="File changed since it was read"
-        )
+        return _Refused(before, consent.seen, error)
     notes = [proposal.done]
     if before is not None and before.unsaved:
         notes.append("The editor had unsaved changes in this file; they are kept.")
