@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { choicesOf } from "../src/inbox/words";
 import { inboxItem, inboxList } from "../src/protocol/inboxshapes";
-import { reviewList } from "../src/protocol/shapes";
+import { reviewChanged, reviewList } from "../src/protocol/shapes";
 import { label } from "../src/review/wording";
 import { aFile, aHunk } from "./shapes";
 
@@ -30,4 +30,10 @@ it("an approval for an unknown scope is not offered", () => {
 it("what asks for something unknown can be shown, and hides nothing else", () => {
   const { items } = inboxList.parse({ items: [{ ...ITEM, id: "r2", kind: "payment" }, ITEM] });
   expect(items.map((item) => choicesOf(item).length)).toEqual([1, 4]);
+});
+
+it("a decision of an unknown kind is left out of the news, which are taken", () => {
+  const decided = { path: "/p/a", by: "me", at: "2026-01-01T00:00:00Z" };
+  const news = reviewChanged.parse({ root: "/p", revision: 2, decisions: [{ ...decided, id: 1, verdict: "postpone" }, { ...decided, id: 2, verdict: "keep" }] });
+  expect(news.decisions.map((each) => each.id)).toEqual([2]);
 });

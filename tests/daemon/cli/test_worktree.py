@@ -162,7 +162,7 @@ def test_a_worktree_is_removed_only_when_nothing_is_lost_and_its_session_says_ho
     place = Path(result["worktree"]["cwd"])
     refused = user.sould("worktree", "remove", "work-1")
     assert refused.returncode == 1
-    assert "uncommitted changes (a.txt) and 1 hunks to be reviewed" in refused.stderr
+    assert "uncommitted changes (a.txt) and 1 hunk to be reviewed" in refused.stderr
     git(user, "commit", "-q", "-a", "-m", "agent's", cwd=place)
     assert user.sould("review", "keep", "all", cwd=place).returncode == 0
     removed = user.sould("worktree", "remove", "work-1")

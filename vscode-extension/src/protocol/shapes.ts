@@ -7,7 +7,7 @@
 import * as z from "zod";
 import type { Agree, Agreed } from "./agreement";
 import type * as wire from "./review";
-import { oneOf } from "./tolerant";
+import { knownOf, oneOf } from "./tolerant";
 
 const agent = z.object({
   sessionId: z.string(),
@@ -92,7 +92,7 @@ export const reviewChanged = z.object({
   files: z.array(shownFile).default([]),
   others: z.array(z.string()).default([]),
   everything: z.boolean().default(false),
-  decisions: z.array(decision).default([]),
+  decisions: knownOf(decision).default([]),
   comments: z.array(comment).nullable().default(null),
   round: round.nullable().default(null),
 });

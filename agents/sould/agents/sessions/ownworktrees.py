@@ -18,6 +18,7 @@ from sould.agents.projects.port import ProjectPort
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.shared import HostServices
 from sould.agents.store.info import SessionInfo
+from sould.agents.wording import plural
 from sould.agents.worktrees.records import Worktree
 from sould.agents.worktrees.repository import WorktreeError
 from sould.agents.worktrees.worktrees import Wish, Worktrees
@@ -159,7 +160,7 @@ class OwnWorktrees:
         shown = ", ".join(line[3:] for line in unsaved[:_MOST_NAMED])
         more = f" and {len(unsaved) - _MOST_NAMED} more" if len(unsaved) > _MOST_NAMED else ""
         has = [f"uncommitted changes ({shown}{more})"] if unsaved else []
-        has += [f"{hunks} hunks to be reviewed"] if hunks else []
+        has += [f"{plural(hunks, 'hunk')} to be reviewed"] if hunks else []
         raise WorktreeError(
             f"The worktree {worktree.name} has {' and '.join(has)}. Take them over with `sould worktree merge {worktree.name}`, "
             "or commit them there; --force removes it with them."
