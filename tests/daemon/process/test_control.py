@@ -53,7 +53,7 @@ def test_unknown_methods_and_wrong_parameters_are_answered_and_the_connection_li
 
 def test_every_listed_method_is_served(sould: Sould) -> None:
     sould.start()
-    params = {"id": "none", "title": "x", "query": "x", "decision": "approve"}
+    params = {"id": "none", "title": "x", "query": "x", "decision": "approve", "name": "none", "cwd": "/"}
     for method in sorted(CONTROL):
         if method in ("stop", "restart", "shutdown_if_idle"):
             continue

@@ -25,7 +25,7 @@ from sould.agents.errors import SessionNotFoundError
 from sould.agents.rpc.connection import Reply
 from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
 from sould.agents.rpc.params import absolute
-from sould.agents.sessions.port import SessionPort
+from sould.agents.sessions.hostport import HostPort
 from sould.agents.store.store import SessionInfo
 from sould.agents.wording import iso_time
 from sould.agents.worktrees.records import Worktree
@@ -34,22 +34,23 @@ from sould.agents.worktrees.records import Worktree
 async def new(peer: Peer, params: OpeningParams) -> Reply:
     """Begin a session."""
     opening = opening_of(peer, params)
-    session = await (await peer.host()).new(opening)
-    worktree = await _worktree_of(peer, session)
+    host = await peer.host()
+    session = await host.new(opening)
     attachment = peer.attach(session, servers_of(opening))
-    return Reply({"sessionId": session.id, **_state(attachment, worktree)}, attachment.begin)
+    return Reply({"sessionId": session.id, **_state(host, attachment)}, attachment.begin)
 
 
 async def load(peer: Peer, params: StoredOpeningParams) -> Reply:
     """Open a session and replay its whole conversation before answering."""
-    attachment, worktree = await _opened(peer, params)
+    host = await peer.host()
+    attachment = await _opened(peer, params)
     try:
         await attachment.show_history()
     except BaseException:  # withdrawn by the client: what is half shown is not shown
         peer.detach(params.session_id)
-        await (await peer.host()).detach(params.session_id, peer.id)
+        await host.detach(params.session_id, peer.id)
         raise
-    return Reply(_state(attachment, worktree), lambda: attachment.begin(introduce=False))
+    return Reply(_state(host, attachment), lambda: attachment.begin(introduce=False))
 
 
 async def resume(peer: Peer, params: StoredOpeningParams) -> Reply:
@@ -57,23 +58,23 @@ async def resume(peer: Peer, params: StoredOpeningParams) -> Reply:
 
     To a client that is told places it may be shown already, by another surface of it: that one loses nothing.
     """
-    shown = peer.attachments.get(params.session_id)
+    host, shown = await peer.host(), peer.attachments.get(params.session_id)
     if shown is not None and shown.shared and not params.mcp_servers:
-        session = await (await peer.host()).open(params.session_id, opening_of(peer, params))
+        session = await host.open(params.session_id, opening_of(peer, params))
         if session == shown.session:
-            return Reply(_state(shown, await _worktree_of(peer, session)), shown.introduce_again)
-    attachment, worktree = await _opened(peer, params)
+            return Reply(_state(host, shown), shown.introduce_again)
+    attachment = await _opened(peer, params)
     await attachment.look_back()
-    return Reply(_state(attachment, worktree), lambda: attachment.begin(open_calls=True))
+    return Reply(_state(host, attachment), lambda: attachment.begin(open_calls=True))
 
 
 async def fork(peer: Peer, params: StoredOpeningParams) -> Reply:
     """A new session that begins with what another one has said."""
     opening = opening_of(peer, params)
-    session = await (await peer.host()).fork(params.session_id, opening)
-    worktree = await _worktree_of(peer, session)
+    host = await peer.host()
+    session = await host.fork(params.session_id, opening)
     attachment = peer.attach(session, servers_of(opening), forked=True)
-    return Reply({"sessionId": session.id, **_state(attachment, worktree)}, attachment.begin)
+    return Reply({"sessionId": session.id, **_state(host, attachment)}, attachment.begin)
 
 
 async def list_sessions(peer: Peer, params: ListParams) -> Json:
@@ -132,30 +133,26 @@ async def export(peer: Peer, params: SessionParams) -> Json:
     return {"text": await (await peer.host()).markdown(params.session_id)}
 
 
-async def _opened(peer: Peer, params: StoredOpeningParams) -> tuple[Attachment, Worktree | None]:
-    """The session, shown in this client, and the worktree it has of its own.
-
-    What opening it has to say of this client's wishes, this client is told, too.
-    """
+async def _opened(peer: Peer, params: StoredOpeningParams) -> Attachment:
+    """The session, shown in this client. What opening it has to say of this client's wishes, this client is told, too."""
     opening, host = opening_of(peer, params), await peer.host()
     live = host.live(params.session_id)
     before = live.position if live is not None else None
-    session = await host.open(params.session_id, opening)
-    worktree = await _worktree_of(peer, session)
-    return peer.attach(session, servers_of(opening), before), worktree
+    return peer.attach(await host.open(params.session_id, opening), servers_of(opening), before)
 
 
-async def _worktree_of(peer: Peer, session: SessionPort) -> Worktree | None:
-    """Asked before the session is attached: from then on nothing may come between what it says and the answer that introduces it."""
-    return await asyncio.to_thread((await peer.host()).worktrees.around, session.info.cwd)
+def _state(host: HostPort, attachment: Attachment) -> Json:
+    """With where it works, where that is a worktree of its own.
 
-
-def _state(attachment: Attachment, worktree: Worktree | None) -> Json:
-    """With where it works, where that is a worktree of its own."""
+    Nothing is waited for: what a session says between its attachment and the answer that introduces it would be lost. Files are
+    read, small ones, only for a session that is in a worktree.
+    """
+    cwd = attachment.session.info.cwd
+    worktree = host.worktrees.around(cwd)
     own = attachment.place
     if worktree is not None:
         own["worktree"] = _worktree(worktree)
-        own["cwd"] = str(attachment.session.info.cwd)
+        own["cwd"] = str(cwd)
     return {**session_state(attachment.session.options()), **({"_meta": {"sould": own}} if own else {})}
 
 
