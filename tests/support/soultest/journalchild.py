@@ -86,8 +86,9 @@ async def limit(log: SessionLog, directory: Path) -> None:
             await log.commit()
     except JournalFullError as error:
         say(error.message)
-    whole = (directory / "wire.jsonl").read_bytes()
-    say("whole" if whole.endswith(b"}\n") else "torn")
+    # it is being tried again all the while: what does not fit is there for a moment, and taken away
+    await until(lambda: (directory / "wire.jsonl").read_bytes().endswith(b"}\n"))
+    say("whole")
     resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
     await until(lambda: log.error is None)
     await log.commit()
