@@ -171,10 +171,15 @@ def test_comments_stand_behind_their_lines_until_they_are_sent(world: World, pro
         editor.keys(":5Sould comment<CR>why this name<CR>")
         editor.screen.wait("def area(width, h): #2 ", "why this name")
         editor.keys(":7,8Sould comment both lines<CR>")
-        editor.screen.wait("both lines")
+
+        def text() -> str:
+            """Without the command line below it, where what is typed stands."""
+            return "\n".join(editor.screen.lines[:20])
+
+        until(lambda: "both lines" in text(), PATIENCE, "a comment")
         editor.keys(":Sould comments<CR>")
         wait_told(editor, "the comments are sent")
-        until(lambda: "both lines" not in "\n".join(editor.screen.lines[:20]), PATIENCE, "no comments")
+        until(lambda: "both lines" not in text(), PATIENCE, "no comments")
 
 
 def test_a_file_is_shown_beside_what_was_accepted_last(world: World, program: Path) -> None:
