@@ -133,11 +133,14 @@ describe("a conversation", () => {
 
   test("goes back to before a message, also where the same was said twice", () => {
     const turn = (checkpoint: number, text: string): object => ({ kind: "turn", checkpoint, text, did: [], files: [], reachable: true });
-    const timeline = readTimeline({ moments: [turn(0, "again"), turn(3, "again"), turn(5, "a long one…")], canUndo: true });
-    expect(checkpointOf(timeline, "again", 0)?.checkpoint).toBe(3);
-    expect(checkpointOf(timeline, "again", 1)?.checkpoint).toBe(0);
-    expect(checkpointOf(timeline, "a long\none that goes on", 0)?.checkpoint).toBe(5);
-    expect(checkpointOf(timeline, "never", 0)).toBeUndefined();
+    const timeline = readTimeline({ moments: [turn(0, "again"), turn(3, "again"), turn(5, "a long one that goes on"), turn(7, "again and again"), turn(9, "again a.txt")], canUndo: true });
+    const before = (words: string, fromEnd: number, attached = false): number | undefined => checkpointOf(timeline, { words, attached }, fromEnd)?.checkpoint;
+    expect(before("again", 0)).toBe(3);
+    expect(before("again", 1)).toBe(0);
+    expect(before("again", 0, true)).toBe(9);
+    expect(before("again and again", 0)).toBe(7);
+    expect(before("a long\none that goes on", 0)).toBe(5);
+    expect(before("never", 0)).toBeUndefined();
     expect(outcomeOf({ outcome: "done", files: [{ path: "a", action: "restored" }, { path: "b", action: "conflict" }] })).toBe("1 file went back. 1 was left as it is: the card says why.");
   });
 });

@@ -8,7 +8,7 @@ import { readBreakdown, type Breakdown } from "../session/breakdown";
 import { readQueue, sent, type Queued } from "../session/queue";
 import { object, text } from "../session/read";
 import { readTasks, type Task } from "../session/tasks";
-import { checkpointOf, readTimeline, travelledOf, type Timeline, type Travelled } from "../session/timeline";
+import { checkpointOf, readTimeline, travelledOf, type Prompted, type Timeline, type Travelled } from "../session/timeline";
 import { apply, ASIDE, attach, EMPTY, prepend, readPage, readSequenced, type Sequenced, type Transcript } from "../session/transcript";
 import { readOptions, type Block, type Update } from "../session/updates";
 import { RequestFailed, wasLost, type Client } from "./client";
@@ -262,9 +262,9 @@ export class Session {
     return travelledOf(answer);
   }
 
-  /** The checkpoint before a prompt; undefined when nothing leads there. `later`: prompts with the same words behind it. */
-  async before(words: string, later: number): Promise<number | undefined> {
-    return checkpointOf(await this.timeline(), words, later)?.checkpoint;
+  /** The checkpoint before a prompt; undefined when nothing leads there. `later`: prompts like it behind it. */
+  async before(prompt: Prompted, later: number): Promise<number | undefined> {
+    return checkpointOf(await this.timeline(), prompt, later)?.checkpoint;
   }
 
   /** Has all of the conversation here, or as much as anybody reads. */

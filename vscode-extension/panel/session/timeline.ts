@@ -73,15 +73,21 @@ export function outcomeOf(raw: unknown): string {
   return left === 0 ? said : `${said} ${left === 1 ? "1 was left as it is" : `${left} were left as they are`}: the card says why.`;
 }
 
-/** The checkpoint before a prompt: the last of the turns that began with these words, counted from the end. */
-export function checkpointOf(timeline: Timeline, words: string, fromEnd: number): Moment | undefined {
-  const turns = timeline.moments.filter((moment) => moment.reachable && moment.text !== "" && sameWords(moment.text, words));
+/** A prompt as it is shown. `attached`: something went with its words. */
+export interface Prompted {
+  readonly words: string;
+  readonly attached: boolean;
+}
+
+/** The checkpoint before a prompt: the last of the turns that began with it, counted from the end. */
+export function checkpointOf(timeline: Timeline, prompt: Prompted, fromEnd: number): Moment | undefined {
+  const turns = timeline.moments.filter((moment) => moment.reachable && moment.text !== "" && isOf(moment.text, prompt));
   return turns.at(-1 - fromEnd);
 }
 
-/** A timeline has the beginning of long words, on one line. */
-function sameWords(shown: string, whole: string): boolean {
-  const plain = (words: string): string => words.replace(/\s+/g, " ").trim();
-  const begin = plain(shown.replace(/…$/, ""));
-  return begin !== "" && plain(whole).startsWith(begin);
+/** A timeline has behind the words what things are called that went with them, if they are called something. */
+function isOf(shown: string, { words, attached }: Prompted): boolean {
+  const plain = (text: string): string => text.replace(/\s+/g, " ").trim();
+  const [there, said] = [plain(shown), plain(words)];
+  return there === said || (attached && there.startsWith(said === "" ? said : `${said} `));
 }

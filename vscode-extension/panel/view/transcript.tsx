@@ -101,8 +101,9 @@ function Prompt({ item, turn }: { readonly item: Item & { kind: "user" }; readon
     const session = panel.session.value;
     if (session !== undefined) {
       const items = session.transcript.value.items;
-      const later = items.slice(items.indexOf(item) + 1).filter((each) => each.kind === "user" && wordsOf(each.blocks) === words).length;
-      const checkpoint = await session.before(words, later);
+      const attached = hasMore(item.blocks);
+      const later = items.slice(items.indexOf(item) + 1).filter((each) => each.kind === "user" && wordsOf(each.blocks) === words && hasMore(each.blocks) === attached).length;
+      const checkpoint = await session.before({ words, attached }, later);
       if (checkpoint === undefined) {
         throw new Error("Nothing leads back to this message. Send it again at the end.");
       }
@@ -111,6 +112,11 @@ function Prompt({ item, turn }: { readonly item: Item & { kind: "user" }; readon
     }
   };
   return <UserMessage blocks={item.blocks} turn={turn} onEdit={() => { void panel.attempt(edit); }} />;
+}
+
+/** Whether it has more than words. */
+function hasMore(blocks: readonly Block[]): boolean {
+  return blocks.some((block) => block.type !== "text");
 }
 
 function Steps({ nodes }: { readonly nodes: readonly Node[] }): JSX.Element {
