@@ -49,6 +49,13 @@ export class Places {
     return known;
   }
 
+  /** The real directory of the folder whose file is before the user, or else of the first one. */
+  currentRoot(): string | undefined {
+    const uri = vscode.window.activeTextEditor?.document.uri;
+    const folder = (uri && vscode.workspace.getWorkspaceFolder(uri)) ?? vscode.workspace.workspaceFolders?.[0];
+    return folder && this.rootOf(folder);
+  }
+
   /** The file that the user looks at, also as a notebook, an image or a diff; undefined: none. */
   activePath(): string | undefined {
     const text = vscode.window.activeTextEditor?.document.uri;

@@ -32,10 +32,7 @@ export class Asking {
 
   /** A conversation that begins with its first prompt, in the folder of the file before the user; `apart`: in a worktree of it. */
   async begin(apart = false): Promise<void> {
-    const [first] = vscode.workspace.workspaceFolders ?? [];
-    const uri = vscode.window.activeTextEditor?.document.uri;
-    const folder = (uri && vscode.workspace.getWorkspaceFolder(uri)) ?? first;
-    const cwd = folder && this.#places.rootOf(folder);
+    const cwd = this.#places.currentRoot();
     await this.#panels.show(cwd === undefined ? {} : { cwd, ...(apart && { apart }) });
   }
 

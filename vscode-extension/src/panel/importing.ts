@@ -26,9 +26,7 @@ export class Importer {
 
   /** Asks which; nothing happens when none is chosen. Raises what to say to the user when there is none. */
   async pick(): Promise<void> {
-    const uri = vscode.window.activeTextEditor?.document.uri;
-    const folder = (uri && vscode.workspace.getWorkspaceFolder(uri)) ?? vscode.workspace.workspaceFolders?.[0];
-    const cwd = folder && this.#places.rootOf(folder);
+    const cwd = this.#places.currentRoot();
     if (cwd === undefined) {
       throw new Error("Open a folder first: conversations are imported for one.");
     }
