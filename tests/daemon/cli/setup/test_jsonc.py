@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sould.daemon.cli.setup import jsonc
@@ -85,6 +85,8 @@ def test_what_came_goes_to_the_byte(text: str) -> None:
         assert taken_back(ENTRY, text, result, result) == text
 
 
+@example("{/* y */}/* y */// x\n", "zoom", ())
+@example('{"agent_servers": {"sould": 1}}', "zoom", ())
 @given(DOCUMENTS, st.sampled_from(["zoom", "b"]), st.sampled_from([(), ("agent_servers",)]))
 def test_what_came_goes_when_the_user_has_changed_other_things(text: str, name: str, inside: tuple[str, ...]) -> None:
     result = added(text)

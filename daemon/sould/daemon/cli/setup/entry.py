@@ -46,8 +46,8 @@ class Entry(Struct, frozen=True):
         if not isinstance(now, dict):
             return text
         if isinstance(old, dict) and isinstance(ours, dict):
-            return self._restored(text, old, ours, now)
-        text = jsonc.remove(text, self.path)
+            return self._restored(text, before or "", old, ours, now)
+        text = jsonc.restored(text, self.path, before or "")
         for length in range(len(self.container), 0, -1):
             outer = self.container[:length]
             if jsonc.get(earlier, outer) is None and jsonc.get(_parsed(text), outer) == {}:
@@ -55,14 +55,13 @@ class Entry(Struct, frozen=True):
         return "" if before is None and "".join(text.split()) == "{}" else text
 
     def _restored(
-        self, text: str, old: dict[str, JsonValue], ours: dict[str, JsonValue], now: dict[str, JsonValue]
+        self, text: str, before: str, old: dict[str, JsonValue], ours: dict[str, JsonValue], now: dict[str, JsonValue]
     ) -> str:
         """An entry that was there before setup came: with its own values again, but for those that were changed since."""
         for name, value in ours.items():
             if now.get(name) != value or old.get(name) == value:
                 continue
-            where = (*self.path, name)
-            text = self._put(text, where, old[name]) if name in old else jsonc.remove(text, where)
+            text = jsonc.restored(text, (*self.path, name), before)
         return text
 
     def meaning(self, text: str) -> object:

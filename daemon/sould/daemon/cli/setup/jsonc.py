@@ -20,7 +20,7 @@ MOST_DEPTH = 200
 _TRIVIA = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\\x00-\x08\x0a-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"')
 _SCALAR = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null", re.ASCII)
-_REST_OF_LINE = re.compile(r"(?:[ \t]|/\*[^\n]*?\*/)*(?://[^\r\n]*)?(?=\r?\n)")
+_REST_OF_LINE = re.compile(r"(?:[ \t]|(?>/\*[^\n]*?\*/))*(?://[^\r\n]*)?(?=\r?\n)")
 _LINE_END = re.compile(r"[ \t]*\r?\n")
 _INDENTED = re.compile(r'\n([ \t]{1,8})"')
 
@@ -104,6 +104,27 @@ def remove(text: str, path: Path) -> str:
     start = _gap_start(text, key_start, rest)
     comma = _comma_before(text, key_start) if last else -1
     return (text[:comma] + text[comma + 1 : start] if comma >= 0 else text[:start]) + rest
+
+
+def restored(text: str, path: Path, before: str) -> str:
+    """`text` with what `before` has at that path, byte for byte; without that member where `before` has none.
+
+    Raises:
+        JsoncError: one of them cannot be read.
+    """
+    old, new = _found(before, path), _found(text, path)
+    if old is None or new is None:
+        return remove(text, path)
+    return text[: new.start] + before[old.start : old.end] + text[new.end :]
+
+
+def _found(text: str, path: Path) -> _Node | None:
+    node = _Reader(text).document()
+    for name in path:
+        if node is None or node.members is None or name not in node.members:
+            return None
+        _, node = node.members[name]
+    return node
 
 
 def _gap_start(text: str, at: int, rest: str) -> int:
