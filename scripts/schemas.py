@@ -4,11 +4,12 @@
 With `check` nothing is written; what is not current is named.
 """
 
+import inspect
 import json
 import re
 import sys
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import msgspec
 from pydantic import BaseModel
@@ -137,7 +138,20 @@ def _of_model(model: type[BaseModel]) -> dict[str, Any]:
 
 def _of_shape(shape: type[msgspec.Struct]) -> dict[str, Any]:
     (schema,), definitions = msgspec.json.schema_components((shape,), ref_template="#/$defs/{name}")
-    return {**schema, "$defs": definitions}
+    return _dedented({**schema, "$defs": definitions})
+
+
+def _dedented(schema: Any) -> Any:
+    """With descriptions as people write them: before Python 3.13 a docstring has the indentation of its code."""
+    if isinstance(schema, list):
+        return [_dedented(each) for each in cast("list[Any]", schema)]
+    if not isinstance(schema, dict):
+        return schema
+    items = cast("dict[str, Any]", schema).items()
+    return {
+        name: inspect.cleandoc(each) if name == "description" and isinstance(each, str) else _dedented(each)
+        for name, each in items
+    }
 
 
 def extension_tools() -> frozenset[str]:

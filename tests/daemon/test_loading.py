@@ -34,7 +34,8 @@ SESSION = {
 }
 HTTP = {
     *("aiohappyeyeballs", "aiohttp", "aiosignal", "attr", "frozenlist", "multidict", "propcache", "yarl"),
-    *("backports", "html", "http", "idna", "urllib.request"),
+    *("html", "http", "idna", "urllib.request"),
+    *(("backports",) if sys.version_info < (3, 12) else ()),  # a namespace of keyring's, in which aiohttp looks
 }
 
 

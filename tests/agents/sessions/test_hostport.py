@@ -2,6 +2,8 @@
 
 import os
 import time
+from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 from msgspec.structs import replace
@@ -17,9 +19,11 @@ from soultest.bench import Bench, Watcher, finish
 DAY = 86_400.0
 
 
-def port_of(bench: Bench) -> HostPort:
-    """A port that another process's store could be behind, too: the directories are the truth."""
-    return HostPort(bench.host, SessionStore(bench.state))
+@pytest.fixture
+def store(bench: Bench) -> Iterator[SessionStore]:
+    """One that another process's could be, too: the directories are the truth."""
+    with closing(SessionStore(bench.state)) as store:
+        yield store
 
 
 async def ended(bench: Bench, prompt: str) -> Session:
@@ -34,28 +38,31 @@ async def ended(bench: Bench, prompt: str) -> Session:
 def make_old(bench: Bench, session: Session, days: int) -> None:
     """As if it was last used so long ago."""
     directory = bench.state / "sessions" / session.id
-    info = SessionStore(bench.state).find(session.id).info
+    with closing(SessionStore(bench.state)) as store:
+        info = store.find(session.id).info
     write_info(directory, replace(info, updated=time.time() - days * DAY))
     for path in bench.state.glob("index.sqlite*"):
         path.unlink()
 
 
-async def test_what_is_said_in_a_live_session_is_found(bench: Bench) -> None:
+async def test_what_is_said_in_a_live_session_is_found(bench: Bench, store: SessionStore) -> None:
     bench.script("text: The gate squeaks.")
     async with bench.running():
         watcher = Watcher(await bench.new())
         await finish(watcher.session, "look at the garden")
-        (found,) = await port_of(bench).search("garden squeaks")
+        (found,) = await HostPort(bench.host, store).search("garden squeaks")
         assert found.info.id == watcher.session.id
         assert found.info.title == "look at the garden"
         assert found.info.cwd == bench.project
         assert "The gate squeaks." in found.snippet
 
 
-async def test_an_archived_session_comes_back_with_the_next_prompt_even_while_it_is_open(bench: Bench) -> None:
+async def test_an_archived_session_comes_back_with_the_next_prompt_even_while_it_is_open(
+    bench: Bench, store: SessionStore
+) -> None:
     bench.script("text: one", "text: two")
     async with bench.running():
-        watcher, port = Watcher(await bench.new()), port_of(bench)
+        watcher, port = Watcher(await bench.new()), HostPort(bench.host, store)
         await finish(watcher.session, "garden")
         assert (await port.archive(watcher.session.id)).archived
         assert (await bench.host.list(None, None)).items == ()
@@ -65,14 +72,16 @@ async def test_an_archived_session_comes_back_with_the_next_prompt_even_while_it
         assert len((await bench.host.list(None, None)).items) == 1
 
 
-async def test_prune_removes_what_is_old_and_large_and_says_how_much_that_was(bench: Bench) -> None:
+async def test_prune_removes_what_is_old_and_large_and_says_how_much_that_was(
+    bench: Bench, store: SessionStore
+) -> None:
     bench.script(*["text: ok"] * 3)
     async with bench.running():
         old, large, fresh = [await ended(bench, name) for name in ("old", "large", "fresh")]
         (bench.state / "sessions" / large.id / "output").write_bytes(b"x" * 1_000_000)
         make_old(bench, old, 40)
         make_old(bench, large, 50)
-        port, month = port_of(bench), 30 * DAY
+        port, month = HostPort(bench.host, store), 30 * DAY
         would = await port.prune(PruneRule(older_than=month), dry_run=True)
         assert [each.info.id for each in would.removed] == [large.id, old.id]
         assert would.removed[0].size > 1_000_000 > would.removed[1].size > 0
@@ -86,13 +95,13 @@ async def test_prune_removes_what_is_old_and_large_and_says_how_much_that_was(be
 
 
 @pytest.mark.parametrize("dry_run", [True, False])
-async def test_prune_leaves_what_is_open_here_or_elsewhere(bench: Bench, *, dry_run: bool) -> None:
+async def test_prune_leaves_what_is_open_here_or_elsewhere(bench: Bench, store: SessionStore, *, dry_run: bool) -> None:
     bench.script("text: ok")
     async with bench.running():
         elsewhere = await ended(bench, "elsewhere")
         live = Watcher(await bench.new()).session
         lock = lock_file(bench.state / "sessions" / elsewhere.id / "wire.jsonl.lock")
-        done = await port_of(bench).prune(PruneRule(larger_than=0), dry_run=dry_run)
+        done = await HostPort(bench.host, store).prune(PruneRule(larger_than=0), dry_run=dry_run)
         os.close(lock)
         assert done.removed == ()
         reasons = {each.session.info.id: each.reason for each in done.left}

@@ -6,6 +6,7 @@ import sqlite3
 import stat
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -157,7 +158,8 @@ def test_the_index_is_rebuilt_whatever_happens_to_it(kind: str, *, while_open: b
     assert everything(again) == expected
     again.rename(expected[0].id, "New title")
     again.close()
-    assert SessionStore(tmp_path).list(limit=1).items[0].title == "New title"
+    with closing(SessionStore(tmp_path)) as third:
+        assert third.list(limit=1).items[0].title == "New title"
     assert (tmp_path / "index.sqlite").exists()
 
 
@@ -258,4 +260,5 @@ def test_what_is_written_later_is_listed_at_once_and_never_over_something_newer(
     store.delete(stored.info.id)
     jobs.pop(0)()
     assert not stored.directory.exists()
+    store.close()
     store.close()

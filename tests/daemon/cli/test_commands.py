@@ -104,6 +104,7 @@ RUN = {
     "inspect", "keyword", "linecache", "locale", "math", "opcode", "operator", "platform", "re", "reprlib", "struct",
     "threading", "token", "tokenize", "types", "typing", "uuid", "warnings", "weakref", "collections", "itertools",
     "org",  # what `copy` looks for, in vain
+    "annotationlib", "io",  # what Python 3.14 needs for dataclasses
     # ours
     "errno", "fcntl", "importlib", "json", "select", "signal", "time", "unicodedata",
     "sould", "sould.agents", "sould.agents.errors", "sould.agents.filelock", "sould.agents.privatefile",

@@ -107,9 +107,9 @@ def test_the_end_of_a_command_s_output_is_shown(user: User) -> None:
 
 
 def test_a_reader_that_leaves_early_gets_no_traceback(user: User) -> None:
-    user.scripted("\n".join(f"text: line {number}\\n" for number in range(500)))
+    user.scripted("\n".join(f"text: line {number} {'x' * 500}\\n" for number in range(500)))  # more than a pipe holds
     done = user.sould("run", "talk", prefix=("bash", "-o", "pipefail", "-c", '"$@" | head -c 10', "sh"))
-    assert (done.returncode, done.stdout, done.stderr) == (141, "line 0\\nli", "")
+    assert (done.returncode, done.stdout, done.stderr) == (141, "line 0 xxx", "")
 
 
 # --- input ------------------------------------------------------------------------------------------------------------

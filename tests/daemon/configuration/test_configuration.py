@@ -140,7 +140,7 @@ def test_a_mistake_names_key_file_line_and_nearest_key(
     [
         ("config.toml", 'a = 1\nb = "x\n', 2),
         ("config.toml", "a = 1\na = 2\n", 2),
-        ("config.json", '{\n"a": 1,\n}', 3),
+        ("config.json", '{\n"a": 1,\n"b": }', 3),
         ("config.json", "[]", 1),
     ],
 )

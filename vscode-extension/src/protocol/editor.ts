@@ -3,8 +3,8 @@
 /**
  * `_sould/editor/call`: do what a tool wants, in the project of `root`.
  *
- *     `arguments`: as the catalogue has them, checked; paths are absolute, and what they name may be looked at. `at`: where the call's
- *     anchor points in the text that the user sees, whose sha256 is `digest`.
+ * `arguments`: as the catalogue has them, checked; paths are absolute, and what they name may be looked at. `at`: where the call's
+ * anchor points in the text that the user sees, whose sha256 is `digest`.
  */
 export interface EditorCall {
   tool: string;

@@ -36,8 +36,8 @@ export interface AnswerParams {
 /**
  * The answer to `answer`, a sentence of it in `message`. `taken`: yours is what counts, as `ended` says.
  *
- *     `already_answered`: somebody was faster, as `ended` says. `ended`: it was cancelled with its turn, or what it was about changed.
- *     `unknown`: nothing of this id waits, and it is not known that anything did.
+ * `already_answered`: somebody was faster, as `ended` says. `ended`: it was cancelled with its turn, or what it was about changed.
+ * `unknown`: nothing of this id waits, and it is not known that anything did.
  */
 export interface Answered {
   outcome: "already_answered" | "ended" | "taken" | "unknown";
@@ -68,7 +68,7 @@ export interface EndedItem {
 /**
  * The notification `_sould/inbox/changed`: what waits since the last one, or is another now, and what waits no more.
  *
- *     `everything`: ask for the whole list again.
+ * `everything`: ask for the whole list again.
  */
 export interface InboxChanged {
   items?: InboxItem[];
@@ -78,8 +78,8 @@ export interface InboxChanged {
 /**
  * A request that nobody has answered.
  *
- *     `title` is one line, `lines` the rest of it as text for a terminal, `more` how many of these were left out. `asker` is the
- *     subagent that asks, "" for the agent itself. An approval has `scopes`; a `form` is a MCP server's, and the same as `questions`.
+ * `title` is one line, `lines` the rest of it as text for a terminal, `more` how many of these were left out. `asker` is the
+ * subagent that asks, "" for the agent itself. An approval has `scopes`; a `form` is a MCP server's, and the same as `questions`.
  */
 export interface InboxItem {
   id: string;
@@ -101,7 +101,7 @@ export interface InboxItem {
 /**
  * Who asks. `project` is the root of the project of its directory `cwd`.
  *
- *     `open` false: nobody has opened it since sould was restarted. The answer does so, with the environment of who answers.
+ * `open` false: nobody has opened it since sould was restarted. The answer does so, with the environment of who answers.
  */
 export interface InboxSession {
   id: string;
@@ -121,7 +121,7 @@ export interface AskedCommand {
 /**
  * A change of a file. `part`: the texts are only parts of it, from these lines on, counted from 1.
  *
- *     `cut`: the texts are too long for a list; `show` has them.
+ * `cut`: the texts are too long for a list; `show` has them.
  */
 export interface AskedEdit {
   path: string;
@@ -136,7 +136,7 @@ export interface AskedEdit {
 /**
  * How far an approval may reach. `label` fits a button; `remembers` is all that will not be asked again, "" for nothing.
  *
- *     `project` and `always` outlive the session, and say where they are kept.
+ * `project` and `always` outlive the session, and say where they are kept.
  */
 export interface OfferedScope {
   scope: "always" | "once" | "project" | "session" | "session_also_changed";

@@ -17,8 +17,8 @@ export interface Base {
 /**
  * The notification `_sould/review/changed`: what is another since the last one.
  *
- *     `files` are as they are now; `others` changed as well, and are too large or too many to be sent: list them. `everything`:
- *     ask for the whole list again. `comments`: all that are not sent yet, null when they are as they were.
+ * `files` are as they are now; `others` changed as well, and are too large or too many to be sent: list them. `everything`:
+ * ask for the whole list again. `comments`: all that are not sent yet, null when they are as they were.
  */
 export interface ReviewChanged {
   root: string;
@@ -33,8 +33,8 @@ export interface ReviewChanged {
 /**
  * A file with what is to be reviewed in it, from the top; `hunks` is empty when nothing is any more.
  *
- *     `streaming` is what running calls are about to write into it: of each, `lines` are to replace
- *     the lines `base` at `start` of the file as it is. Nothing of it can be decided about, and its ids, which are below 0, end with it.
+ * `streaming` is what running calls are about to write into it: of each, `lines` are to replace
+ * the lines `base` at `start` of the file as it is. Nothing of it can be decided about, and its ids, which are below 0, end with it.
  */
 export interface ShownFile {
   path: string;
@@ -48,9 +48,9 @@ export interface ShownFile {
 /**
  * What is decided about as one: lines that became others (`kind` text), or something that happened to the whole file.
  *
- *     `base` became `lines`; they begin at line `baseStart` of what the user accepted, and at line `start` of the file. Of other
- *     kinds `before` and `after` say what happened: paths, octal modes, names of line ends, digests of contents; of symbolic links
- *     `link:` and where they lead, with `%` escapes.
+ * `base` became `lines`; they begin at line `baseStart` of what the user accepted, and at line `start` of the file. Of other
+ * kinds `before` and `after` say what happened: paths, octal modes, names of line ends, digests of contents; of symbolic links
+ * `link:` and where they lead, with `%` escapes.
  */
 export interface ShownHunk {
   id: number;
@@ -106,7 +106,7 @@ export interface ShownDecision {
 /**
  * What a user has to say to the agent, not sent yet. `code` began at line `start` of the file when it was made.
  *
- *     `hunk`: the hunk it is about; without it, it is about these lines.
+ * `hunk`: the hunk it is about; without it, it is about these lines.
  */
 export interface ShownComment {
   id: number;
@@ -163,9 +163,9 @@ export interface CommentsSendParams {
 /**
  * The answer to `comments/send`.
  *
- *     `sent`: `sessionId` has the prompt, and a round begins; it was opened for that when it was closed. `returned`: send `prompt`
- *     yourself; a round begins. `closed`: there is no session `sessionId` any more: say another one, or `send: false`; nothing was done.
- *     `nothing`: there is no comment.
+ * `sent`: `sessionId` has the prompt, and a round begins; it was opened for that when it was closed. `returned`: send `prompt`
+ * yourself; a round begins. `closed`: there is no session `sessionId` any more: say another one, or `send: false`; nothing was done.
+ * `nothing`: there is no comment.
  */
 export interface SentComments {
   outcome: "closed" | "nothing" | "returned" | "sent";
@@ -219,8 +219,8 @@ export interface ReviewOutcome {
 /**
  * It is decided, and `hunk` was so before. `stayed`: lines of the user that a reject left in the file.
  *
- *     `waits`: it is carried out when the running step of the agent ends. `newFile`: what became of a file that agents had made,
- *     when this rejected the last of it. `part`: the id that the `lines` it was about have since, to undo it by; else that is `id`.
+ * `waits`: it is carried out when the running step of the agent ends. `newFile`: what became of a file that agents had made,
+ * when this rejected the last of it. `part`: the id that the `lines` it was about have since, to undo it by; else that is `id`.
  */
 export interface DoneHunk {
   id: number;
@@ -235,10 +235,10 @@ export interface DoneHunk {
 /**
  * Nothing was done about it. `message` is for people, the rest what is needed to go on.
  *
- *     `needs_choice`: words of the user are in the lines `mixed`: say `drop`, `mine` or `leave` as `choice`. `hunk_stale`: it is
- *     `present` now, or has ended. `already_decided`: `by` whom, `at` which time, and what it is now (`state`). `conflict`: something
- *     of the user's is at `path`; say `replace` where `choices` has it. `shared`: other turns or sessions had a part in it, `unsure`:
- *     the user may have; name the hunk. `still_streaming`: not written yet. `not_there`: not in the file. `changed`: cannot be undone.
+ * `needs_choice`: words of the user are in the lines `mixed`: say `drop`, `mine` or `leave` as `choice`. `hunk_stale`: it is
+ * `present` now, or has ended. `already_decided`: `by` whom, `at` which time, and what it is now (`state`). `conflict`: something
+ * of the user's is at `path`; say `replace` where `choices` has it. `shared`: other turns or sessions had a part in it, `unsure`:
+ * the user may have; name the hunk. `still_streaming`: not written yet. `not_there`: not in the file. `changed`: cannot be undone.
  */
 export interface LeftHunk {
   id: number;
@@ -336,7 +336,7 @@ export interface Rejected {
 /**
  * A hunk that is in its file no more, with its text, and who decided that, null when nobody did.
  *
- *     `undo` brings one back that was rejected or undone, as long as what is there now is what was there then.
+ * `undo` brings one back that was rejected or undone, as long as what is there now is what was there then.
  */
 export interface RejectedHunk {
   hunk: ShownHunk;
@@ -402,8 +402,8 @@ export interface ReportParams {
 /**
  * The answer to `report`.
  *
- *     `outdated`: a later version is known. `needsText`: the text that the ranges are relative to is not known: send all of it.
- *     `tooLarge`: the text is not kept. In the last two cases the file counts as unsaved, and is not written to.
+ * `outdated`: a later version is known. `needsText`: the text that the ranges are relative to is not known: send all of it.
+ * `tooLarge`: the text is not kept. In the last two cases the file counts as unsaved, and is not written to.
  */
 export interface Reported {
   outcome: "needsText" | "outdated" | "taken" | "tooLarge";
@@ -433,7 +433,7 @@ export interface UnsubscribeParams {
 /**
  * The request `_sould/review/write` to a client with `buffers`: put `text` in place of `version` of a file it has open.
  *
- *     `save`: the file was saved, so save it; else leave it unsaved.
+ * `save`: the file was saved, so save it; else leave it unsaved.
  */
 export interface Write {
   path: string;

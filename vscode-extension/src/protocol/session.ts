@@ -67,7 +67,7 @@ export interface ContextParams {
 /**
  * Tokens of the model's window. `counted`: its server has counted `used`, but for what was added since.
  *
- *     How it divides is estimated. `asked`: what people said, with notes and summaries; `answered`: what the agent said and thought.
+ * How it divides is estimated. `asked`: what people said, with notes and summaries; `answered`: what the agent said and thought.
  */
 export interface ContextBreakdown {
   used: number;
@@ -81,7 +81,7 @@ export interface ContextBreakdown {
 /**
  * What a tool, or with `server` all tools of an MCP server, take of the window; `calls`: those the model still remembers.
  *
- *     `described`: tokens of what the model is told of them at each call; `used`: those of their calls and results.
+ * `described`: tokens of what the model is told of them at each call; `used`: those of their calls and results.
  */
 export interface ToolTokens {
   name: string;
