@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from sould.agents.environment import Environment
+from sould.agents.process.ripgrep import Ripgrep
 from soultest.bench import Bench, make_bench
 from soultest.bench.acp import Connect, connected
 from soultest.daemon import Sould, fresh_sould
@@ -17,6 +19,17 @@ for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS"):  # `make test` would have the 
 
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")  # how long inputs take to make says something of the machine only (D46)
+
+
+@pytest.fixture(scope="module")
+def path_with_ripgrep(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A PATH with the system's programs and the ripgrep that comes with sould, so that it matters nowhere whether one is installed."""
+    program = Ripgrep().program(Environment(os.environ))
+    if program is None:
+        pytest.fail("ripgrep has no wheel for this platform. On Debian: apt-get install ripgrep")
+    folder = tmp_path_factory.mktemp("ripgrep")
+    (folder / "rg").symlink_to(program)
+    return f"{folder}:/usr/bin:/bin"
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from sould.agents.opening.opening import Opening
 from sould.agents.permissions.policy import Mode
 from sould.agents.sessions.session import Session
 from sould.agents.timetravel.outcome import describe
@@ -220,7 +221,7 @@ async def test_configured_names_are_asked_about(tmp_path: Path) -> None:
 
 
 async def test_a_command_that_searches_unasked_sees_no_secret_whatever_the_project_s_ignore_files_say(
-    bench: Bench,
+    bench: Bench, path_with_ripgrep: str
 ) -> None:
     project = bench.project
     (project / ".ignore").write_text("!.env\n!*.pem\n")
@@ -230,7 +231,8 @@ async def test_a_command_that_searches_unasked_sees_no_secret_whatever_the_proje
         (project / name).write_text("canary = hunter2\n")
     bench.script(call("Shell", command="rg -n hunter2"), "text: done")
     async with bench.running():
-        watcher = Watcher(await bench.new("plan"))
+        environment = {"HOME": str(bench.root), "PATH": path_with_ripgrep}
+        watcher = Watcher(await bench.host.new(Opening(project, environment=environment, mode="plan")))
         await finish(watcher.session, "search")
     (result,) = watcher.of(ToolResult)
     assert str(result.return_value.output) == "notes.md:1:canary = hunter2\n"
