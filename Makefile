@@ -17,11 +17,12 @@ VSIX := $(EXTENSION)/dist/sould.vsix
 # Tests wait for the processes they start as often as they compute: on two cores three workers take a fifth less time.
 WORKERS ?= 3
 PYTEST := $(BIN)/python -m pytest
+FAST := not acpx and not docs and not editors and not vscode and not panel and not bench and not faults and not install
 # Each worker reads all tests; with what another run has compiled that takes it 6 s of a processor, without it 15.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo panel test test-faults test-docs test-clients test-editors test-vscode test-panel test-bench check extension pictures bench bench-peers bench-quick bench-panel schemas fmt faults dist clean
+.PHONY: help setup demo panel test test-faults test-docs test-clients test-editors test-vscode test-panel test-bench test-install test-lowest test-newest test-pythons lock check extension pictures bench bench-peers bench-quick bench-panel schemas fmt faults dist clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -35,10 +36,27 @@ panel: $(READY)  ## the agent panel of the VS Code extension in a plain browser;
 	@scripts/extension.sh panel $(DIR)
 
 test: $(READY) $(CLIENTS_READY)  ## run the tests
-	@$(PYTEST) -n $(WORKERS) -m "not acpx and not docs and not editors and not vscode and not panel and not bench and not faults" $(ARGS)
+	@$(PYTEST) -n $(WORKERS) -m "$(FAST)" $(ARGS)
 
 test-faults: $(READY) $(CLIENTS_READY)  ## the fault catalogue, small: kills, floods, full disks (make faults runs it large)
 	@$(PYTEST) -n $(WORKERS) tests/faults $(ARGS)
+
+test-install: $(READY)  ## install each lock with old and new installers, where newer releases exist; downloads
+	@$(PYTEST) -n 2 -m install tests/install $(ARGS)
+
+test-lowest: $(READY) $(CLIENTS_READY)  ## the tests with the oldest releases that pyproject.toml allows
+	@scripts/resolved.sh build/lowest lowest-direct
+	@build/lowest/bin/python -m pytest -n $(WORKERS) -m "$(FAST)" $(ARGS)
+
+test-newest: $(READY) $(CLIENTS_READY)  ## the tests with the newest releases of everything that sould depends on
+	@scripts/resolved.sh build/newest highest
+	@build/newest/bin/python -m pytest -n $(WORKERS) -m "$(FAST)" $(ARGS)
+
+test-pythons: $(READY) $(CLIENTS_READY) $(EDITORS_READY)  ## the demo and the tests of programs with Python 3.12, 3.13 and 3.14
+	@scripts/pythons.sh -n $(WORKERS) -m "$(FAST)" tests/e2e $(ARGS)
+
+lock: $(READY)  ## pin what is installed anew: ARGS=--upgrade, or ARGS="--upgrade-package NAME"
+	@$(BIN)/python scripts/lock.py $(ARGS)
 
 test-clients: $(READY) $(CLIENTS_READY)  ## the scenarios of several clients with acpx, too, which is slow
 	@$(PYTEST) -n $(WORKERS) -m acpx tests/e2e $(ARGS)
@@ -103,7 +121,7 @@ dist: $(READY)  ## build the wheel and the source archive into dist/
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) $(CLIENTS)/node_modules $(EDITORS) $(WORKBENCH) $(EXTENSION)/node_modules $(EXTENSION)/dist $(EXTENSION)/carried dist build
 
-$(READY): requirements.lock pyproject.toml bin/sould scripts/setup.sh
+$(READY): requirements.lock scripts/pip.lock pyproject.toml bin/sould scripts/setup.sh
 	@scripts/setup.sh
 	@touch $@
 
@@ -115,7 +133,7 @@ $(EDITORS_READY): tests/editors/requirements.lock scripts/editors.sh $(READY)
 	@scripts/editors.sh $(EDITORS)
 	@touch $@
 
-$(WORKBENCH_READY): scripts/workbench.sh $(READY)
+$(WORKBENCH_READY): tests/vscode/workbench/package-lock.json scripts/workbench.sh $(READY)
 	@scripts/workbench.sh $(WORKBENCH)
 	@touch $@
 

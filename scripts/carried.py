@@ -15,12 +15,11 @@ ITSELF = "sould (pyproject.toml)"
 
 def runtime(lock: str) -> str:
     """The entries that `ITSELF` needs, directly or through others, as they stand in `lock`."""
-    entries = {_name(entry): entry for entry in re.split(r"\n(?=[^\s#])", lock.strip()) if not entry.startswith("#")}
-    needers = {name: _needers(entry) for name, entry in entries.items()}
+    entries = [entry for entry in re.split(r"\n(?=[^\s#])", lock.strip()) if not entry.startswith("#")]
     needed = {ITSELF}
-    while more := {name for name, by in needers.items() if by & needed} - needed:
+    while more := {_name(entry) for entry in entries if _needers(entry) & needed} - needed:
         needed |= more
-    kept = (re.sub(r"\n    #[^\n]*", "", entry) for name, entry in entries.items() if name in needed)
+    kept = (re.sub(r"\n    #[^\n]*", "", entry) for entry in entries if _name(entry) in needed)
     return "\n".join(kept) + "\n"
 
 

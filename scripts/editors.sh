@@ -1,10 +1,11 @@
 #!/bin/sh
 # Installs, below one folder, the editors that `make test-editors` drives: Neovim, Emacs, Helix and Toad, as FOLDER/bin/nvim-0.7 and
-# so on. They come from Debian's releases, unpacked and run with each release's own libraries, so that nothing of this system
+# so on; and the newer Pythons of `make test-pythons`. They come from Debian's releases, unpacked and run with each release's own libraries, so that nothing of this system
 # changes; Toad comes from its hash-pinned lock file. What a mirror does not have is named in FOLDER/missing/EDITOR, which skips its
 # tests; in CI that is a failure for the editors of Debian's stable releases, which do not go away.
 set -eu
 cd "$(dirname "$0")/.."
+. scripts/downloads.sh
 folder=$(pwd)/$1
 rm -rf "$folder"
 mkdir -p "$folder/bin" "$folder/missing" "$folder/logs"
@@ -57,17 +58,27 @@ launcher() {
     triplet=${triplet##*/}
     libraries=$root/usr/lib/$triplet:$root/lib/$triplet:$root/usr/lib
     command="'$loader' --library-path '$libraries' --argv0 '$program' '$program'"
-    if [ "${program##*/}" = nvim ]; then # it starts itself again, by the path of what runs
-        "$loader" --library-path "$libraries" "$root/usr/bin/patchelf" --set-interpreter "$loader" --force-rpath \
-            --set-rpath "$libraries" "$program"
-        command="'$program'"
-    fi
+    case ${program##*/} in
+        nvim | python*) # they start themselves again, by the path of what runs; at once, the second change breaks Python
+            "$loader" --library-path "$libraries" "$root/usr/bin/patchelf" --force-rpath --set-rpath "$libraries" "$program"
+            "$loader" --library-path "$libraries" "$root/usr/bin/patchelf" --set-interpreter "$loader" "$program"
+            command="'$program'"
+            ;;
+    esac
     cat >"$folder/bin/$editor" <<END
 #!/bin/sh
 $([ $# = 0 ] || printf "export %s\n" "$@")
 exec $command $arguments "\$@"
 END
     chmod +x "$folder/bin/$editor"
+}
+
+python() { # VERSION RELEASE
+    if "python$1" --version >/dev/null 2>&1; then
+        ln -s "$(command -v "python$1")" "$folder/bin/python$1"
+    else
+        launcher "python$1" "$2" "python$1" ""
+    fi
 }
 
 neovim() { # EDITOR RELEASE
@@ -94,22 +105,12 @@ toad() {
         missing toad "tmux is missing. On Debian: apt-get install tmux"
         return 0
     }
-    if command -v python3.14 >/dev/null && python3.14 -m pip --version >/dev/null 2>&1; then
-        ln -s "$(command -v python3.14)" "$folder/bin/python3.14"
-    else
-        launcher python3.14 forky python3.14 ""
-    fi
     if ! [ -x "$folder/bin/python3.14" ]; then
         missing toad "it needs Python 3.14, which this system's Debian mirror does not have"
         return 0
     fi
-    pip="$folder/bin/python3.14 -m pip install --disable-pip-version-check --break-system-packages --no-compile"
-    for attempt in 1 2; do
-        # $pip is a command with its arguments.
-        # shellcheck disable=SC2086
-        $pip --require-hashes --only-binary :all: --target "$folder/toad" -r tests/editors/requirements.lock && break
-        [ "$attempt" = 1 ] || return 1
-    done
+    download Toad pip --python "$folder/bin/python3.14" install --require-hashes --only-binary :all: --break-system-packages \
+        --no-compile --target "$folder/toad" -r tests/editors/requirements.lock
     cat >"$folder/bin/toad" <<END
 #!/bin/sh
 PYTHONPATH='$folder/toad' exec '$folder/bin/python3.14' -m toad.cli "\$@"
@@ -131,14 +132,16 @@ backports() {
 }
 
 trixie() {
-    unpack trixie patchelf neovim
+    unpack trixie patchelf neovim python3.13
     neovim nvim-0.10 trixie
+    python 3.13 trixie
 }
 
 # The next release moves: what it has today may be gone tomorrow.
 forky() {
-    unpack forky patchelf neovim hx python3.14 python3-pip
+    unpack forky patchelf neovim hx python3.14
     neovim nvim-0.12 forky
+    python 3.14 forky
     launcher hx forky hx "" "HELIX_RUNTIME='$folder/forky/usr/lib/hx/runtime'"
     toad
 }

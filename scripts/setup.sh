@@ -1,60 +1,29 @@
 #!/bin/sh
-# Makes .venv from the hash-pinned lock file. Called by make only, which decides whether it is needed.
-# Uses uv when it is there, else the interpreter's own venv and pip. Never touches anything outside the project.
+# Makes .venv from the lock file, with the pip that scripts/pip.lock names: older ones read locks differently. Called by make
+# only, which decides whether it is needed. Touches nothing outside the project.
 set -eu
 cd "$(dirname "$0")/.."
-
-fail() {
-    printf '\nsetup: %s\n' "$1" >&2
-    exit 1
-}
+. scripts/downloads.sh
 
 python=${PYTHON:-python3}
 command -v git >/dev/null 2>&1 || fail "git is missing. On Debian: apt-get install git"
 command -v "$python" >/dev/null 2>&1 || fail "$python is missing. On Debian: apt-get install python3 python3-venv"
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
     fail "$("$python" --version) is too old: Python 3.11 or newer is needed. Name another one with make PYTHON=python3.12"
+version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+"$python" -c 'import ensurepip, venv' 2>/dev/null ||
+    fail "$python cannot make environments: it has no ensurepip. On Debian and Ubuntu: apt-get install python$version-venv"
 
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+# Whatever pip's configuration says of where to install: it is here.
+unset PIP_TARGET PIP_PREFIX PIP_REQUIRE_VIRTUALENV PYTHONHOME PYTHONPATH
+locked() { pip install --no-user --require-hashes -r "$1"; }
 
-# Runs quietly; shows the whole output only when it fails.
-quietly() {
-    "$@" >"$log" 2>&1 || {
-        cat "$log" >&2
-        return 1
-    }
-}
-
-if [ ! -x .venv/bin/python ]; then
+if ! { [ -x .venv/bin/python ] && quietly pip --version; } 2>/dev/null; then
     echo "setup: making .venv with $("$python" --version)"
-    if command -v uv >/dev/null 2>&1; then
-        quietly uv venv --python "$python" .venv || fail "uv could not make .venv; its words are above."
-    else
-        "$python" -c 'import ensurepip, venv' 2>/dev/null ||
-            fail "this Python has no venv module. On Debian: apt-get install python3-venv"
-        quietly "$python" -m venv .venv || fail "python3 -m venv failed; its words are above."
-    fi
+    quietly "$python" -m venv --clear .venv || fail "$python -m venv failed; its words are above."
 fi
-
-if command -v uv >/dev/null 2>&1; then
-    installer="uv pip install --python .venv/bin/python"
-else
-    .venv/bin/python -m pip --version >/dev/null 2>&1 || quietly .venv/bin/python -m ensurepip
-    installer=".venv/bin/python -m pip install --disable-pip-version-check"
-fi
-
 echo "setup: installing the locked dependencies (about a minute the first time)"
-# A download may be tried twice; nothing else may.
-for attempt in 1 2; do
-    # $installer is a command with its arguments.
-    # shellcheck disable=SC2086
-    if quietly $installer --require-hashes -r requirements.lock; then
-        break
-    fi
-    [ "$attempt" = 1 ] || fail "the package index could not be used; the reason is above."
-    echo "setup: trying the download once more" >&2
-done
-# shellcheck disable=SC2086
-quietly $installer --no-deps --no-build-isolation -e . || fail "installing the project itself failed; the reason is above."
+download pip locked scripts/pip.lock
+download "What sould needs" locked requirements.lock
+quietly pip install --no-user --no-index --no-deps --no-build-isolation -e . || fail "sould itself could not be installed; the reason is above."
 echo "setup: ready"

@@ -3,13 +3,9 @@
 # that came from PyPI. Chromium comes from Debian; .ci/run installs it, and here it is only asked for.
 set -eu
 cd "$(dirname "$0")/.."
+. scripts/downloads.sh
 folder=$(pwd)/$1
-version=4.139.1
-
-fail() {
-    printf '\nsetup: %s\n' "$1" >&2
-    exit 1
-}
+lock=$(pwd)/tests/vscode/workbench
 
 command -v chromium >/dev/null || fail "chromium is missing. On Debian: apt-get install chromium"
 # kerberos, which code-server carries, has no build of its own for every system.
@@ -27,20 +23,15 @@ PATH="$folder/bin:$PATH"
 # The headers of this very node: otherwise they would be downloaded, from elsewhere than the registry.
 export PATH npm_config_nodedir="$wheel" npm_config_audit=false npm_config_fund=false npm_config_update_notifier=false
 export npm_config_fetch_retries=1 npm_config_fetch_timeout=60000
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+
+locked() (
+    cd "$folder"
+    cp "$lock/package.json" "$lock/package-lock.json" .
+    npm ci
+)
+
 echo "setup: installing VS Code's workbench (about two minutes)"
-echo '{"private": true, "allowScripts": {"code-server": true, "argon2": true}}' >"$folder/package.json"
-for attempt in 1 2; do
-    if (cd "$folder" && npm install --no-save "code-server@$version") >"$log" 2>&1; then
-        break
-    fi
-    [ "$attempt" = 1 ] || {
-        cat "$log" >&2
-        fail "npm could not install code-server; the reason is above."
-    }
-    echo "setup: trying the download once more" >&2
-done
+download "VS Code's workbench" locked
 # Most of what is not VS Code: 230 MB that no test needs.
 vscode=$folder/node_modules/code-server/lib/vscode
 rm -rf "$vscode/node_modules/@github" "$vscode/node_modules/@devcontainers" "$vscode/extensions/copilot"

@@ -177,7 +177,7 @@ def test_a_run_without_a_person_is_not_asked(world: World) -> None:
     assert [end["failed"] for end in ends(world, session)] == [False]
 
 
-@pytest.mark.parametrize("window", [8_000, 1_000_000])
+@pytest.mark.parametrize("window", [8_192, 1_000_000])
 async def test_every_window_is_compacted_at_its_trigger_and_never_twice_in_a_row(world: World, window: int) -> None:
     trigger = min(int(window * 0.85), window - min(50_000, window // 4))
     full = f"usage: input_other={trigger}"

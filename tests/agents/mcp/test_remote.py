@@ -1,5 +1,7 @@
 """Remote servers that cannot be used; those that can are in the tests of the real daemon."""
 
+import re
+
 from sould.agents.opening.opening import McpServer
 from sould.agents.wire.messages import Notification
 from soultest.bench import Bench
@@ -18,6 +20,6 @@ async def test_a_server_that_cannot_be_reached_is_reported_once(bench: Bench) ->
     async with bench.running():
         watcher = await open_session(bench, McpServer("far", "http", url="http://127.0.0.1:9/mcp"))
         await state_of(watcher, "far", "failed")
-        assert (
-            await watcher.wait_for(Notification)
-        ).body == "MCP server far could not be reached: nothing answers there."
+        said = (await watcher.wait_for(Notification)).body
+        # Some releases of the libraries below keep what the system said, others do not.
+        assert re.fullmatch(r"MCP server far could not be reached: (nothing answers there|connection refused)\.", said)

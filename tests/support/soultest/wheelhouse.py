@@ -21,6 +21,25 @@ def fill(directory: Path, lock: Path) -> None:
     lock.write_text("".join(f"{name}=={found[name].version} --hash=sha256:{hashes[name]}\n" for name in sorted(found)))
 
 
+def as_version(version: str, wheel: Path) -> None:
+    """Puts another release of the package beside the wheel: the same files under this version."""
+    name, _, tags = wheel.name.split("-", 2)
+    with zipfile.ZipFile(wheel) as given, zipfile.ZipFile(wheel.with_name(f"{name}-{version}-{tags}"), "w") as archive:
+        [metadata] = [each for each in given.namelist() if each.endswith(".dist-info/METADATA")]
+        about = str(Path(metadata).parent)
+        for each in given.namelist():
+            content = given.read(each)
+            if each == metadata:
+                content = re.sub(
+                    rb"^Version: .*$", f"Version: {version}".encode(), content, count=1, flags=re.MULTILINE
+                )
+            if each == f"{about}/RECORD":
+                content = re.sub(rb",.*", b",,", content).replace(
+                    about.encode(), f"{name}-{version}.dist-info".encode()
+                )
+            archive.writestr(re.sub(f"^{re.escape(about)}/", f"{name}-{version}.dist-info/", each), content)
+
+
 def _name(distribution: Distribution) -> str:
     return re.sub(r"[-_.]+", "-", distribution.metadata["Name"]).lower()
 
