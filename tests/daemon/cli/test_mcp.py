@@ -16,7 +16,7 @@ from soultest.cliuser import User
 from soultest.daemon import until
 from soultest.mcpremote import RENEWALS, remote
 from soultest.processes import MARK, marked, until_gone
-from soultest.terminal import terminal
+from soultest.terminal import HEARS_CTRL_C, terminal
 from soultest.world import SOULD, call
 
 
@@ -87,16 +87,10 @@ def test_the_sign_in_is_forgotten_on_demand(user: User) -> None:
     assert "There is no sign-in" in user.sould("mcp", "reset-auth", "far").stdout
 
 
-HEARS_CTRL_C = (
-    "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
-)
-"""Runs a program that is told of SIGINT, also where the tests are not: started in the background, they ignore it."""
-
-
 async def signing_in(user: User) -> tuple[asyncio.subprocess.Process, str]:
     """A sign-in that waits for its user, and the page they are to open."""
     signing = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", HEARS_CTRL_C, str(SOULD), "mcp", "auth", "far", "--no-browser",
+        *HEARS_CTRL_C, str(SOULD), "mcp", "auth", "far", "--no-browser",
         env=user.environment, cwd=user.project, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
     assert signing.stderr is not None

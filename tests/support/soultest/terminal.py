@@ -6,12 +6,20 @@ import re
 import select
 import signal
 import subprocess
+import sys
 import termios
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 
 from soultest.cliuser import User
 from soultest.world import SOULD
+
+HEARS_CTRL_C = (
+    sys.executable,
+    "-c",
+    "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])",
+)
+"""Runs a program that is told of SIGINT, also where the tests are not: started in the background, they ignore it."""
 
 
 @contextmanager
@@ -22,9 +30,8 @@ def terminal(
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, size)
     environment = user.environment | dict(env or {})
-    process = subprocess.Popen(
-        [str(SOULD), *arguments], stdin=theirs, stdout=theirs, stderr=theirs, env=environment, cwd=user.project
-    )
+    command = [*HEARS_CTRL_C, str(SOULD), *arguments]
+    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, cwd=user.project)
     os.close(theirs)
     try:
         yield Terminal(ours, process)
