@@ -21,6 +21,9 @@ FAST := not acpx and not docs and not editors and not vscode and not panel and n
 # Each worker reads all tests; with what another run has compiled that takes it 6 s of a processor, without it 15.
 unexport PYTHONDONTWRITEBYTECODE
 
+# A checkout that was moved is set up again: its environment names the folder it was made in.
+$(shell grep -qsxF "$(CURDIR)" $(VENV)/.made || rm -f $(READY))
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo panel test test-faults test-docs test-clients test-editors test-vscode test-panel test-bench test-install test-lowest test-newest test-pythons lock check extension pictures bench bench-peers bench-quick bench-panel schemas fmt faults dist clean
 
@@ -121,7 +124,7 @@ dist: $(READY)  ## build the wheel and the source archive into dist/
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) $(CLIENTS)/node_modules $(EDITORS) $(WORKBENCH) $(EXTENSION)/node_modules $(EXTENSION)/dist $(EXTENSION)/carried dist build
 
-$(READY): requirements.lock scripts/pip.lock pyproject.toml bin/sould scripts/setup.sh
+$(READY): requirements.lock scripts/pip.lock pyproject.toml bin/sould scripts/setup.sh scripts/downloads.sh
 	@scripts/setup.sh
 	@touch $@
 

@@ -2,7 +2,9 @@
 # shellcheck shell=sh
 
 log=$(mktemp)
+details=
 trap 'rm -f "$log" "$log.pip"' EXIT
+trap 'exit 130' INT TERM HUP
 
 fail() {
     printf '\nsetup: %s\n' "$1" >&2
@@ -17,24 +19,24 @@ quietly() {
     }
 }
 
-# The pip of .venv, in the version that scripts/pip.lock names. Says what pip writes to its own log only: why a page could not be read.
+# The pip of .venv, in the version that scripts/pip.lock names. With `details` it also says why a page could not be read, which pip
+# writes only to its log.
 pip() {
-    .venv/bin/python -m pip --disable-pip-version-check --no-input --log "$log.pip" "$@" || {
+    .venv/bin/python -m pip --disable-pip-version-check --no-input ${details:+--log "$log.pip"} "$@" || {
         status=$?
-        grep -h "Could not fetch URL" "$log.pip" || true
+        [ -z "$details" ] || grep -h "Could not fetch URL" "$log.pip" || true
         return "$status"
     }
 }
 
-# download NAME COMMAND...: runs the command, once more where the network failed, and ends the script where it fails again.
+# download NAME COMMAND...: runs the command, once more where it fails, and ends the script where it fails again.
 download() {
     name=$1
     shift
+    "$@" >"$log" 2>&1 && return
+    echo "setup: trying the download once more" >&2
+    details=yes
     quietly "$@" && return
-    if [ "$(cause)" = network ]; then
-        echo "setup: trying the download once more" >&2
-        quietly "$@" && return
-    fi
     fail "$name could not be installed. $(advice "$(cause)")"
 }
 
@@ -69,9 +71,9 @@ advice() {
         password) echo "The package index wants a name and a password. Check its address in pip's or npm's configuration (pip config list, npm config list)." ;;
         changed) echo "A file that was downloaded is not the one that the lock file names, so nothing of it was used. Somebody changed it on the way, or the index has another file under this name." ;;
         unpinned) echo "The lock file lacks a package that another one needs. This is a mistake in sould: please report it with the words above." ;;
-        network) echo "The package index could not be reached. Check the network, and HTTPS_PROXY where you need a proxy." ;;
-        absent) echo "The package index does not have a version that the lock file names, or none for this Python and machine; it is named above. A mirror may be behind." ;;
-        compiler) echo "There is no ready-made file of a package for this Python and machine, and compiling it failed; its words are above. Python 3.11 to 3.14 on Linux and macOS need no compiler." ;;
+        network) echo "The package index could not be reached. Check the network, the address of the index (pip config list, npm config list), and HTTPS_PROXY where you need a proxy." ;;
+        absent) echo "The package index does not have a version that the lock file names, or none for this Python and machine; it is named above. A mirror may be behind, or the address of the index wrong (pip config list, npm config list)." ;;
+        compiler) echo "There is no ready-made file of a package for this Python and machine, and compiling it failed; its words are above. Another Python may have one: make PYTHON=python3.12" ;;
         conflict) echo "A constraint in pip's configuration (PIP_CONSTRAINT, pip config list) forbids a version that the lock file names." ;;
         *) echo "The reason is above." ;;
     esac

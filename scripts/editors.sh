@@ -1,8 +1,9 @@
 #!/bin/sh
 # Installs, below one folder, the editors that `make test-editors` drives: Neovim, Emacs, Helix and Toad, as FOLDER/bin/nvim-0.7 and
-# so on; and the newer Pythons of `make test-pythons`. They come from Debian's releases, unpacked and run with each release's own libraries, so that nothing of this system
-# changes; Toad comes from its hash-pinned lock file. What a mirror does not have is named in FOLDER/missing/EDITOR, which skips its
-# tests; in CI that is a failure for the editors of Debian's stable releases, which do not go away.
+# so on; and the newer Pythons of `make test-pythons`. They come from Debian's releases, unpacked and run with each release's own
+# libraries, so that nothing of this system changes; Toad comes from its hash-pinned lock file. What a mirror does not have is named
+# in FOLDER/missing/EDITOR, which skips its tests; in CI that is a failure for the editors of Debian's stable releases, which do not
+# go away.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/downloads.sh

@@ -2,15 +2,18 @@
 
 uv leaves out what older installers need. Where the hash of every file is required, pip before 24 treats a requirement with
 extras (`pydantic[email]`) as a package of its own: it must be pinned, too, with just these extras, spelled as they are by the package
-that requires them. So the locks have an entry for each package, and further ones for it with extras.
+that requires them. So the locks have an entry for each package, and further ones for it with extras. The spelling is read from what
+is installed: after an upgrade that brings new extras, `make setup lock` does it again.
 """
 
 import importlib.metadata
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -27,13 +30,28 @@ ENTRY = re.compile(r"(?P<name>[\w.-]+)(?:\[(?P<extras>[^]]+)\])?(?P<rest>==.*)",
 
 
 def main(*arguments: str) -> None:
-    """Writes all of them; `arguments` are uv's."""
-    uv = Path(sys.executable).parent / "uv"
+    """Writes those that change, and says which; `arguments` are uv's."""
     for name, (source, wanted) in LOCKS.items():
-        command = [uv, "pip", "compile", *source.split(), *OPTIONS.split(), *arguments, "--output-file", name]
-        subprocess.run(command, cwd=ROOT, input=wanted, text=True, check=True, stdout=subprocess.DEVNULL)
         lock = ROOT / name
-        lock.write_text("".join(f"{entry}\n" for entry in with_extras(lock.read_text(), extras_required())))
+        text = "".join(
+            f"{entry}\n" for entry in with_extras(compiled(lock, source, wanted, arguments), extras_required())
+        )
+        is_new = text != lock.read_text()
+        if is_new:
+            lock.write_text(text)
+        print(f"{name}: {'changed' if is_new else 'unchanged'}")
+
+
+def compiled(lock: Path, source: str, wanted: str, arguments: Sequence[str]) -> str:
+    """What uv makes of a lock. What it pins stays pinned where `arguments` do not say otherwise."""
+    uv = Path(sys.executable).parent / "uv"
+    with tempfile.TemporaryDirectory() as folder:
+        made = shutil.copy(lock, folder)
+        command = [uv, "pip", "compile", *source.split(), *OPTIONS.split(), *arguments, "--output-file", made]
+        done = subprocess.run(command, cwd=ROOT, input=wanted, text=True, check=False, stdout=subprocess.DEVNULL)
+        if done.returncode:
+            raise SystemExit(f"lock: uv could not make {lock.relative_to(ROOT)}; its words are above.")
+        return Path(made).read_text()
 
 
 def with_extras(lock: str, required: dict[str, set[tuple[str, ...]]]) -> Iterable[str]:
