@@ -17,6 +17,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BENCH = ROOT / "build" / "bench"
+PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check")
+"""The pip that set up this checkout, which `--python` has work on another environment."""
 
 
 @contextmanager
@@ -76,7 +78,7 @@ def dependencies() -> Path:
         print("bench: making a clean environment (once)", file=sys.stderr)
         shutil.rmtree(venv, ignore_errors=True)
         run([sys.executable, "-m", "venv", str(venv)])
-        run([str(python), "-m", "pip", "install", "--quiet", "--require-hashes", "-r", str(lock)])
+        run([*PIP, "--python", str(python), "install", "--quiet", "--require-hashes", "-r", str(lock)])
         stamp.write_text(digest)
     return python
 
@@ -88,7 +90,7 @@ def install(source: Path, python: Path, name: str) -> Path:
     hatchling = str(dependencies().parent / "hatchling")
     run([hatchling, "build", "-t", "wheel", "-d", str(dist)], source)
     wheel = next(dist.glob("*.whl"))
-    run([str(python), "-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall", str(wheel)])
+    run([*PIP, "--python", str(python), "install", "--quiet", "--no-deps", "--force-reinstall", str(wheel)])
     return python
 
 

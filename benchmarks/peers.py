@@ -164,7 +164,7 @@ def kimi_installed() -> MakeAgent:
         shutil.rmtree(place, ignore_errors=True)
         print(f"bench: installing {KIMI} (once)", file=sys.stderr)
         build.run([new_python(), "-m", "venv", str(place)])
-        build.run([str(place / "bin" / "python"), "-m", "pip", "install", "--quiet", f"{KIMI}=={VERSIONS[KIMI]}"])
+        build.run([*build.PIP, "--python", str(place), "install", "--quiet", f"{KIMI}=={VERSIONS[KIMI]}"])
 
     def make(name: str, home: Path, port: int) -> Agent:
         config = home / ".kimi" / "config.toml"
