@@ -7,7 +7,7 @@ changes nothing.
 import asyncio
 import html
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import parse_qsl, urlsplit
@@ -61,14 +61,16 @@ class _Page(Struct, frozen=True):
         return "\r\n".join(head).encode() + body
 
 
-async def wait_for_code(port: int, server: str, state: str) -> Code:
+async def wait_for_code(port: int, server: str, state: str, listening: Callable[[], None]) -> Code:
     """Serve the address until the browser has come back with an answer to the request with this `state`.
+
+    `listening` is called once it can come back.
 
     Raises:
         SignInRefusedError: it was refused, or nobody came.
         OSError: the port cannot be listened on.
     """
-    return await _Callback(server, state).serve(port)
+    return await _Callback(server, state).serve(port, listening)
 
 
 class _Callback:
@@ -80,7 +82,7 @@ class _Callback:
         self._answer: asyncio.Future[Code | str] = asyncio.get_running_loop().create_future()
         self._connections: set[asyncio.Task[None]] = set()
 
-    async def serve(self, port: int) -> Code:
+    async def serve(self, port: int, listening: Callable[[], None]) -> Code:
         async with asyncio.TaskGroup() as group:
 
             def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -93,6 +95,7 @@ class _Callback:
                     await asyncio.start_server(connected, HOST, port, limit=LARGEST_REQUEST),
                     asyncio.timeout(PATIENCE_S),
                 ):
+                    listening()
                     answer = await self._answer
             except TimeoutError:
                 answer = f"Nobody signed in within {PATIENCE_S / 60:g} minutes."

@@ -232,17 +232,20 @@ class InteractiveOAuth(StoredOAuth):
         self._server = spec.name
         self._show = show
         self._browser = browser
-        self._state = ""
+        self._address = ""
 
     async def redirect_handler(self, authorization_url: str) -> None:
-        """See `OAuth`."""
-        self._state = dict(parse_qsl(urlsplit(authorization_url).query)).get("state", "")
-        self._show(authorization_url)
-        if self._browser:
-            with contextlib.suppress(webbrowser.Error):
-                webbrowser.open(authorization_url)
+        """See `OAuth`; the user is sent there by `callback_handler`, which the library calls next."""
+        self._address = authorization_url
 
     async def callback_handler(self) -> AuthorizationCodeResult:
         """See `OAuth`; the library's own page loads pictures from its makers' site."""
-        came = await wait_for_code(self.redirect_port, self._server, self._state)
+        state = dict(parse_qsl(urlsplit(self._address).query)).get("state", "")
+        came = await wait_for_code(self.redirect_port, self._server, state, listening=self._send_user)
         return AuthorizationCodeResult(code=came.code, state=came.state, iss=came.iss)
+
+    def _send_user(self) -> None:
+        self._show(self._address)
+        if self._browser:
+            with contextlib.suppress(webbrowser.Error):
+                webbrowser.open(self._address)
