@@ -1,5 +1,6 @@
 """Searches in large trees, with and without `rg` on PATH, beside `rg` itself."""
 
+import os
 import subprocess
 import time
 from collections.abc import Generator
@@ -9,6 +10,8 @@ from pathlib import Path
 from agents import Tool
 from row import AtMost, Figures, Measurement, OfFloor, Row, Sides, measures
 from rows.channel import Channel, channel
+from sould.agents.environment import Environment
+from sould.agents.process.ripgrep import Ripgrep
 from trees import NEEDLE
 from world import World
 
@@ -40,7 +43,7 @@ def searched(files: int, *, rg: bool) -> Measurement:
         tree = world.tree(files, git=True)
         path = "" if rg else world.path_without("rg")
         sides: dict[str, partial[Figures]] = {
-            RG: partial(program, row, tree, RG, "-l", NEEDLE),
+            RG: partial(program, row, tree, Ripgrep().program(Environment(os.environ)) or RG, "-l", NEEDLE),
             GIT_GREP: partial(program, row, tree, "git", "grep", "-l", NEEDLE),
         }
         yield sides | {
