@@ -128,7 +128,10 @@ def test_words_above_changes_stay_there_while_their_user_types(changed: World, o
         until(
             lambda typed=typed: starts() == [4 + typed, 15 + typed, 26 + typed], PATIENCE, "what was typed to be known"
         )
-    assert len(window.page.evaluate("offsets")) == 1
+    offsets = window.page.evaluate("offsets")
+    # On a busy machine VS Code may paint the lines before the words: once for each key, and never again with sould's answer.
+    assert offsets[0] == offsets[-1]
+    assert offsets.count(offsets[0]) <= 1 + 3
 
 
 def test_words_of_the_user_in_a_rejected_line_are_asked_about(changed: World, open_window: Open) -> None:
