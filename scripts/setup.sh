@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes .venv from the lock file, with the pip that scripts/pip.lock names: older ones read locks differently. Called by make
-# only, which decides whether it is needed. Touches nothing outside the project.
+# Makes .venv from requirements.lock with the pip that scripts/pip.lock names, since older ones read locks differently. Only make
+# calls it, and decides whether it is needed. Writes nothing outside the project.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/downloads.sh
@@ -18,7 +18,7 @@ case $(pwd) in
     *[[:space:]]*) fail "The path of this folder has a space, which the programs in .venv cannot have: $(pwd)" ;;
 esac
 
-# Whatever pip's configuration says of where to install: it is here.
+# The user's settings of where pip installs do not count here.
 unset PIP_TARGET PIP_PREFIX PIP_REQUIRE_VIRTUALENV PYTHONHOME PYTHONPATH
 locked() { pip install --no-user --require-hashes -r "$1"; }
 
