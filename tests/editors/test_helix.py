@@ -11,17 +11,27 @@ from soultest.editors.scene import KINDS, Scene
 from soultest.screen import PATIENCE
 
 pytestmark = [pytest.mark.editors, pytest.mark.timeout(300)]
+A_MOMENT = 2.0
+"""Seconds in which a user sees where keys lead."""
 ONLY = [pytest.param(kind, id=kind.name) for kind in KINDS if kind.name == "hx"]
 
 
-def at(editor: Helix, line: int) -> Callable[[], object]:
-    """Press the keys of the next hunk, as a user does until the server has started; whether the cursor is on the line."""
+def leads(editor: Helix, start: int, line: int) -> Callable[[], bool]:
+    """From a line, press the keys of the next hunk, as a user does until the server has started; whether they lead to the line.
 
-    def gone() -> object:
+    Each try begins on the same line: pressed twice, the keys would lead past it.
+    """
+
+    def led() -> bool:
+        editor.go(start)
         editor.keys("]", "d")
-        return re.search(rf" {line}:\d+\s*$", editor.screen.text)
+        try:
+            until(lambda: re.search(rf" {line}:\d+\s*$", editor.screen.text), A_MOMENT)
+        except AssertionError:
+            return False
+        return True
 
-    return gone
+    return led
 
 
 @pytest.mark.parametrize("scene", ONLY, indirect=True)
@@ -30,5 +40,5 @@ def test_the_keys_for_diagnostics_go_from_hunk_to_hunk(scene: Scene) -> None:
     with scene.opened() as editor:
         assert isinstance(editor, Helix)
         editor.ready()
-        until(at(editor, 2), PATIENCE, "the first hunk")
-        until(at(editor, 6), PATIENCE, "the second hunk")
+        until(leads(editor, 1, 2), PATIENCE, "the first hunk")
+        until(leads(editor, 2, 6), PATIENCE, "the second hunk")
