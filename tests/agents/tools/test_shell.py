@@ -26,6 +26,7 @@ from sould.agents.tools.commands import OutputDirectory
 from sould.agents.tools.shell import Params, Shell
 from sould.agents.wire.display import ShellBlock
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, ToolReturn
+from soultest.daemon import until
 from soultest.processes import MARK, marked, memory
 
 
@@ -37,6 +38,10 @@ class Bench(CallReporter):
     shown: asyncio.Event = field(default_factory=asyncio.Event)
     asked: list[ApprovalRequest] = field(default_factory=list[ApprovalRequest])
     outputs: Path = Path()
+    kept: str = ""
+
+    def printed(self, text: str) -> None:
+        self.kept = text
 
     def stream(self, text: str) -> None:
         self.seen.append(text)
@@ -148,6 +153,17 @@ async def test_cancelling_the_call_ends_the_tree_before_it_returns(bench: Bench)
     with pytest.raises(asyncio.CancelledError):
         await call
     assert marked(bench.mark) == []
+
+
+async def test_what_was_printed_and_not_yet_read_is_kept_when_the_call_is_cancelled(bench: Bench) -> None:
+    marker = bench.outputs.parent / "work" / "printed"
+    call = asyncio.ensure_future(bench.run(f"echo first; sleep 0.1; echo second; touch {marker}; sleep 1000"))
+    await bench.shown.wait()
+    until(marker.exists)  # nothing else runs in this loop meanwhile, so nobody reads
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert bench.kept == "first\nsecond\n"
 
 
 async def test_cancelling_while_it_starts_leaves_nothing(bench: Bench) -> None:

@@ -32,6 +32,8 @@ MOST_FOREGROUND: Final = 300
 """Seconds that a call may ask for."""
 MOST_OUTPUT: Final = 1024 * 1024 * 1024
 """Bytes after which a command is ended (F53)."""
+LEFT_UNREAD: Final = 1024 * 1024
+"""Bytes that are taken of what a command has printed when it is cut off; a pipe holds less."""
 
 
 class OutputDirectory(Struct, frozen=True):
@@ -96,7 +98,7 @@ class Commands(Struct, frozen=True):
             flooded = await _follow(running, builder, call)
             ended = await running.wait()
         except BaseException:
-            await finish(running.kill())
+            await finish(_end(running, builder))
             call.printed(builder.finish()[0])
             raise
         return _report(builder, ended, command.timeout, flooded=flooded)
@@ -116,20 +118,26 @@ class Commands(Struct, frozen=True):
             await shielded(start())
         except asyncio.CancelledError:
             for running in started:
-                await finish(running.kill())
+                builder = ToolResultBuilder()
+                await finish(_end(running, builder))
                 if call is not None:
-                    await finish(_keep_printed(running, call))
+                    call.printed(builder.finish()[0])
             raise
         return started[0]
 
 
-async def _keep_printed(running: RunningCommand, call: ToolCallContext) -> None:
-    """What a command that has ended had printed before anybody read it."""
-    builder, text = ToolResultBuilder(), PlainText()
-    async for data in running.output():
-        builder.write(text.feed(data))
-    builder.write(text.finish())
-    call.printed(builder.finish()[0])
+async def _end(running: RunningCommand, builder: ToolResultBuilder) -> None:
+    """End a command, and take what it had printed before anybody read it."""
+    text, left = PlainText(), LEFT_UNREAD
+    async with asyncio.TaskGroup() as group:
+        group.create_task(running.kill())
+        async for (
+            data
+        ) in running.output():  # begun before the task: output that nobody reads is dropped with the command
+            if left > 0:
+                builder.write(text.feed(data))
+            left -= len(data)
+        builder.write(text.finish())
 
 
 async def _follow(running: RunningCommand, builder: ToolResultBuilder, call: ToolCallContext) -> bool:
