@@ -122,7 +122,10 @@ class RunningCommand(Protocol):
     """A command in flight. Leaving it un-awaited is a bug: `wait` or `kill` it."""
 
     def output(self) -> AsyncIterator[bytes]:
-        """Standard output and error as they come, ending when the command and everything it started is gone. To be consumed once."""
+        """Standard output and error as they come, ending when the command and everything it started is gone.
+
+        Each piece is given once: who reads after a reader that was cancelled goes on behind it.
+        """
         ...
 
     async def wait(self) -> CommandExit:

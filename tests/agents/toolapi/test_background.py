@@ -6,6 +6,7 @@ import re
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import ApprovalRequest, ContextNote, Notification, ToolResult
 from soultest.bench import Bench, Watcher, call, finish
+from soultest.daemon import until
 
 WAIT = "while [ ! -e go ]; do sleep 0.01; done; "
 
@@ -77,6 +78,20 @@ async def test_a_task_is_stopped_with_everything_it_started(bench: Bench) -> Non
     assert "stopped" in stopped
     assert "enough" in stopped
     assert after.startswith("No task runs.")
+
+
+async def test_what_a_task_had_printed_and_nobody_had_read_is_kept_when_it_is_stopped(bench: Bench) -> None:
+    bench.script(
+        call("Shell", command=f"{WAIT}echo late; touch printed; sleep 600", run_in_background=True), "text: begun"
+    )
+    async with bench.running():
+        watcher = Watcher(await bench.new("full"))
+        await finish(watcher.session, "go")
+        (bench.project / "go").touch()
+        until((bench.project / "printed").exists)  # nothing else runs in this loop meanwhile, so nobody reads
+        await watcher.session.tasks.stop("shell_1", "enough")
+        printed, _ = watcher.session.tasks.output("shell_1")
+    assert printed == "late\n"
 
 
 async def test_the_user_stops_a_task_by_command(bench: Bench) -> None:

@@ -81,9 +81,10 @@ class GuardedProcess:
         asyncio.get_running_loop().add_reader(control.fileno(), self._on_report)
 
     def output(self) -> AsyncGenerator[bytes, None]:
-        """Standard output and error as they come, ending when the whole tree is gone. To be consumed once.
+        """Standard output and error as they come, ending when the whole tree is gone.
 
-        Nothing is read ahead: while the consumer is busy the process waits at a full pipe.
+        Each piece is given once: who reads after a reader that was cancelled goes on behind it. Nothing is read ahead: while the
+        consumer is busy the process waits at a full pipe.
         """
         return self._output.chunks(self._exit)
 

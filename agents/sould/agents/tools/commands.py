@@ -8,9 +8,9 @@ import asyncio
 import contextlib
 import secrets
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 from pydantic import JsonValue
@@ -32,8 +32,12 @@ MOST_FOREGROUND: Final = 300
 """Seconds that a call may ask for."""
 MOST_OUTPUT: Final = 1024 * 1024 * 1024
 """Bytes after which a command is ended (F53)."""
-LEFT_UNREAD: Final = 1024 * 1024
-"""Bytes that are taken of what a command has printed when it is cut off; a pipe holds less."""
+MOST_UNREAD: Final = 1024 * 1024
+"""Bytes that are taken of what nobody had read of a command that is cut off: as much as a user's pipe can hold."""
+
+
+CutOff: TypeAlias = Callable[[RunningCommand], Coroutine[Any, Any, None]]
+"""Ends a command whose caller was cancelled, and keeps what it had printed."""
 
 
 class OutputDirectory(Struct, frozen=True):
@@ -85,26 +89,30 @@ class Commands(Struct, frozen=True):
 
     async def run(self, command: Command, call: ToolCallContext) -> ToolReturn:
         """Run an approved command to its end, shown as it prints: its output, and how it ended."""
-        try:
-            running = await self.start(command, call)
-        except WorkspaceError as error:
-            return tool_error(str(error), brief="Not started")
         builder = ToolResultBuilder(
             spill=self.outputs.new_file() if self.outputs is not None else None,
             limit=self.limits.output_chars,
             line_limit=self.limits.line_chars,
         )
+
+        async def cut_off(running: RunningCommand) -> None:
+            await end(running, builder.write)
+            call.printed(builder.finish()[0])
+
+        try:
+            running = await self.start(command, cut_off)
+        except WorkspaceError as error:
+            return tool_error(str(error), brief="Not started")
         try:
             flooded = await _follow(running, builder, call)
             ended = await running.wait()
         except BaseException:
-            await finish(_end(running, builder))
-            call.printed(builder.finish()[0])
+            await finish(cut_off(running))
             raise
         return _report(builder, ended, command.timeout, flooded=flooded)
 
-    async def start(self, command: Command, call: ToolCallContext | None = None) -> RunningCommand:
-        """Start an approved command; whoever is cancelled meanwhile leaves nothing that runs, and `call` keeps its output.
+    async def start(self, command: Command, cut_off: CutOff) -> RunningCommand:
+        """Start an approved command. Whoever is cancelled meanwhile leaves nothing that runs: `cut_off` ends it.
 
         Raises:
             WorkspaceError: it cannot be started.
@@ -118,26 +126,22 @@ class Commands(Struct, frozen=True):
             await shielded(start())
         except asyncio.CancelledError:
             for running in started:
-                builder = ToolResultBuilder()
-                await finish(_end(running, builder))
-                if call is not None:
-                    call.printed(builder.finish()[0])
+                await finish(cut_off(running))
             raise
         return started[0]
 
 
-async def _end(running: RunningCommand, builder: ToolResultBuilder) -> None:
-    """End a command, and take what it had printed before anybody read it."""
-    text, left = PlainText(), LEFT_UNREAD
+async def end(running: RunningCommand, write: Callable[[str], object]) -> None:
+    """End a command whose output nobody reads any more, and `write` what it had printed and nobody had read."""
+    text, left = PlainText(), MOST_UNREAD
     async with asyncio.TaskGroup() as group:
         group.create_task(running.kill())
-        async for (
-            data
-        ) in running.output():  # begun before the task: output that nobody reads is dropped with the command
+        # Reading begins before that task runs: `kill` drops output that nobody reads.
+        async for data in running.output():
             if left > 0:
-                builder.write(text.feed(data))
+                write(text.feed(data))
             left -= len(data)
-        builder.write(text.finish())
+        write(text.finish())
 
 
 async def _follow(running: RunningCommand, builder: ToolResultBuilder, call: ToolCallContext) -> bool:

@@ -4,6 +4,7 @@ What runs is exactly the approved text. It never runs without the guard and neve
 call ends.
 """
 
+from functools import partial
 from typing import ClassVar
 
 from pydantic import Field, JsonValue, field_validator, model_validator
@@ -15,7 +16,15 @@ from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.terminaltext import PlainText
 from sould.agents.toolapi.background import BackgroundTasks, Ended, Printed, TaskError
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
-from sould.agents.tools.commands import MOST_FOREGROUND, Commands, OutputDirectory, left_behind, rewritten, signal_name
+from sould.agents.tools.commands import (
+    MOST_FOREGROUND,
+    Commands,
+    OutputDirectory,
+    end,
+    left_behind,
+    rewritten,
+    signal_name,
+)
 from sould.agents.wire.display import ShellBlock
 from sould.agents.wire.messages import ToolKind, ToolReturn
 from sould.agents.workspace import Command, WorkspaceError
@@ -117,8 +126,9 @@ class Shell(Tool[Params]):
         )
 
     async def _go_on(self, command: Command, printed: Printed) -> Ended:
+        cut_off = partial(end, write=printed.write)
         try:
-            running = await self._commands.start(command)
+            running = await self._commands.start(command, cut_off)
         except WorkspaceError as error:
             return Ended("failed", str(error))
         text = PlainText()
@@ -128,7 +138,7 @@ class Shell(Tool[Params]):
             printed.write(text.finish())
             ended = await running.wait()
         except BaseException:
-            await finish(running.kill())
+            await finish(cut_off(running))
             raise
         if ended.timed_out:
             return Ended("timed_out", f"Ended by sould after {command.timeout:g} s.")
