@@ -77,8 +77,8 @@ def in_list_of_servers(window: Workbench, action: str) -> None:
     window.page.locator(".quick-input-list .monaco-list-row", has_text=action).click()
 
 
-def shows_log_of_server(window: Workbench) -> bool:
-    """Whether the log that VS Code shows is the server's: it shows another one where it does not know of this one yet."""
+def found_log(window: Workbench) -> bool:
+    """Ask VS Code for the server's log unless it is shown, and say whether it was: VS Code may not know of it yet."""
     log = window.page.locator(".output-view .view-lines", has_text=re.compile("Connection[ \u00a0]state"))
     try:
         log.wait_for(timeout=A_MOMENT)
@@ -94,6 +94,6 @@ def test_the_mcp_server_is_in_the_list_of_vs_code_and_starts(world: World, open_
     in_list_of_servers(window, "Start Server")
     output = window.page.locator(".output-view .view-lines")
     expect(output).to_be_visible()
-    until(lambda: shows_log_of_server(window), PATIENCE, "the log of the server")
+    until(lambda: found_log(window), PATIENCE, "the log of the server")
     expect(output).to_contain_text(re.compile("Connection[ \u00a0]state:[ \u00a0]Running"))
     expect(output).to_contain_text(re.compile("Discovered[ \u00a0][1-9][0-9]*[ \u00a0]tools"))

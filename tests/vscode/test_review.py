@@ -273,6 +273,7 @@ def test_a_comment_that_is_being_written_outlives_its_change(world: World, open_
     window.page.locator(".review-thread-reply-button").click()
     window.type("Why not six?")
     world.sould("review", "keep", "1")
+    wait_pending(world, 2)
     box = window.page.locator(".review-widget")
     expect(box).to_contain_text("decided")
     expect(box).to_contain_text("Why not six?")

@@ -75,6 +75,12 @@ def shared(failed: Failed, served: tuple[World, Server], browser: Browser) -> Ge
         yield world, opened
 
 
+def data_of(answer: Json) -> Json:
+    """What a call came to that did what it should."""
+    assert answer.get("error") is None, answer
+    return answer["data"]
+
+
 class OtherAgent:
     """An agent of another program, which calls editor tools by `_sould/editor/run`."""
 
@@ -92,24 +98,20 @@ class OtherAgent:
 
     def end(self, call: int) -> Json:
         """What it came to."""
-        answer: Json = self._bridge.answer(call)["result"]
-        assert answer.get("error") is None, answer
-        return answer["data"]
+        return data_of(self._bridge.answer(call)["result"])
 
     def do(self, tool: str, **arguments: object) -> Json:
         return self.end(self.begin(tool, **arguments))
 
     def once_supported(self, tool: str, **arguments: object) -> Json:
-        """As `do`, once VS Code has what does it: TypeScript's service offers refactorings some time after it knows a file."""
+        """Call until VS Code can do it: TypeScript's service offers refactorings some time after it knows a file."""
 
         def supported() -> Json | None:
             answer = self.answer(tool, **arguments)
             error: Json = answer.get("error") or {}
             return None if error.get("code") == "not_supported" else answer
 
-        answer: Json = until(supported, PATIENCE, f"{tool} to be supported")
-        assert answer.get("error") is None, answer
-        return answer["data"]
+        return data_of(until(supported, PATIENCE, f"{tool} to be supported"))
 
     def answer(self, tool: str, **arguments: object) -> Json:
         """`data`, or an `error`."""
