@@ -229,13 +229,11 @@ def test_f62_a_file_size_limit_makes_the_session_read_only_until_it_is_lifted(tm
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    if os.geteuid() != 0:
-        pytest.skip("needs root")
     disk = tmp_path / "disk"
     disk.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(disk)], check=True)
     yield disk
-    subprocess.run(["umount", str(disk)], check=True)
+    subprocess.run(["umount", "-l", str(disk)], check=True)  # a test that failed has files open
 
 
 @pytest.mark.needs_root
@@ -254,7 +252,9 @@ async def test_f62_a_full_disk_refuses_prompts_loses_nothing_and_recovers_by_its
         published += 1
         with contextlib.suppress(JournalFullError):
             await log.commit()
-    assert path.read_bytes().endswith(b"}\n")
+    # the writer tries again all the time, so the last line may be one that is taken back
+    stored_turns = [record.payload["turn_id"] for record in read_records(path)]
+    assert stored_turns == [str(turn) for turn in range(len(stored_turns))]
     with pytest.raises(JournalFullError, match="disk is full"):
         await log.commit()
     log.publish(TurnEnd(turn_id="kept in memory"))

@@ -127,13 +127,13 @@ class JournalFile:
             self._owed = b"\n" in self._unsynced
 
     def _refuse(self, error: OSError) -> None:
+        with contextlib.suppress(OSError):  # tried again before the next write
+            os.ftruncate(self._descriptor, self._end)
         if self.error is None:
             logger.warning("journal %s is read-only: %s", self.path, error.strerror)
         self.error = JournalFullError(
             f"This session is read-only because {why_refused(error)}. What is not saved yet is kept in memory and tried again."
         )
-        with contextlib.suppress(OSError):  # tried again before the next write
-            os.ftruncate(self._descriptor, self._end)
 
     def _distrust(self) -> None:
         self._waiting.insert(0, bytes(self._unsynced))
