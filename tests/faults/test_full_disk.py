@@ -8,7 +8,6 @@ import io
 import posix
 import resource
 import sqlite3
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Generator, Iterator
@@ -23,6 +22,7 @@ from sould.agents.settings.state import load_state
 from sould.agents.wire.messages import SessionChanged, ToolResult, TurnEnd
 from soultest.bench import Bench, Watcher, call, finish, make_bench
 from soultest.daemon import count
+from soultest.disks import mounted
 
 TURN = (
     call("SetTodoList", todos=[{"title": "look", "status": "in_progress"}]),
@@ -96,7 +96,6 @@ def small_disk(tmp_path: Path) -> Iterator[Disk]:
     """The state directory on a file system without a free block: nothing is made, a file grows to the end of its last block."""
     state, ballast = tmp_path / "state", tmp_path / "state" / "ballast"
     state.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=32m,mode=0700", "tmpfs", str(state)], check=True)
 
     def fill() -> None:
         with ballast.open("wb", buffering=0) as file:
@@ -105,11 +104,9 @@ def small_disk(tmp_path: Path) -> Iterator[Disk]:
                     while file.write(bytes(size)):
                         pass
 
-    try:
-        with watched(Disk(fill, lambda: ballast.unlink(missing_ok=True), makes=("open", "mkdir", "replace"))) as disk:
-            yield disk
-    finally:
-        subprocess.run(["umount", "-l", str(state)], check=True)
+    full = Disk(fill, lambda: ballast.unlink(missing_ok=True), makes=("open", "mkdir", "replace"))
+    with mounted(state, "32m"), watched(full) as disk:
+        yield disk
 
 
 async def _at_every_write(bench: Bench, disk: Disk, step: int) -> dict[str, list[object]]:

@@ -23,6 +23,7 @@ from sould.agents.store.store import SessionStore
 from sould.agents.wire.content import FunctionCall, TextPart, ThinkPart
 from sould.agents.wire.messages import ToolCall, ToolCallPart, TurnBegin, TurnEnd, WireMessage
 from sould.agents.wire.stream import Cursor, piece
+from soultest.disks import mounted
 from soultest.streams import until
 
 KILLS = int(os.environ.get("SOULD_FAULT_KILLS", "8"))
@@ -231,9 +232,8 @@ def test_f62_a_file_size_limit_makes_the_session_read_only_until_it_is_lifted(tm
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     disk = tmp_path / "disk"
     disk.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(disk)], check=True)
-    yield disk
-    subprocess.run(["umount", "-l", str(disk)], check=True)  # a test that failed has files open
+    with mounted(disk, "256k"):
+        yield disk
 
 
 @pytest.mark.needs_root

@@ -4,7 +4,6 @@ import json
 import os
 import random
 import signal
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from sould.agents.sessionlog.records import read_records
 from sould.agents.wire.content import TextPart, ThinkPart
 from sould.daemon.cli.client import ControlClient
 from soultest.daemon import Sould, count, until
+from soultest.disks import mounted
 from soultest.faulty import Editor
 from soultest.processes import marked
 from soultest.world import call
@@ -53,10 +53,9 @@ def small_state(sould: Sould) -> Iterator[Path]:
     """The state directory on a file system of 400 KiB."""
     state = Path(sould.environment["XDG_STATE_HOME"])
     state.mkdir(mode=0o700, parents=True, exist_ok=True)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k,mode=0700", "tmpfs", str(state)], check=True)
-    yield state
-    sould.close()
-    subprocess.run(["umount", "-l", str(state)], check=True)
+    with mounted(state, "400k"):
+        yield state
+        sould.close()
 
 
 @pytest.mark.needs_root
