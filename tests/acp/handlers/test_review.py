@@ -49,6 +49,16 @@ async def listed(client: AcpClient, bench: Bench, **more: Any) -> list[Json]:
     return [hunk for file in answer["files"] for hunk in file["hunks"]]
 
 
+async def told_of_decision(client: AcpClient) -> Json:
+    """The first notification of decisions that are carried out: what takes a moment is told as waiting before."""
+
+    def tells(message: Json) -> bool:
+        decisions: list[Json] = message["params"].get("decisions", []) if message.get("method") == CHANGED else []
+        return any("waits" not in decision for decision in decisions)
+
+    return (await client.wait_for(tells))["params"]
+
+
 async def test_hunks_of_a_closed_session_are_listed_kept_rejected_and_undone_without_a_model(
     bench: Bench, connect: Connect
 ) -> None:
@@ -103,8 +113,8 @@ async def test_of_two_clients_the_first_decides_and_the_second_learns_who_and_wh
         assert left["at"].endswith("Z")
         assert (bench.project / "a.txt").read_text() == "a\nb\nc\n"
         for client in (one, other):
-            told = await client.wait_for(lambda message: message.get("method") == CHANGED)
-            [decision] = told["params"]["decisions"]
+            told = await told_of_decision(client)
+            [decision] = told["decisions"]
             assert (decision["id"], decision["verdict"], decision["by"]) == (
                 hunk["id"],
                 "reject",
@@ -112,7 +122,7 @@ async def test_of_two_clients_the_first_decides_and_the_second_learns_who_and_wh
             )
             assert decision["reason"] == "keep the name"
             assert decision["at"] == left["at"]
-            assert told["params"]["files"] == [{"path": str(bench.project / "a.txt"), "exists": True, "hunks": []}]
+            assert told["files"] == [{"path": str(bench.project / "a.txt"), "exists": True, "hunks": []}]
         assert await listed(one, bench) == await listed(other, bench) == []
 
 
@@ -263,8 +273,8 @@ async def test_a_client_that_vanishes_leaves_the_others_as_they_are(bench: Bench
         async with reviewer(connect, "goes") as goes:
             await goes.request("_sould/review/subscribe", cwd=str(bench.project))
             goes.start("_sould/review/keep", cwd=str(bench.project), all=True)
-        told = await stays.wait_for(lambda message: message.get("method") == CHANGED)
-        assert [decision["by"] for decision in told["params"]["decisions"]] == ["goes"]
+        told = await told_of_decision(stays)
+        assert [decision["by"] for decision in told["decisions"]] == ["goes"]
         assert await listed(stays, bench) == []
 
 
@@ -284,8 +294,8 @@ async def test_after_a_restart_a_client_goes_on_following_and_is_told_to_report_
         told = await client.wait_for(lambda message: message.get("method") == CHANGED)
         assert told["params"]["everything"] is True
         await other.request("_sould/review/keep", cwd=str(bench.project), all=True)
-        told = await client.wait_for(lambda message: bool(message.get("params", {}).get("decisions")))
-        assert told["params"]["decisions"][0]["by"] == "other"
+        told = await told_of_decision(client)
+        assert told["decisions"][0]["by"] == "other"
 
 
 async def test_a_client_that_reads_nothing_is_kept_little_for(bench: Bench, connect: Connect) -> None:

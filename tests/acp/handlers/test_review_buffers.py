@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.acp.handlers.test_review import CHANGED, edited, listed, reviewer
+from tests.acp.handlers.test_review import edited, listed, reviewer, told_of_decision
 
 from sould.agents.wire.messages import Notification
 from soultest.acpclient import AcpClient, AgentError
@@ -122,8 +122,7 @@ async def test_a_reject_goes_into_an_unsaved_buffer_and_leaves_it_unsaved(bench:
         assert [done["verdict"] for done in outcome["done"]] == ["reject"]
         assert (editor.text, editor.saved) == ("a\nb\nc!\n", False)
         assert path.read_text() == "a\nB\nc\n"
-        told = await one.wait_for(lambda message: message.get("method") == CHANGED and message["params"]["decisions"])
-        [file] = told["params"]["files"]
+        [file] = (await told_of_decision(one))["files"]
         assert (file["hunks"], file["unsaved"], file["unsavedIn"]) == ([], True, ["B"])
         path.write_text(editor.text)
         assert await editor.report("save") == "taken"
