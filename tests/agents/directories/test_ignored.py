@@ -1,9 +1,12 @@
 """What git ignores is not looked at, whichever rules say so and whenever they come."""
 
 import os
+import shutil
 from pathlib import Path
 
 from tests.agents.directories.test_directory import git, looking, paths
+
+from sould.agents.directories.directory import QUICK
 
 
 def test_what_git_ignores_stays_unseen_also_when_it_comes_later(tmp_path: Path) -> None:
@@ -52,3 +55,25 @@ def test_a_project_of_git_that_comes_into_the_directory_has_its_own_rules(tmp_pa
         (inner / "b.log").write_text("b")
         (inner / "b.txt").write_text("b")
         assert paths(directory) == ["cloned/b.txt"]
+
+
+def test_what_a_slow_git_ignores_stays_unseen(tmp_path: Path) -> None:
+    """Git takes longer than a quick look: at a project that comes, then at a name that nobody knew."""
+    programs, project = tmp_path / "programs", tmp_path / "project"
+    programs.mkdir()
+    project.mkdir()
+    slow = programs / "git"
+    slow.write_text(f'#!/bin/sh\nsleep {4 * QUICK}\nexec {shutil.which("git")} "$@"\n')
+    slow.chmod(0o755)
+    with looking(project, path=f"{programs}:{os.environ['PATH']}") as directory:
+        directory.update(told=False)
+        inner = project / "cloned"
+        inner.mkdir()
+        git(inner, "init", "-q")
+        (inner / ".gitignore").write_text("*.log\n")
+        (inner / "a.log").write_text("a")
+        assert paths(directory) == ["cloned", "cloned/.gitignore"]
+        (inner / "b.log").write_text("b")
+        (inner / "b.txt").write_text("b")
+        found = [*directory.update(patience=QUICK), *directory.catch_up(patience=60)]
+        assert [each.path for each in found] == ["cloned/b.txt"]

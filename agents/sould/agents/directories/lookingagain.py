@@ -80,6 +80,8 @@ class LookAgain(Struct):
             for name in entries.keys() - (self.known.names(folder) or {}).keys()
         }
         ignored = self.ignored.among(unknown, self.deadline) if unknown else ()
+        if unknown and time.monotonic() > self.deadline:  # git may have been stopped before it named all
+            raise GivenUpError
         following: set[str] = set()
         for folder, entries in listed.items():
             following |= self._take(folder, entries, ignored, replaced)

@@ -124,6 +124,8 @@ def look(
             continue
         if folder and any(entry.name == ".git" for entry in entries):
             hidden, base = ignored(root / folder), folder
+            if time.monotonic() > deadline:  # git may have been stopped before it named all
+                return TreeSnapshot(found, beyond, partial=True, times=times)
         here = Listing.of(_seen_in(entries, folder, hidden, base, pending))
         if size + len(here) <= most:
             found[folder] = here
