@@ -59,7 +59,7 @@ def test_a_reload_by_hand_keeps_the_last_good_one_as_well(user: User) -> None:
 def test_a_client_with_another_sould_config_is_told_everywhere(user: User) -> None:
     user.daemon.start()
     other = user.home / "other.toml"
-    other.write_text(CONFIG.format(scripts='"s.json"', more=""))
+    other.write_text(CONFIG.format(scripts='"s.json"', more="", servers=""))
     env = {"SOULD_CONFIG": str(other)}
     for said in (
         user.sould("run", "hi", env=env).stderr,

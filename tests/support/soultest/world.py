@@ -42,10 +42,16 @@ retry_first_wait_s = 0.01
 retry_max_wait_s = 0.02
 retry_jitter_s = 0.0
 {more}
-
+{servers}
 [capture]
 wait_s = 60.0
 """
+SERVERS = """\
+[mcp.client]
+turn_wait_ms = 60000
+start_timeout_ms = 60000
+"""
+"""Where nothing else is said of MCP: turns begin when the servers run, however busy the machine is."""
 
 
 @dataclass(slots=True)
@@ -77,7 +83,8 @@ class World:
         path.write_text(json.dumps(list(scripts)))
         folder = self.root / "config" / "sould"
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "config.toml").write_text(CONFIG.format(scripts=json.dumps(str(path)), more=more))
+        servers = "" if "[mcp" in more else SERVERS
+        (folder / "config.toml").write_text(CONFIG.format(scripts=json.dumps(str(path)), more=more, servers=servers))
 
     def sould(
         self,

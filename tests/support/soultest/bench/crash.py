@@ -4,7 +4,6 @@ It prints its session's id, then the word `reached` when a message of type MESSA
 """
 
 import asyncio
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -19,10 +18,12 @@ def kill_when(bench: Bench, mode: str, message: str) -> str:
     command = [sys.executable, "-m", "soultest.bench.crash", str(bench.root), mode, message]
     support = str(Path(__file__).parents[2])
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={"PYTHONPATH": support}) as process:
-        assert process.stdout is not None
-        session_id = process.stdout.readline().strip()
-        assert process.stdout.readline().strip() == "reached"
-        process.send_signal(signal.SIGKILL)
+        try:
+            assert process.stdout is not None
+            session_id = process.stdout.readline().strip()
+            assert process.stdout.readline().strip() == "reached"
+        finally:
+            process.kill()
     return session_id
 
 

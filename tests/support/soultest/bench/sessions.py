@@ -167,7 +167,9 @@ class Bench:
             "models": {"scripted": model | self.settings.get("model", {})},
             "providers": {"script": provider},
             "loop_control": {"retry_first_wait_s": 0.01, "retry_jitter_s": 0} | self.settings.get("loop_control", {}),
-            "capture": {"wait_s": 60.0} | self.settings.get("capture", {}),  # so that nothing depends on who is faster
+            # so that nothing depends on who is faster
+            "capture": {"wait_s": 60.0} | self.settings.get("capture", {}),
+            "mcp": {"client": {"turn_wait_ms": 60_000, "start_timeout_ms": 60_000}},
         }
         merged = ("model", "loop_control", "capture")
         document |= {key: value for key, value in self.settings.items() if key not in merged}
