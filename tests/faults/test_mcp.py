@@ -32,7 +32,7 @@ def bench(tmp_path: Path) -> Bench:
     client = {
         "restart_first_wait_s": 0.01,
         "turn_wait_ms": 30_000,
-        "start_timeout_ms": 1000,
+        "start_timeout_ms": 60_000,
         "idle_stop_s": 0.05,
     }
     return make_bench(tmp_path, {"mcp": {"client": client}})
@@ -50,16 +50,19 @@ def last_status(watcher: Watcher) -> McpStatus:
 
 
 @pytest.mark.parametrize(
-    ("mode", "words"),
+    ("mode", "limits", "words"),
     [
-        ("hang", "did not answer within 1 s. Its last output: waiting for a licence"),
-        ("garbage", "did not answer within 1 s. Its last output: only nonsense today"),
-        ("crash", "ended before it was ready. Its last output: boom: no database"),
+        ("hang", {"start_timeout": 3000}, "did not answer within 3 s. Its last output: waiting for a licence"),
+        ("garbage", {"start_timeout": 3000}, "did not answer within 3 s. Its last output: only nonsense today"),
+        ("crash", {}, "ended before it was ready. Its last output: boom: no database"),
     ],
 )
-async def test_a_server_that_never_gets_ready_costs_only_its_own_tools(bench: Bench, mode: str, words: str) -> None:
+async def test_a_server_that_never_gets_ready_costs_only_its_own_tools(
+    bench: Bench, mode: str, limits: dict[str, int], words: str
+) -> None:
+    configure(user_file(bench), {"bad": entry(mode) | limits, "good": entry()})
     async with bench.running():
-        watcher = await open_session(bench, asked("bad", mode), asked("good"))
+        watcher = await open_session(bench)
         assert (await result_of(bench, watcher, "good__echo", text="hello")).output == "hello"
         await state_of(watcher, "bad", "failed")
         said = await watcher.wait_for(Notification)

@@ -180,9 +180,10 @@ async def test_a_call_to_a_server_that_is_still_starting_waits_for_it(bench: Ben
 
 
 async def test_a_call_to_a_server_that_does_not_start_is_told_its_trouble(bench: Bench) -> None:
-    bench.settings["mcp"]["client"] = {"turn_wait_ms": 0, "start_timeout_ms": 500}
+    bench.settings["mcp"]["client"] = {"turn_wait_ms": 0, "start_timeout_ms": 60_000}
+    configure(user_file(bench), {"slow": entry("hang", start_timeout=500), "broken": entry("crash")})
     async with bench.running():
-        watcher = await open_session(bench, asked("slow", "hang"), asked("broken", "crash"))
+        watcher = await open_session(bench)
         for name in ("slow", "broken"):
             await state_of(watcher, name, "failed")
         assert "did not answer within 0.5 s" in (await result_of(bench, watcher, "slow__echo", text="x")).message
