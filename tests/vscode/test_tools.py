@@ -256,7 +256,8 @@ def test_an_agent_asks_for_review_explains_its_changes_and_reads_what_was_decide
         expect(window.toast("asks you to review a change: Words for numbers")).to_be_visible()
         assert window.focused() == before
         window.toast("asks you to review").locator("a.monaco-button", has_text="Review").click()
-        expect(window.tab("notes.txt")).to_be_visible()
+        expect(window.status("Ln 30, Col 1")).to_be_visible()
+        expect(window.tab("notes.txt")).to_have_count(1)
         window.lenses("Reject").click()
         said = other.end(waits)
     assert said["pending"] == []

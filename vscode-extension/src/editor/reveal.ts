@@ -3,9 +3,12 @@
  */
 import * as vscode from "vscode";
 
-/** Shows a line of a file, with the cursor in it. */
+/** Shows a line of a file, with the cursor in it: where the file is shown already, else in the group where the user is. */
 export async function revealLine(uri: vscode.Uri, line: number): Promise<void> {
-  const editor = await vscode.window.showTextDocument(uri, { preview: true });
+  const active = vscode.window.activeTextEditor;
+  const shown = vscode.window.visibleTextEditors.filter((each) => each.document.uri.toString() === uri.toString() && each.viewColumn !== undefined);
+  const there = shown.find((each) => each === active) ?? shown[0];
+  const editor = await vscode.window.showTextDocument(uri, { viewColumn: there?.viewColumn ?? vscode.ViewColumn.Active, preview: true });
   putCursor(editor, line);
 }
 
