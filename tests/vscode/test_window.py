@@ -79,7 +79,10 @@ def test_the_log_says_what_passes_and_nothing_of_what_it_says(world: World, open
     assert "whispered" not in text
     window.palette("sould: Show Log")
     lines = window.page.locator('.output-view[aria-label="sould - Output"]')
-    expect(lines).to_contain_text("[trace]")  # VS Code draws the last lines only
+    window.palette("Output: Focus on Output View")
+    window.key("Control+f")  # VS Code draws the lines in view only
+    window.type("session/prompt\n")
+    expect(lines).to_contain_text("session/prompt")
 
 
 def test_files_terminals_and_links_lead_into_the_composer(world: World, open_window: Open) -> None:
