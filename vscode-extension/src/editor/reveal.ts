@@ -5,11 +5,15 @@ import * as vscode from "vscode";
 
 /** Shows a line of a file, with the cursor in it: where the file is shown already, else in the group where the user is. */
 export async function revealLine(uri: vscode.Uri, line: number): Promise<void> {
-  const active = vscode.window.activeTextEditor;
-  const shown = vscode.window.visibleTextEditors.filter((each) => each.document.uri.toString() === uri.toString() && each.viewColumn !== undefined);
-  const there = shown.find((each) => each === active) ?? shown[0];
+  const shown = editorsOf(uri);
+  const there = shown.find((each) => each === vscode.window.activeTextEditor) ?? shown[0];
   const editor = await vscode.window.showTextDocument(uri, { viewColumn: there?.viewColumn ?? vscode.ViewColumn.Active, preview: true });
   putCursor(editor, line);
+}
+
+/** Those that show a file in a group of the window; not the sides of a comparison. */
+function editorsOf(uri: vscode.Uri): vscode.TextEditor[] {
+  return vscode.window.visibleTextEditors.filter((each) => each.document.uri.toString() === uri.toString() && each.viewColumn !== undefined);
 }
 
 /** Puts the cursor at the beginning of a line of an editor that has it already, and shows the line. */
@@ -39,7 +43,7 @@ export async function reveal(
   // In the group where the user types, another document would take the place of theirs, and with it the focus.
   const typing = vscode.window.activeTextEditor !== undefined;
   const viewColumn = how.beside || (typing && !how.focus) ? vscode.ViewColumn.Beside : vscode.ViewColumn.Active;
-  const visible = vscode.window.visibleTextEditors.find((each) => each.document === document && each.viewColumn !== undefined);
+  const [visible] = editorsOf(document.uri);
   const options = { viewColumn: visible?.viewColumn ?? viewColumn, preserveFocus: !how.focus, preview: true };
   const editor = await vscode.window.showTextDocument(document, options);
   editor.revealRange(range, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
