@@ -9,6 +9,16 @@ from tests.agents.directories.test_directory import git, looking, paths
 from sould.agents.directories.directory import QUICK
 
 
+def cloned(directory: Path) -> Path:
+    """A project of git that comes into the directory, with a file that it ignores."""
+    inner = directory / "cloned"
+    inner.mkdir()
+    git(inner, "init", "-q")
+    (inner / ".gitignore").write_text("*.log\n")
+    (inner / "a.log").write_text("a")
+    return inner
+
+
 def test_what_git_ignores_stays_unseen_also_when_it_comes_later(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
     (tmp_path / ".gitignore").write_text("*.log\nbuild/\n")
@@ -46,11 +56,7 @@ def test_rules_that_are_no_file_of_the_project_hold_from_the_next_look_on(tmp_pa
 def test_a_project_of_git_that_comes_into_the_directory_has_its_own_rules(tmp_path: Path) -> None:
     with looking(tmp_path, path=os.environ["PATH"]) as directory:
         directory.update(told=False)
-        inner = tmp_path / "cloned"
-        inner.mkdir()
-        git(inner, "init", "-q")
-        (inner / ".gitignore").write_text("*.log\n")
-        (inner / "a.log").write_text("a")
+        inner = cloned(tmp_path)
         assert paths(directory) == ["cloned", "cloned/.gitignore"]
         (inner / "b.log").write_text("b")
         (inner / "b.txt").write_text("b")
@@ -67,11 +73,7 @@ def test_what_a_slow_git_ignores_stays_unseen(tmp_path: Path) -> None:
     slow.chmod(0o755)
     with looking(project, path=f"{programs}:{os.environ['PATH']}") as directory:
         directory.update(told=False)
-        inner = project / "cloned"
-        inner.mkdir()
-        git(inner, "init", "-q")
-        (inner / ".gitignore").write_text("*.log\n")
-        (inner / "a.log").write_text("a")
+        inner = cloned(project)
         assert paths(directory) == ["cloned", "cloned/.gitignore"]
         (inner / "b.log").write_text("b")
         (inner / "b.txt").write_text("b")
