@@ -36,6 +36,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "agents": (
         *(
             "",
+            "network",
             "wire",
             "llm",
             "sessionlog",

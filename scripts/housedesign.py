@@ -5,6 +5,7 @@ There are no exceptions.
 """
 
 import ast
+import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import TypeAlias
 
@@ -14,6 +15,7 @@ PARAMETER_LIMIT = 8
 
 PATIENCE = "agents/sould/agents/patience.py"
 MCP = "agents/sould/agents/mcp/"
+CLIENTS = "agents/sould/agents/network/clients.py"
 
 Place: TypeAlias = tuple[int, str]
 
@@ -30,6 +32,7 @@ def broken(files: Iterable[SourceFile]) -> Iterator[tuple[str, int, str]]:
         yield from ((file.path, line, said) for line, said in wide_classes(file, working))
         yield from ((file.path, line, said) for line, said in unnamed_callbacks(file))
         yield from ((file.path, line, said) for line, said in unowned_tasks(file))
+        yield from ((file.path, line, said) for line, said in stray_clients(file))
 
 
 # -- no attribute is assigned from outside its class
@@ -281,3 +284,20 @@ def _of_anyio(file: SourceFile) -> Iterator[Place]:
         modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
         if any(module.split(".")[0] == "anyio" for module in modules):
             yield node.lineno, "anyio is for mcp; see Concurrency in ARCHITECTURE.md"
+
+
+# -- one module makes HTTP clients
+
+MAKES_CLIENTS = re.compile(r"(Async)?(Client|HTTPTransport)|get|post|request|stream")
+
+
+def stray_clients(file: SourceFile) -> Iterator[Place]:
+    """HTTP clients made outside `network.clients`: they would take proxies and certificates of the daemon's environment."""
+    if file.path == CLIENTS:
+        return
+    for node in file.of(ast.Call):
+        match node.func:
+            case ast.Attribute(value=ast.Name(id="httpx2"), attr=made) if MAKES_CLIENTS.fullmatch(made):
+                yield node.lineno, f"httpx2.{made}; use sould.agents.network.clients"
+            case _:
+                pass

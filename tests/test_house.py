@@ -139,6 +139,7 @@ def test_a_tree_that_keeps_all_rules_passes(tree: Path) -> None:
             "bad.py:4: asyncio.shield;",
         ),
         ("acp/sould/acp/bad.py", "def f(loop):\n    loop.create_task(x())\n", "bad.py:2: a task of the loop"),
+        ("acp/sould/acp/bad.py", "import httpx2\n\nx = httpx2.AsyncClient()\n", "bad.py:3: httpx2.AsyncClient"),
         (
             "acp/sould/acp/bad.py",
             "def f():\n    with suppress(CancelledError):\n        pass\n",

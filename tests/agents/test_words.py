@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
+from sould.agents.network.failures import is_unknown_host, why_unreachable
 from sould.agents.readable import as_lines, readable
 from sould.agents.store.info import default_title
-from sould.agents.unreachable import is_unknown_host, why_unreachable
 
 
 def wrapped(error: Exception) -> Exception:

@@ -33,9 +33,9 @@ SESSION = {
     *(("inotify_simple",) if sys.platform == "linux" else ()),  # tells when skills are to be looked for again
 }
 HTTP = {
-    *("aiohappyeyeballs", "aiohttp", "aiosignal", "attr", "frozenlist", "multidict", "propcache", "yarl"),
-    *("html", "http", "idna", "urllib.request"),
-    *(("backports",) if sys.version_info < (3, 12) else ()),  # a namespace of keyring's, in which aiohttp looks
+    *("anyio", "h11", "httpcore2", "httpx2", "idna", "sniffio", "socksio", "truststore"),
+    *("html", "http", "urllib.request"),
+    *(("backports",) if sys.version_info < (3, 12) else ()),  # a namespace of keyring's, in which httpx2 looks
 }
 
 

@@ -121,7 +121,7 @@ async def ask_through_sdk(provider: OpenAIProvider, body: dict[str, Any], times:
     key = settings.api_key.get_secret_value()
     headers: dict[str, str | Omit] = {"Accept-Encoding": "identity"} | ({} if key else {"Authorization": omit})
     headers |= {name: value.get_secret_value() for name, value in settings.headers.items()}
-    async with httpx2.AsyncClient(proxy=settings.network.proxy or None, trust_env=False) as http:
+    async with httpx2.AsyncClient(proxy=settings.network.proxy_for(settings.base_url) or None, trust_env=False) as http:
         sdk = AsyncOpenAI(base_url=settings.base_url, api_key=key or "none", max_retries=0, http_client=http)
         own = ("thinking", "reasoning")
         known = {name: value for name, value in body.items() if name not in own}

@@ -22,7 +22,7 @@ config = Config.model_validate(
 async def main():
     pool = ProviderPool(FixedConfig(config))
     provider = await pool.get(None, {{}})
-    assert "aiohttp" not in sys.modules, "a session opens without it"
+    assert "httpx2" not in sys.modules, "a session opens without it"
     {before}
     try:
         async with provider.stream(ChatRequest("", ())):
@@ -49,6 +49,6 @@ def test_it_asks_like_any_other() -> None:
 
 def test_a_library_that_is_gone_costs_one_clear_error() -> None:
     """F12: the package's files changed while the daemon ran."""
-    gone = said(before="sys.modules['aiohttp'] = None")
+    gone = said(before="sys.modules['httpx2'] = None")
     assert gone.startswith("What asks model servers cannot be loaded (")
     assert gone.endswith("run `sould restart`.")

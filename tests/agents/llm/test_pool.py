@@ -10,12 +10,12 @@ import pytest
 from pydantic import SecretStr
 
 from sould.agents.config import Config
-from sould.agents.errors import NoModelError
+from sould.agents.errors import ConfigError, NoModelError
 from sould.agents.liveconfig import FixedConfig
 from sould.agents.llm.discovery import Found, ServedModel, discover, probe_server
 from sould.agents.llm.openai import OpenAIProvider
 from sould.agents.llm.pool import ProviderPool, key_variables, troubles
-from sould.agents.llm.provider import ChatProvider, ProviderError
+from sould.agents.llm.provider import ChatProvider
 from soultest.llm import ModelServer
 from soultest.llmclient import ask
 
@@ -77,6 +77,29 @@ async def test_the_key_comes_from_the_nearest_place(
     provider: dict[str, object], environment: dict[str, str], stored: str, key: str
 ) -> None:
     assert await key_used(config(**provider), environment, stored) == key
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", " \t", "\n\n"])
+async def test_blanks_and_line_ends_around_a_key_are_not_part_of_it(end: str) -> None:
+    given = f"{end}sk-1{end}"
+    assert await key_used(config(api_key=given), {}) == "sk-1"
+    assert await key_used(config(api_key_env="MINE"), {"MINE": given}) == "sk-1"
+    assert await key_used(config(), {"OPENAI_API_KEY": end}, stored=given) == "sk-1"
+
+
+@pytest.mark.parametrize(
+    ("inside", "what"), [("\n", "a line end"), ("\r", "a line end"), ("\0", "char"), ("\N{EN DASH}", "char")]
+)
+async def test_what_no_key_can_hold_is_named_with_the_place_of_the_key(inside: str, what: str) -> None:
+    given = f"sk-canary{inside}0123"
+    for written, environment, stored, whose in (
+        (config(api_key=given), {}, "", "The key of provider 'p'"),
+        (config(api_key_env="MINE"), {"MINE": given}, "", "The key in MINE"),
+        (config(), {}, given, "The stored key of provider 'p'"),
+    ):
+        with pytest.raises(ConfigError, match=f"^{whose} holds {what}.* `sould login p`") as raised:
+            await key_used(written, environment, stored)
+        assert "canary" not in raised.value.message
 
 
 async def test_a_missing_key_says_what_to_do() -> None:
@@ -164,7 +187,7 @@ async def test_the_proxy_of_the_session_is_used() -> None:
     assert proxy.requests[0].path == "http://model.invalid/v1/chat/completions"
 
 
-@pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", None])
+@pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", None])
 async def test_the_certificates_of_the_session_are_trusted(variable: str | None) -> None:
     pem = str(Path(__file__).with_name("loopback.pem"))
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -178,12 +201,16 @@ async def test_the_certificates_of_the_session_are_trusted(variable: str | None)
     else:
         assert outcome.error is not None
         assert "its certificate is not accepted (self-signed certificate)" in outcome.error.message
+        assert "SSL_CERT_FILE or NODE_EXTRA_CA_CERTS" in outcome.error.message
         assert outcome.retries == []
 
 
 async def test_certificates_that_are_not_there_are_an_error_in_a_sentence() -> None:
     pool = ProviderPool(FixedConfig(config(base_url="https://127.0.0.1:9/v1", api_key="k")), probe=no_servers)
-    with pytest.raises(ProviderError, match="certificate settings"):
+    with pytest.raises(
+        ConfigError,
+        match=r"Provider 'p' cannot be used: in this environment SSL_CERT_FILE names /no/such/file\.pem, which cannot be read",
+    ):
         await pool.get("m", {"SSL_CERT_FILE": "/no/such/file.pem"})
 
 
@@ -303,7 +330,7 @@ from sould.agents.llm.provider import ChatMessage, ChatRequest, ProviderError
 from sould.agents.wire.content import TextPart
 
 def loaded(when):
-    print(when, sorted({"aiohttp", "httpx2", "openai"} & set(sys.modules)))
+    print(when, sorted({"httpx2", "openai"} & set(sys.modules)))
 
 async def main():
     pool = ProviderPool(FixedConfig(Config.model_validate({
@@ -326,4 +353,4 @@ asyncio.run(main())
 
 def test_a_session_opens_without_an_http_library_and_its_first_prompt_needs_one() -> None:
     done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["opened []", "asked ['aiohttp']"]
+    assert done.stdout.splitlines() == ["opened []", "asked ['httpx2']"]

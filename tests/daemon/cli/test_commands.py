@@ -169,6 +169,36 @@ def test_config_check_lists_the_models(user: User) -> None:
     assert "* scripted" in done.stdout
 
 
+TWO_PROVIDERS = """\
+default_model = "near"
+[models.near]
+provider = "near"
+model = "n"
+max_context_size = 8000
+[models.far]
+provider = "far"
+model = "f"
+max_context_size = 8000
+[providers.near]
+type = "openai"
+base_url = "127.0.0.1:8080/v1"
+[providers.far]
+type = "openai"
+base_url = "https://model.invalid/v1"
+"""
+
+
+def test_config_check_names_each_provider_that_cannot_be_reached_from_this_terminal(user: User) -> None:
+    user.configure(TWO_PROVIDERS)
+    done = user.sould("config", "check", env={"SSL_CERT_FILE": "/nowhere/ca.pem"})
+    assert done.returncode == 1
+    assert "'near' cannot be used: its base_url '127.0.0.1:8080/v1' must begin with http://" in done.stderr
+    assert "'far' cannot be used: in this environment SSL_CERT_FILE names /nowhere/ca.pem" in done.stderr
+    said = json.loads(user.sould("config", "check", "--json").stdout)
+    assert said["ok"] is False
+    assert len(said["problems"]) == 1
+
+
 def test_config_path_follows_sould_config(user: User, tmp_path: Path) -> None:
     assert user.sould("config", "path").stdout.strip() == str(user.config / "config.toml")
     other = tmp_path / "kimi.toml"

@@ -112,7 +112,7 @@ def test_it_starts_without_what_takes_long_to_load() -> None:
     modules = ", ".join(f"sould.daemon.cli.review.{part}" for part in ("command", "pages", "screen", "values"))
     shown = f"import sys, sould.daemon.cli.main, {modules}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True, check=True)
-    slow = {"aiohttp", "asyncio", "dataclasses", "orjson", "pydantic", "rapidfuzz", "regex", "subprocess", "yaml"}
+    slow = {"asyncio", "dataclasses", "httpx2", "orjson", "pydantic", "rapidfuzz", "regex", "subprocess", "yaml"}
     assert slow.intersection(done.stdout.split()) == set()
 
 

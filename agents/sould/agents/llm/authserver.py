@@ -15,9 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from sould.agents.config import OAuth
 from sould.agents.errors import SouldError
 from sould.agents.llm.failures import Redactor
-from sould.agents.llm.network import NetworkSettings
-from sould.agents.llm.tls import verification
 from sould.agents.llm.tokens import Tokens
+from sould.agents.network.clients import blocking_client_to
+from sould.agents.network.settings import NetworkSettings
 
 _DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 _TIMEOUT = httpx2.Timeout(20.0, connect=10.0)
@@ -130,13 +130,7 @@ class AuthServer(Struct, frozen=True):
     def _post(self, url: str, form: dict[str, str], secrets: tuple[SecretStr, ...]) -> tuple[int, dict[str, Any]]:
         redact = Redactor.of(secrets)
         try:
-            client = httpx2.Client(
-                proxy=self.network.proxy or None,
-                verify=verification(url, self.network),
-                trust_env=False,
-                follow_redirects=False,  # a redirected form would give its secrets to somebody else
-                timeout=_TIMEOUT,
-            )
+            client = blocking_client_to(url, self.network, _TIMEOUT)
             headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "sould"}
             with client, client.stream("POST", url, data=form, headers=headers) as response:
                 status, body = response.status_code, _read(response)

@@ -1,46 +1,70 @@
-"""Asking a model server: connections that are used again, one request, and its answer read by read.
+"""Asking a model server: connections that are used again, one request, and its answer as it comes.
 
 Its errors are ours, and none holds a key. It never retries and never follows a redirect, and knows nothing of what is sent
-and answered. This module loads the HTTP library, which takes 0.15 s: it is imported when a model is first asked.
+and answered. This module loads the HTTP library: it is imported when a model is first asked.
 """
 
 import asyncio
-import logging
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from urllib.parse import urlsplit
 
-import aiohttp
-from aiohttp.abc import AbstractStreamWriter
-from yarl import URL
+import httpx2
 
 from sould.agents.llm.failures import status_error
 from sould.agents.llm.provider import ProviderConnectionError, ProviderError, ProviderProtocolError
 from sould.agents.llm.server import Server
+from sould.agents.network.clients import client_to
+from sould.agents.patience import beside
 
 _ERROR_BODY = 64 * 1024
-_LONGEST_HEADER = 64 * 1024
-"""Some servers answer with policies and cookies of many kilobytes."""
 _SLOWEST_UPLOAD = 64 * 1024
 """Bytes a second below which sending a request counts as a stall."""
 _LAST_READ_S = 0.02
 """How long to wait for the end of an answer that is over, so that its connection can be used again."""
-_KEEPALIVE_S = 60
 _ONE_WRITE = 256 * 1024
+_MOST_WAITING = 1024 * 1024
+"""Bytes of an answer that wait to be taken; more are left with the system."""
 _MOVED = frozenset({301, 302, 303, 307, 308})
-
-logging.getLogger("aiohttp").setLevel(logging.WARNING)
 
 
 class Answer:
-    """An answer with status 200, as it comes."""
+    """An answer as it comes: one task receives it, another takes what has come meanwhile.
 
-    __slots__ = ("_content", "_server", "kind")
+    The library gives each chunk of HTTP by itself. A fast server sends hundreds of them in one read, and whoever shows them
+    wants them together.
+    """
 
-    def __init__(self, response: aiohttp.ClientResponse, server: Server) -> None:
+    def __init__(self, response: httpx2.Response, server: Server) -> None:
         self.kind = response.headers.get("content-type", "").lower()
         """What the server calls it, in small letters."""
-        self._content = response.content
+        self._response = response
         self._server = server
+        self._waiting = bytearray()
+        self._came = asyncio.Event()
+        self._taken = asyncio.Event()
+        self._over = False
+        self._error: Exception | None = None
+
+    async def receive(self) -> None:
+        """Receive it to its end; runs beside those who read."""
+        try:
+            async for piece in self._pieces():
+                self._waiting += piece
+                self._came.set()
+                if len(self._waiting) > _MOST_WAITING:
+                    self._taken.clear()
+                    await self._taken.wait()
+        except (httpx2.HTTPError, httpx2.StreamError, OSError) as error:
+            self._error = error
+        finally:
+            self._over = True
+            self._came.set()
+
+    def _pieces(self) -> AsyncIterator[bytes]:
+        """We ask for no compression, which would hold text back; some servers compress nevertheless."""
+        is_plain = self._response.headers.get("content-encoding", "identity") == "identity"
+        return self._response.aiter_raw() if is_plain else self._response.aiter_bytes()
 
     async def read(self) -> bytes:
         """All that has come, decoded; nothing at the end.
@@ -48,10 +72,15 @@ class Answer:
         Raises:
             ProviderError: it was cut off.
         """
-        try:
-            return await self._content.readany()
-        except (aiohttp.ClientError, OSError) as error:
-            raise _cut(error, self._server) from None
+        while not self._waiting and not self._over:
+            self._came.clear()
+            await self._came.wait()
+        if not self._waiting and self._error is not None:
+            raise _cut(self._error, self._server) from None
+        data = bytes(self._waiting)
+        self._waiting.clear()
+        self._taken.set()
+        return data
 
     async def read_at_most(self, limit: int) -> bytes:
         """The first `limit` bytes; the rest is left unread. Raises as `read` does."""
@@ -62,33 +91,29 @@ class Answer:
 
     async def end(self) -> None:
         """It is over: what follows is waited for for a moment."""
-        if not self._content.at_eof():
-            with suppress(TimeoutError, aiohttp.ClientError, OSError):
-                async with asyncio.timeout(_LAST_READ_S):
-                    await self._content.readany()
+        with suppress(TimeoutError, ProviderError):
+            async with asyncio.timeout(_LAST_READ_S):
+                while not self._over:
+                    await self.read()
 
 
 class Connections:
-    """Those to one server. Made, used and closed in one loop."""
+    """Those to one server. Made, used and closed in one loop.
+
+    Balancers keep a conversation with one server by cookies, which the client returns as the SDK would.
+
+    Raises:
+        NetworkSettingsError: a proxy or certificates cannot be used.
+    """
 
     def __init__(self, server: Server) -> None:
         settings = server.settings
-        self._http = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(
-                ssl=server.trusted, limit=0, keepalive_timeout=_KEEPALIVE_S, resolver=aiohttp.ThreadedResolver()
-            ),
-            # balancers keep a conversation with one server by them, as with the SDK
-            cookie_jar=aiohttp.CookieJar(unsafe=True, quote_cookie=False),
-            timeout=aiohttp.ClientTimeout(connect=settings.timeouts.connect_s),
-            proxy=URL(settings.network.proxy) if settings.network.proxy else None,
-            trust_env=False,
-            max_line_size=_LONGEST_HEADER,
-            max_field_size=_LONGEST_HEADER,
-        )
+        timeout = httpx2.Timeout(None, connect=settings.timeouts.connect_s)
+        self._http = client_to(server.url, settings.network, timeout)
 
     async def aclose(self) -> None:
         """Close all of them."""
-        await self._http.close()
+        await self._http.aclose()
 
     @asynccontextmanager
     async def ask(self, server: Server, body: Sequence[bytes]) -> AsyncGenerator[Answer, None]:
@@ -99,75 +124,55 @@ class Connections:
         Raises:
             ProviderError: no answer came, or one with an error status.
         """
-        timeouts, sent = server.settings.timeouts, _Pieces(body)
+        timeouts, size = server.settings.timeouts, sum(map(len, body))
         async with AsyncExitStack() as stack:
             try:
-                async with asyncio.timeout(timeouts.connect_s + timeouts.first_byte_s + sent.size / _SLOWEST_UPLOAD):
-                    asking = self._http.post(server.url, data=sent, headers=server.headers, allow_redirects=False)
+                async with asyncio.timeout(timeouts.connect_s + timeouts.first_byte_s + size / _SLOWEST_UPLOAD):
+                    headers = [(name.encode(), value.encode()) for name, value in server.headers.items()]
+                    headers.append((b"content-length", b"%d" % size))
+                    asking = self._http.stream("POST", server.url, content=_in_pieces(body, size), headers=headers)
                     response = await stack.enter_async_context(asking)
                     answer = Answer(response, server)
-                    if response.status != 200:
+                    await stack.enter_async_context(beside(answer.receive(), "answer"))
+                    if response.status_code != 200:
                         raise await _refused(response, answer, server)
-            except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
+            except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError, OSError, ValueError) as error:
                 # "from None": a library's exception holds the request and with it the key
                 raise _failure(error, server) from None
             yield answer
 
 
-class _Pieces(aiohttp.Payload):
-    """A body that is sent piece by piece, so that a long one is never put together."""
-
-    def __init__(self, pieces: Sequence[bytes]) -> None:
-        super().__init__(pieces, content_type="application/json")
-        self._length = sum(map(len, pieces))
-        self._pieces = pieces if self._length > _ONE_WRITE else (b"".join(pieces),)
-
-    @property
-    def size(self) -> int:
-        """In bytes."""
-        return self._length
-
-    def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
-        """All of it, as text."""
-        return b"".join(self._pieces).decode(encoding, errors)
-
-    async def write(self, writer: AbstractStreamWriter) -> None:
-        """To the connection."""
-        for piece in self._pieces:
-            await writer.write(memoryview(piece))  # of bytes, what the system does not take at once would be copied
+async def _in_pieces(body: Sequence[bytes], size: int) -> AsyncGenerator[bytes, None]:
+    """So that a long one is never put together."""
+    for piece in body if size > _ONE_WRITE else (b"".join(body),):
+        yield piece
 
 
-async def _refused(response: aiohttp.ClientResponse, answer: Answer, server: Server) -> ProviderError:
+async def _refused(response: httpx2.Response, answer: Answer, server: Server) -> ProviderError:
     """An error status as our error, whatever follows it."""
     body = b""
     with suppress(ProviderError):  # the status alone says enough
         body = await answer.read_at_most(_ERROR_BODY)
     location = response.headers.get("location")
-    if response.status in _MOVED and location:
-        target = URL(location)
-        body = f"to {target.scheme}://{target.host}".encode() if target.host else b""
-    return status_error(response.status, response.headers, body, server.redact, server.settings.remedy)
+    if response.status_code in _MOVED and location:
+        target = urlsplit(location)
+        body = f"to {target.scheme}://{target.hostname}".encode() if target.hostname else b""
+    return status_error(response.status_code, response.headers, body, server.redact, server.settings.remedy)
 
 
 def _failure(error: Exception, server: Server) -> ProviderError:
-    if isinstance(error, aiohttp.ServerTimeoutError):
+    if isinstance(error, httpx2.ConnectTimeout):
         return server.not_accepted()
-    if isinstance(error, TimeoutError):
+    if isinstance(error, TimeoutError | httpx2.TimeoutException):
         return server.not_answered()
-    if isinstance(error, ValueError | aiohttp.NonHttpUrlClientError) and not isinstance(error, OSError):
-        said = f"The address or a header cannot be used: {_said(error, server)}"
-        return ProviderConnectionError(said, kind="connection")
-    return server.unreached(error, _said(error, server))
+    if isinstance(error, httpx2.LocalProtocolError | httpx2.InvalidURL | ValueError) and not isinstance(error, OSError):
+        # its words would show the header
+        return ProviderConnectionError(f"The address or a header for {server.host} cannot be used.", kind="connection")
+    return server.unreached(error, server.said(error))
 
 
 def _cut(error: Exception, server: Server) -> ProviderError:
-    detail = _said(error, server)
-    if "content-encoding" in detail:
+    if isinstance(error, httpx2.DecodingError):
         return ProviderProtocolError(f"{server.host} sent compressed data that cannot be read.", kind="malformed")
-    said = f"The model's answer was cut off midway: {detail}"
+    said = f"The model's answer was cut off midway: {server.said(error)}"
     return ProviderConnectionError(said, retryable=True, kind="connection")
-
-
-def _said(error: Exception, server: Server) -> str:
-    """Without the address, which some of them end with."""
-    return server.redact.line(error.message) if isinstance(error, aiohttp.ClientResponseError) else server.said(error)

@@ -119,7 +119,7 @@ def known_services() -> tuple[Found, ...]:
 
 
 async def _service(service: _Service, environment: Mapping[str, str], probe: Probe, keys: KeyLookup) -> Found | None:
-    variable = next((name for name in service.key_variables if environment.get(name)), None)
+    variable = next((name for name in service.key_variables if environment.get(name, "").strip()), None)
     if variable is None:
         return _stored(service, environment, await keys(service.name))
     own_url = environment.get(service.url_variable) or ""
@@ -128,7 +128,7 @@ async def _service(service: _Service, environment: Mapping[str, str], probe: Pro
     served: tuple[ServedModel, ...] = (ServedModel(wanted or service.model, service.context),)
     if own_url and not wanted:
         # another server behind the same variables: only it knows what it serves
-        served = await probe(own_url, SecretStr(environment[variable])) or served
+        served = await probe(own_url, SecretStr(environment[variable].strip())) or served
     if service.name == "kimi":
         served = tuple(_with_kimi_context(model, environment) for model in served)
     models = _models(service.name, served, _CLOUD, _DEFAULT_CONTEXT)

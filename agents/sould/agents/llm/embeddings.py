@@ -14,10 +14,9 @@ from openai import APIConnectionError, APIError, APITimeoutError, AsyncOpenAI, O
 
 from sould.agents.llm.provider import ProviderError, ProviderProtocolError
 from sould.agents.llm.server import ProviderSettings, Server
+from sould.agents.network.clients import client_to
 
-# their debug output holds what is sent
-for _library in ("openai", "httpx2", "httpcore2"):
-    logging.getLogger(_library).setLevel(logging.WARNING)
+logging.getLogger("openai").setLevel(logging.WARNING)  # its debug output holds what is sent
 
 
 async def embed(server: Server, model: str, texts: Sequence[str]) -> list[list[float]]:
@@ -56,21 +55,14 @@ def _failure(error: Exception, server: Server) -> ProviderError:
 def _sdk(server: Server) -> AsyncOpenAI:
     """Made for one call, with connections of its own."""
     settings = server.settings
-    timeouts, network = settings.timeouts, settings.network
-    http = httpx2.AsyncClient(
-        trust_env=False,
-        proxy=network.proxy or None,
-        verify=server.trusted,
-        follow_redirects=False,
-        timeout=httpx2.Timeout(timeouts.first_byte_s, connect=timeouts.connect_s),
-    )
+    timeout = httpx2.Timeout(settings.timeouts.first_byte_s, connect=settings.timeouts.connect_s)
     return AsyncOpenAI(
         base_url=settings.base_url,
         api_key=settings.api_key.get_secret_value() or "none",
         admin_api_key="",
         webhook_secret="",
         max_retries=0,
-        http_client=http,
+        http_client=client_to(settings.base_url, settings.network, timeout),
     )
 
 

@@ -20,6 +20,7 @@ from sould.agents.llm.provider import ChatRequest, Delta, DeltaStream, ModelInfo
 from sould.agents.llm.requests import RequestStyle, request_bytes
 from sould.agents.llm.server import ProviderSettings, Server
 from sould.agents.llm.watchdog import Watchdog
+from sould.agents.network.settings import NetworkSettingsError
 
 if TYPE_CHECKING:
     from sould.agents.llm.connections import Answer, Connections
@@ -33,7 +34,7 @@ class OpenAIClient:
     """One server, for all its models, with one key and environment. Its connections are made when it is first asked.
 
     Raises:
-        ProviderError: the address, the proxy or the certificates cannot be used.
+        ConfigError: the address, a header, the proxy or the certificates cannot be used.
     """
 
     def __init__(self, settings: ProviderSettings, lender: "OpenAIClient | None" = None) -> None:
@@ -60,7 +61,10 @@ class OpenAIClient:
                 ) from error
             from sould.agents.llm.connections import Connections  # noqa: PLC0415 -- as `CONNECTIONS` says
 
-            self._connections = self._connections or Connections(self.server)
+            try:
+                self._connections = self._connections or Connections(self.server)
+            except NetworkSettingsError as error:  # it could be used when the session opened
+                raise ProviderError(f"The model server cannot be asked: {error}.", kind="config") from None
         return self._connections
 
     async def aclose(self) -> None:

@@ -15,7 +15,7 @@ from msgspec import Struct
 from pydantic import SecretStr
 
 from sould.agents.config import Capability, Config, ModelConfig, ProviderConfig
-from sould.agents.errors import NoModelError
+from sould.agents.errors import ConfigError, NoModelError
 from sould.agents.importing import begin_loading, is_loaded
 from sould.agents.liveconfig import LiveConfig
 from sould.agents.llm.discovery import (
@@ -28,13 +28,13 @@ from sould.agents.llm.discovery import (
     no_keys,
     probe_server,
 )
-from sould.agents.llm.network import NetworkSettings
 from sould.agents.llm.openai import CONNECTIONS, OpenAIClient, OpenAIProvider
 from sould.agents.llm.provider import ChatProvider, ModelInfo
 from sould.agents.llm.requests import Dialect, RequestStyle
 from sould.agents.llm.scripted import SCRIPTS_VARIABLE, EchoProvider, ScriptedProvider
 from sould.agents.llm.server import ProviderSettings
 from sould.agents.llm.tokens import TokenStore
+from sould.agents.network.settings import NetworkSettings
 
 if TYPE_CHECKING:
     from sould.agents.llm.signin import SignIn
@@ -147,7 +147,7 @@ class ProviderPool:
 
         Raises:
             NoModelError: nothing is configured or found, no such model, or no key for it; says what to do.
-            ProviderError: the environment's proxy or certificate settings cannot be used.
+            ConfigError: an address, a key or a header, or a proxy or certificates of the environment, cannot be used.
         """
         choices = await self._choices(environment)
         if not choices:
@@ -221,14 +221,17 @@ class ProviderPool:
             base_url=base_url,
             api_key=key or SecretStr(""),
             headers=provider.custom_headers,
-            network=NetworkSettings.of(base_url, environment),
+            network=NetworkSettings.of(environment),
             timeouts=self._config.now.timeouts,
             remedy=remedy,
         )
         identity = _identity(settings)
         client = self._clients.get(identity)
         if client is None:
-            client = self._clients[identity] = OpenAIClient(settings)
+            try:
+                client = self._clients[identity] = OpenAIClient(settings)
+            except ConfigError as error:
+                raise ConfigError(f"Provider {choice.model.provider!r} cannot be used: {error.message}") from None
             if not is_loaded(CONNECTIONS):
                 asyncio.get_running_loop().call_later(AFTER_OPENING, begin_loading, CONNECTIONS)
         info, style = _info(choice), _style(choice, base_url)
@@ -253,7 +256,7 @@ class ProviderPool:
                     "kimi-cli, or use a key of your own: `sould login kimi`."
                 )
             return kimi
-        network = NetworkSettings.of(oauth.token_url, environment)
+        network = NetworkSettings.of(environment)
         sign_in = self._sign_ins.get((name, oauth, network))
         if sign_in is None and self._tokens is not None:
             sign_in = StoredSignIn(name, AuthServer(name, oauth, network), self._tokens)
@@ -268,30 +271,44 @@ class ProviderPool:
         """The key, None where a sign-in takes its place, and what to do when it is refused."""
         provider, name = choice.provider, choice.model.provider
         login = f"`sould login {name}`"
-        if provider.api_key.get_secret_value():
+        if provider.api_key.get_secret_value().strip():
             written = name in self._config.now.providers
             edit = f"Correct `providers.{name}.api_key` (`sould config edit`), or remove it there and run {login}."
-            return provider.api_key, edit if written else f"Run {login} with another key."
+            remedy = edit if written else f"Run {login} with another key."
+            return _sendable(provider.api_key, f"The key of provider {name!r}", remedy), remedy
         # a key of the environment goes to its own vendor, or to the server that names its variable
         official = not provider.base_url or provider.base_url.rstrip("/") == _BASE_URLS.get(provider.type, "")
         usual = _KEY_VARIABLES.get(provider.type, ()) if official and provider.oauth is None else ()
         names = (provider.api_key_env,) if provider.api_key_env else usual
-        variable = next((each for each in names if environment.get(each)), None)
+        variable = next((each for each in names if environment.get(each, "").strip()), None)
         if variable is not None:
             there = "in the environment your editor is started from"
-            return SecretStr(
-                environment[variable]
-            ), f"Correct the variable {variable} {there}, or unset it and run {login}."
+            remedy = f"Correct the variable {variable} {there}, or unset it and run {login}."
+            return _sendable(SecretStr(environment[variable]), f"The key in {variable}", remedy), remedy
         if provider.oauth is not None:
             return None, f"Run {login}."
         stored = await self._keys(name)
         if stored is not None:
-            return stored, f"Run {login} with another key."
+            remedy = f"Run {login} with another key."
+            return _sendable(stored, f"The stored key of provider {name!r}", remedy), remedy
         if base_url in _BASE_URLS.values() or provider.api_key_env:
             where = f" (set {' or '.join(names)}, or run {login})" if names else ""
             raise NoModelError(f"There is no key for provider {name!r} of model {choice.key!r}{where}.")
         variables = f"set `api_key_env` of provider {name} to the variable that holds its key, or " if not names else ""
         return SecretStr(""), f"No key was sent: {variables}run {login}."
+
+
+def _sendable(key: SecretStr, whose: str, remedy: str) -> SecretStr:
+    """A key as a header takes it: without the blanks and line ends around it that files and secret stores add.
+
+    Raises:
+        ConfigError: it holds more than a key can; `whose` begins the sentence.
+    """
+    trimmed = key.get_secret_value().strip()
+    if trimmed.isascii() and trimmed.isprintable():
+        return SecretStr(trimmed)
+    what = "a line end" if "\n" in trimmed or "\r" in trimmed else "characters that cannot be sent"
+    raise ConfigError(f"{whose} holds {what}. {remedy}")
 
 
 def _of(found: Found) -> list[tuple[str, _Choice]]:

@@ -18,6 +18,7 @@ from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 from msgspec import Struct
 
 from sould.agents.config import Capability
+from sould.agents.errors import SouldError
 from sould.agents.llm.growing import GrowingBytes
 from sould.agents.wire.content import AudioPart, ContentPart, ImagePart, TextPart, ThinkPart, VideoPart
 from sould.agents.wire.messages import TokenUsage, ToolCall, ToolCallPart
@@ -115,7 +116,7 @@ class Embeds(Protocol):
         ...
 
 
-class ProviderError(Exception):
+class ProviderError(SouldError):
     """Base. `message` is one sentence for people, free of keys; `retryable`: the same request may succeed later."""
 
     def __init__(
@@ -128,7 +129,6 @@ class ProviderError(Exception):
     ) -> None:
         """`retry_after`: the seconds the server asked us to wait."""
         super().__init__(message)
-        self.message = message
         self.retryable = retryable
         self.kind = kind
         self.status = status

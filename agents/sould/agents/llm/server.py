@@ -4,19 +4,20 @@ Nothing here asks it, and no HTTP library is loaded: a session is opened with th
 """
 
 import base64
-import ssl
+import re
 from collections.abc import Mapping
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from msgspec import Struct, field
 from pydantic import SecretStr
 
 from sould.agents.config import ModelTimeouts
+from sould.agents.errors import ConfigError
 from sould.agents.llm.failures import Redactor
-from sould.agents.llm.network import NetworkSettings
 from sould.agents.llm.provider import ProviderConnectionError, ProviderError, ProviderTimeoutError
-from sould.agents.llm.tls import verification
-from sould.agents.unreachable import is_refused, is_unknown_host, is_untrusted, why_unreachable
+from sould.agents.network.certificates import advice, trusted
+from sould.agents.network.failures import is_refused, is_unknown_host, is_untrusted, why_unreachable
+from sould.agents.network.settings import NetworkSettings, NetworkSettingsError
 
 _SCHEMES = frozenset({"http", "https"})
 _HEADERS = {
@@ -25,6 +26,8 @@ _HEADERS = {
     "user-agent": "sould",
     "accept-encoding": "identity",  # compressed streams arrive in blocks instead of as they are written
 }
+_UNSENDABLE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+"""What no header may hold (RFC 9110, 5.5)."""
 
 
 class ProviderSettings(Struct, frozen=True):
@@ -43,16 +46,15 @@ class Server:
     """One server, key and environment.
 
     Raises:
-        ProviderError: the address, the proxy or the certificates cannot be used.
+        ConfigError: the address, a header, the proxy or the certificates cannot be used.
     """
 
     def __init__(self, settings: ProviderSettings) -> None:
         self.settings = settings
-        passwords = (SecretStr(_password(url)) for url in (settings.base_url, settings.network.proxy))
-        self.redact = Redactor.of((settings.api_key, *settings.headers.values(), *passwords))
+        self.redact = Redactor.of((settings.api_key, *settings.headers.values(), _password(settings.base_url)))
         self.url, self.host = self._address()
         self.headers = self._headers()
-        self.trusted = self._trusted()
+        self._check_network()
 
     def not_accepted(self) -> ProviderError:
         """No connection came about in time."""
@@ -72,6 +74,8 @@ class Server:
             said = f"Cannot reach {self.host}: connection refused. Is the server running?"
         else:
             said = f"Cannot reach {self.host}: {why_unreachable(error) or detail}."
+        if is_untrusted(error):
+            said = f"{said} {advice(self.settings.network)}"
         return ProviderConnectionError(said, retryable=not is_untrusted(error), kind="connection")
 
     def said(self, error: Exception) -> str:
@@ -80,19 +84,21 @@ class Server:
 
     def _address(self) -> tuple[str, str]:
         """Of chat requests, and the name in it."""
-        base_url = self.settings.base_url
-        try:
-            parts = urlsplit(base_url)
-            if parts.scheme not in _SCHEMES or not parts.hostname:
-                raise ValueError(f"{base_url!r} does not begin with https:// or http:// and a name")
-        except ValueError as error:
-            raise ProviderConnectionError(
-                f"The address of the model server cannot be used: {self.said(error)}", kind="connection"
-            ) from None
+        parts = self._parts()
         _, _, place = parts.netloc.rpartition("@")
         query = f"?{parts.query}" if parts.query else ""
         path = f"{parts.path.rstrip('/')}/chat/completions{query}"
-        return f"{parts.scheme}://{place}{path}", self.redact.line(parts.hostname)
+        return f"{parts.scheme}://{place}{path}", self.redact.line(parts.hostname or "")
+
+    def _parts(self) -> SplitResult:
+        try:
+            parts = urlsplit(self.settings.base_url)
+            if parts.scheme in _SCHEMES and parts.hostname and parts.port != 0:
+                return parts
+        except ValueError:
+            pass
+        shown = self.redact.line(self.settings.base_url)
+        raise ConfigError(f"its base_url {shown!r} must begin with http:// or https:// and the name of a server.")
 
     def _headers(self) -> dict[str, str]:
         key = self.settings.api_key.get_secret_value()
@@ -102,26 +108,25 @@ class Server:
         if at:
             name, _, password = map(unquote, user.partition(":"))
             headers["authorization"] = f"Basic {base64.b64encode(f'{name}:{password}'.encode()).decode()}"
+        for name, value in headers.items():
+            if _UNSENDABLE.search(value):
+                raise ConfigError(f"its header {name!r} holds a line end or another control character.")
         return headers
 
-    def _trusted(self) -> ssl.SSLContext | bool:
+    def _check_network(self) -> None:
+        """A session says at once that it cannot reach its model."""
         network = self.settings.network
         try:
-            if network.proxy and urlsplit(network.proxy).scheme not in _SCHEMES:
-                raise ValueError(f"a proxy like {network.proxy.partition(':')[0]!r} is not supported")
-            trusted = verification(self.settings.base_url, network)
-        except (OSError, ValueError) as error:
-            raise ProviderConnectionError(
-                f"The proxy or certificate settings of this environment cannot be used: {self.said(error)}",
-                kind="connection",
-            ) from None
-        if isinstance(trusted, ssl.SSLContext):
-            trusted.set_alpn_protocols(["http/1.1"])
-        return trusted
+            proxy = network.proxy_for(self.url)
+            if self.url.startswith("https:") or proxy.startswith("https:"):
+                trusted(network)
+        except NetworkSettingsError as error:
+            raise ConfigError(f"in this environment {error}.") from None
+        self.redact = Redactor.of((*self.redact.secrets, _password(proxy)))
 
 
-def _password(url: str) -> str:
+def _password(url: str) -> SecretStr:
     try:
-        return unquote(urlsplit(url).password or "")
+        return SecretStr(unquote(urlsplit(url).password or ""))
     except ValueError:
-        return ""
+        return SecretStr("")

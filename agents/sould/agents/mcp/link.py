@@ -8,7 +8,6 @@ is decided by `server`.
 import asyncio
 import logging
 import os
-import ssl
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -31,7 +30,6 @@ from mcp import MCPError
 from mcp.client.subscriptions import SubscriptionLost, listen
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from sould.agents.llm.network import NetworkSettings
 from sould.agents.mcp.bounded import bound
 from sould.agents.mcp.results import (
     Definition,
@@ -47,7 +45,9 @@ from sould.agents.mcp.results import (
 )
 from sould.agents.mcp.results import resource as resource_part
 from sould.agents.mcp.specs import ServerSpec
-from sould.agents.unreachable import causes
+from sould.agents.network.clients import client_to_any
+from sould.agents.network.failures import causes
+from sould.agents.network.settings import NetworkSettings
 from sould.agents.wire.content import ContentPart
 from sould.agents.wire.messages import ToolReturn
 
@@ -364,7 +364,7 @@ def http_client(
     spec: ServerSpec, variables: Mapping[str, str], heard: Callable[[int], None] = lambda _: None
 ) -> McpHttpClientFactory:
     """Makes clients that go through the session's proxy and trust its certificates. `heard` is told each status."""
-    network = NetworkSettings.of(spec.url, variables)
+    network = NetworkSettings.of(variables)
 
     async def responded(response: httpx2.Response) -> None:
         heard(response.status_code)
@@ -376,14 +376,12 @@ def http_client(
         auth: httpx2.Auth | None = None,
         **_: object,
     ) -> httpx2.AsyncClient:
-        return httpx2.AsyncClient(
+        return client_to_any(
+            network,
+            timeout or httpx2.Timeout(30.0, read=300.0),
             headers={**(headers or {}), "accept-encoding": "identity"},  # a compressed answer has no size to bound
-            timeout=timeout or httpx2.Timeout(30.0, read=300.0),
             auth=auth,
-            proxy=network.proxy or None,
-            verify=_tls(network),
-            trust_env=False,
-            event_hooks={"response": [responded]},
+            responded=responded,
         )
 
     return client
@@ -396,9 +394,3 @@ def remote_transport(
     kind = SSETransport if spec.transport == "sse" else StreamableHttpTransport
     client = http_client(spec, variables, heard)
     return kind(spec.url, headers=dict(spec.headers), auth=auth, httpx_client_factory=client)
-
-
-def _tls(network: NetworkSettings) -> ssl.SSLContext | bool:
-    if network.ca_file or network.ca_directory:
-        return ssl.create_default_context(cafile=network.ca_file or None, capath=network.ca_directory or None)
-    return True

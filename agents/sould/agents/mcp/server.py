@@ -28,12 +28,12 @@ from sould.agents.mcp.results import (
     Sampling,
 )
 from sould.agents.mcp.specs import ServerSpec
+from sould.agents.network.failures import causes, why_unreachable
 from sould.agents.patience import beside, first_of, in_time
 from sould.agents.process.guard import CommandStartError, GuardedProcess, ProcessGuard
 from sould.agents.process.restarts import Restarts
 from sould.agents.process.serving import INPUT_CLOSE_GRACE, serving
 from sould.agents.toolapi.base import tool_error
-from sould.agents.unreachable import causes, why_unreachable
 from sould.agents.wire.content import ContentPart
 from sould.agents.wire.messages import ToolReturn
 from sould.agents.workspace import WorkspaceError

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sould.agents.errors import NoModelError
+from sould.agents.errors import ConfigError, NoModelError
 from sould.agents.llm.pool import ProviderPool
 from sould.agents.llm.provider import ChatProvider, ModelInfo, ThoughtLevel
 from sould.agents.soul.answer import Model
@@ -69,7 +69,7 @@ class SessionModels(Struct):
         if any(info.key == self.info.key for info in self.available):
             try:
                 self._provider = await self._pool.get(self.info.key, self._environment)
-            except NoModelError:
+            except (NoModelError, ConfigError):
                 return
 
     def model(self) -> Model:

@@ -4,14 +4,13 @@ It reads a page and no more: no cookies, no credentials, GET only.
 """
 
 import asyncio
-import ssl
 import zlib
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from sould.agents.llm.network import NetworkSettings
+from sould.agents.network.settings import NetworkSettings
 from sould.agents.web.address import AddressError, Target, parse_url, refuse_private, resolve
 
 if TYPE_CHECKING:
@@ -130,17 +129,9 @@ def client_for(url: str, environment: Mapping[str, str]) -> "httpx2.AsyncClient"
     """A client with the proxy and certificates of the session's environment, and nothing of ours."""
     import httpx2  # noqa: PLC0415 -- as above
 
-    network = NetworkSettings.of(url, environment)
-    context: ssl.SSLContext | bool = True
-    if network.ca_file or network.ca_directory:
-        context = ssl.create_default_context(cafile=network.ca_file or None, capath=network.ca_directory or None)
-    return httpx2.AsyncClient(
-        trust_env=False,
-        proxy=network.proxy or None,
-        verify=context,
-        follow_redirects=False,
-        timeout=httpx2.Timeout(20, connect=5),
-    )
+    from sould.agents.network.clients import client_to  # noqa: PLC0415 -- as above
+
+    return client_to(url, NetworkSettings.of(environment), httpx2.Timeout(20, connect=5))
 
 
 async def read_body(response: "httpx2.Response", most: int) -> tuple[bytes, bool]:

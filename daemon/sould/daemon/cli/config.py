@@ -1,5 +1,6 @@
 """`sould config check|path|edit`: the user's configuration file."""
 
+import asyncio
 import json
 import os
 import subprocess
@@ -7,8 +8,13 @@ import sys
 from pathlib import Path
 
 import click
+from pydantic import SecretStr
 
-from sould.agents.errors import ConfigError
+from sould.agents.config import Config
+from sould.agents.errors import ConfigError, NoModelError
+from sould.agents.liveconfig import FixedConfig
+from sould.agents.llm.discovery import ServedModel
+from sould.agents.llm.pool import ProviderPool
 from sould.daemon.cli.client import ControlClient, NotRunningError
 from sould.daemon.cli.control import reached
 from sould.daemon.cli.helptext import Group
@@ -40,7 +46,8 @@ def config() -> None:
 def check(as_json: bool) -> None:
     """Read the configuration and say what is wrong with it: key, file, line, nearest valid key.
 
-    Exits 1 when it cannot be used. What is understood but has no effect is named, too.
+    Exits 1 when it, or a model of it, cannot be used with this terminal's proxy and certificates. What is understood but
+    has no effect is named, too. No server is asked.
 
     Examples:
       sould config check
@@ -53,11 +60,13 @@ def check(as_json: bool) -> None:
             click.echo(json.dumps({"ok": False, "error": error.message}))
             sys.exit(1)
         raise
+    problems = asyncio.run(_problems(loaded.config))
     if as_json:
         click.echo(
             json.dumps(
                 {
-                    "ok": True,
+                    "ok": not problems,
+                    "problems": problems,
                     "files": [str(source) for source in loaded.sources],
                     "notices": list(loaded.notices),
                     "models": sorted(loaded.config.models),
@@ -65,8 +74,31 @@ def check(as_json: bool) -> None:
                 }
             )
         )
-        return
-    _report(loaded)
+    else:
+        _report(loaded)
+        for problem in problems:
+            complain(problem)
+    if problems:
+        sys.exit(1)
+
+
+async def _problems(config: Config) -> list[str]:
+    """Why models of a configuration cannot be used, whether they have a key or not; each reason once."""
+    pool = ProviderPool(FixedConfig(config), probe=_no_server)
+    found = dict[str, None]()
+    for model in config.models or (None,):
+        try:
+            await pool.get(model, os.environ)
+        except ConfigError as error:
+            found[error.message] = None
+        except NoModelError:
+            pass
+    await pool.aclose()
+    return list(found)
+
+
+async def _no_server(_url: str, _key: SecretStr) -> tuple[ServedModel, ...]:
+    return ()
 
 
 @config.command()

@@ -18,8 +18,8 @@ from pydantic import JsonValue
 
 from sould.agents.config import OAuth
 from sould.agents.llm.authserver import AuthServer, AuthServerDownError, DeviceCode, SignInError, SignInRefusedError
-from sould.agents.llm.network import NetworkSettings
 from sould.agents.llm.tokens import Tokens
+from sould.agents.network.settings import NetworkSettings
 from sould.daemon.cli.output import CommandError, visible
 from sould.daemon.configuration.credentials import Credentials, NoKeyringError
 from sould.daemon.paths import Paths
@@ -67,7 +67,7 @@ def sign_in(provider: str, oauth: OAuth, *, as_json: bool, allow_file: bool, bro
     credentials = Credentials(paths)
     # asked first: nobody should sign in only to be told that it cannot be kept
     allow_file = _may_use_file(credentials, f"{paths.state}/credentials.json", teller, allow_file=allow_file)
-    server = AuthServer(provider, oauth, NetworkSettings.of(oauth.token_url, os.environ))
+    server = AuthServer(provider, oauth, NetworkSettings.of(os.environ))
     try:
         tokens = device_flow(server, teller.tell, time.sleep, browser=browser)
     except SignInRefusedError as error:

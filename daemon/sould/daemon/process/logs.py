@@ -70,5 +70,5 @@ def start_logging(path: str, *, foreground: bool, level: str = "INFO") -> None:
         each.addFilter(_Where())
     logging.basicConfig(level=level if level in ("DEBUG", "INFO", "WARNING", "ERROR") else "INFO", handlers=handlers)
     # libraries that log requests at INFO would put addresses and headers there
-    for name in ("aiohttp", "httpx", "httpx2", "httpcore", "openai", "asyncio"):
+    for name in ("httpx2", "httpcore2", "openai", "asyncio"):
         logging.getLogger(name).setLevel(logging.WARNING)

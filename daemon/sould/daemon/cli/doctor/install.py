@@ -15,7 +15,7 @@ from sould.daemon.cli.doctor.finding import Finding, SetUp, fail, ok, warn
 from sould.daemon.hello import VERSION
 from sould.daemon.paths import quote
 
-LIBRARIES = ("aiohttp", "click", "httpx2", "keyring", "openai", "orjson", "pathspec", "pydantic", "yaml")
+LIBRARIES = ("click", "httpx2", "keyring", "openai", "orjson", "pathspec", "pydantic", "yaml")
 FEWEST_FILES = 512
 
 

@@ -21,11 +21,13 @@ from sould.agents.liveconfig import FixedConfig
 from sould.agents.llm.failures import Redactor
 from sould.agents.llm.openai import OpenAIProvider
 from sould.agents.llm.pool import NO_MODEL, ProviderPool, remarks, troubles
-from sould.agents.llm.provider import ModelInfo, ProviderError
+from sould.agents.llm.provider import ModelInfo
 from sould.agents.llm.server import ProviderSettings
 from sould.agents.llm.signin import SignedInProvider
-from sould.agents.llm.tls import verification
 from sould.agents.llm.tokens import Tokens
+from sould.agents.network.certificates import advice
+from sould.agents.network.clients import client_to
+from sould.agents.network.failures import is_untrusted, why_unreachable
 from sould.daemon.cli.doctor.finding import Finding, SetUp, fail, ok, warn
 from sould.daemon.cli.output import plural
 from sould.daemon.configuration.configuration import load
@@ -89,14 +91,15 @@ async def _model(
 ) -> AsyncIterator[Finding]:
     try:
         provider = await pool.get(info.key, setup.environment)
-    except (NoModelError, ConfigError) as error:
+    except NoModelError as error:
         configured = config.providers.get(info.provider)
         keyless = configured is not None and configured.type.startswith("_")
         fix = "Correct the provider: sould config edit" if keyless else f"Run: sould login {info.provider}"
         yield fail("models", error.message, fix)
         return
-    except ProviderError as error:
-        yield fail("models", error.message, "Correct the variable in the environment editors are started from.")
+    except ConfigError as error:
+        there = "in the configuration (sould config edit), or in the environment your editor is started from"
+        yield fail("models", error.message, f"Correct it {there}.")
         return
     if not isinstance(provider, OpenAIProvider | SignedInProvider):
         yield ok("models", f"Model {info.key!r} is a script or an echo; it needs no server.")
@@ -144,19 +147,15 @@ async def _ask(settings: ProviderSettings, info: ModelInfo, redact: Redactor, ti
         headers["Authorization"] = f"Bearer {settings.api_key.get_secret_value()}"
     url = settings.base_url
     try:
-        client = httpx2.AsyncClient(
-            proxy=settings.network.proxy or None,
-            verify=verification(url, settings.network),
-            trust_env=False,
-            timeout=timeout,
-        )
+        client = client_to(url, settings.network, httpx2.Timeout(timeout))
         async with client:
             response = await client.get(f"{url}/models", headers={"User-Agent": "sould", **headers})
     except httpx2.TimeoutException:
         return _Answer(f"{url} did not answer within {timeout:g} s.", "Check the network, the proxy and the base_url.")
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
-        detail = redact.line(str(error)) or type(error).__name__
-        return _Answer(f"{url} cannot be reached: {detail}", _remedy(detail, info))
+        detail = why_unreachable(error) or redact.line(str(error)) or type(error).__name__
+        remedy = advice(settings.network) if is_untrusted(error) else _remedy(info)
+        return _Answer(f"{url} cannot be reached: {detail}", remedy)
     answer = _judge(response, settings, redact)
     return replace(answer, skew_s=_skew(response.headers.get("date")))
 
@@ -183,9 +182,7 @@ def _judge(response: httpx2.Response, settings: ProviderSettings, redact: Redact
         )
 
 
-def _remedy(detail: str, info: ModelInfo) -> str:
-    if "CERTIFICATE" in detail:
-        return "Set SSL_CERT_FILE to your organisation's certificates, where editors are started from."
+def _remedy(info: ModelInfo) -> str:
     return (
         f"Start that server, check network and proxy, or correct the base_url of provider {info.provider!r}: "
         "sould config edit"

@@ -1,6 +1,7 @@
-"""Why a server could not be reached, in the words of people; errors of libraries wrap those of the system in many ways.
+"""Why a server could not be reached, in words for people.
 
-It knows no library: it looks at what the system said, wherever in the chain of causes that is.
+It knows no library: errors of libraries wrap those of the system in many ways, so it looks at what the system said,
+wherever in the chain of causes that is.
 """
 
 import errno
@@ -70,4 +71,6 @@ def causes(error: BaseException) -> Iterator[BaseException]:
         yield current
         if isinstance(current, BaseExceptionGroup):
             waiting.extend(cast("BaseExceptionGroup[BaseException]", current).exceptions)
+        # what a library wrapped and no longer calls the cause
+        waiting.extend(argument for argument in current.args if isinstance(argument, BaseException))
         waiting.extend(cause for cause in (current.__cause__, current.__context__) if cause is not None)

@@ -1,0 +1,114 @@
+"""Proxies and certificates that an environment names.
+
+The HTTP library would read the daemon's own environment; the settings that count are those of the editor that opened the
+session, so they are read here from the mapping that is passed in (D14).
+"""
+
+import ipaddress
+from collections.abc import Mapping
+from urllib.parse import SplitResult, urlsplit
+
+from msgspec import Struct
+
+PROXY_SCHEMES = ("http", "https", "socks5", "socks5h")
+
+
+class NetworkSettingsError(OSError):
+    """A proxy or a certificate file that the environment names cannot be used. The message names the variable."""
+
+
+class Variable(Struct, frozen=True):
+    """A variable of an environment; "" where it has none of the names that were looked for."""
+
+    name: str = ""
+    value: str = ""
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str], *names: str) -> "Variable":
+        """The first that says something."""
+        name = next((name for name in names if environment.get(name)), "")
+        return cls(name, environment[name] if name else "")
+
+
+_UNSET = Variable()
+
+
+class NetworkSettings(Struct, frozen=True):
+    """How an environment reaches servers: directly and with the system's certificates where it says nothing."""
+
+    http_proxy: Variable = _UNSET
+    https_proxy: Variable = _UNSET
+    all_proxy: Variable = _UNSET
+    no_proxy: str = ""
+    ca_file: Variable = _UNSET
+    ca_directory: Variable = _UNSET
+    extra_ca_file: Variable = _UNSET
+    """Certificates that are trusted besides the system's."""
+
+    def __repr__(self) -> str:
+        """Without the proxies, which may hold passwords."""
+        named = (self.http_proxy, self.https_proxy, self.all_proxy, self.ca_file, self.ca_directory, self.extra_ca_file)
+        return f"NetworkSettings({', '.join(variable.name for variable in named if variable.name)})"
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str]) -> "NetworkSettings":
+        """What an environment says. Of a proxy's two names the one in small letters wins, as with curl."""
+        return cls(
+            http_proxy=Variable.of(environment, "http_proxy", "HTTP_PROXY"),
+            https_proxy=Variable.of(environment, "https_proxy", "HTTPS_PROXY"),
+            all_proxy=Variable.of(environment, "all_proxy", "ALL_PROXY"),
+            no_proxy=Variable.of(environment, "no_proxy", "NO_PROXY").value,
+            ca_file=Variable.of(environment, "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"),
+            ca_directory=Variable.of(environment, "SSL_CERT_DIR"),
+            extra_ca_file=Variable.of(environment, "NODE_EXTRA_CA_CERTS"),
+        )
+
+    def proxy_for(self, url: str) -> str:
+        """The proxy through which an address is reached, which may hold a password; "" where there is none.
+
+        Raises:
+            NetworkSettingsError: that proxy is not one of `PROXY_SCHEMES`, or is no address.
+        """
+        parts = urlsplit(url)
+        own = {"http": self.http_proxy, "https": self.https_proxy}.get(parts.scheme, _UNSET)
+        variable = own if own.value else self.all_proxy
+        if not variable.value or _is_exempt(parts, self.no_proxy):
+            return ""
+        return _checked(variable)
+
+
+def _checked(variable: Variable) -> str:
+    address = variable.value if "://" in variable.value else f"http://{variable.value}"
+    scheme = address.partition("://")[0].lower()
+    if scheme not in PROXY_SCHEMES:
+        ways = f"{', '.join(PROXY_SCHEMES[:-1])} or {PROXY_SCHEMES[-1]}"
+        raise NetworkSettingsError(f"{variable.name} names a proxy of the kind {scheme[:20]!r}; it must be {ways}")
+    try:
+        parts = urlsplit(address)
+        usable = bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise NetworkSettingsError(f"{variable.name} is not the address of a proxy, such as http://proxy:3128")
+    return address
+
+
+def _is_exempt(server: SplitResult, no_proxy: str) -> bool:
+    host = (server.hostname or "").lower()
+    for entry in (item.strip().lower() for item in no_proxy.split(",")):
+        name, colon, wanted = entry.rpartition(":")
+        has_port = bool(colon) and wanted.isdigit() and ":" not in name
+        if has_port and str(server.port) != wanted:
+            continue
+        pattern = name if has_port else entry
+        if pattern == "*" or (pattern and _matches(host, pattern)):
+            return True
+    return False
+
+
+def _matches(host: str, entry: str) -> bool:
+    try:
+        return ipaddress.ip_address(host) in ipaddress.ip_network(entry.strip("[]"), strict=False)
+    except ValueError:
+        bare = entry.removeprefix("*").removeprefix(".")
+        return host == bare or host.endswith(f".{bare}")
