@@ -267,6 +267,13 @@ def test_a_dead_proxy_is_named(user: User) -> None:
     assert_advice(found, "fail", f"HTTPS_PROXY={proxy} cannot be reached", "Unset HTTPS_PROXY")
 
 
+def test_a_proxy_of_another_kind_is_named(user: User) -> None:
+    found = user.finding("network", env={"all_proxy": "socks://127.0.0.1:1080"})
+    assert_advice(
+        found, "fail", "all_proxy names a proxy of the kind 'socks'; it must be", "Unset all_proxy or correct it"
+    )
+
+
 def test_a_proxy_s_password_is_not_shown(user: User) -> None:
     proxy = f"http://me:hunter2@127.0.0.1:{closed_port()}"
     found = user.finding("network", env={"HTTPS_PROXY": proxy})
@@ -276,7 +283,7 @@ def test_a_proxy_s_password_is_not_shown(user: User) -> None:
 
 def test_a_missing_certificate_file_is_named(user: User) -> None:
     found = user.finding("network", env={"SSL_CERT_FILE": "/nowhere/ca.pem"})
-    assert_advice(found, "fail", "SSL_CERT_FILE=/nowhere/ca.pem does not exist", "Unset SSL_CERT_FILE")
+    assert_advice(found, "fail", "SSL_CERT_FILE names /nowhere/ca.pem, which cannot", "Unset or correct SSL_CERT_FILE")
 
 
 def test_a_provider_type_that_cannot_work_is_named_with_its_models(user: User) -> None:

@@ -41,12 +41,11 @@ def trusted(network: NetworkSettings) -> ssl.SSLContext:
 
 def advice(network: NetworkSettings) -> str:
     """What to do about a certificate that is not trusted: a sentence."""
-    named = [each for each in (network.ca_file, network.ca_directory, network.extra_ca_file) if each.value]
-    if not named:
+    if not network.certificates:
         return (
             "If it is your organisation's, name the file of its certificates in SSL_CERT_FILE or NODE_EXTRA_CA_CERTS."
         )
-    where = " and ".join(f"{each.name} ({each.value})" for each in named)
+    where = " and ".join(f"{each.name} ({each.value})" for each in network.certificates)
     others = "" if network.ca_file.value or network.ca_directory.value else " and of the system"
     return f"Trusted are the certificates of {where}{others}: add its authority there."
 

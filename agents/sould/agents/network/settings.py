@@ -45,10 +45,19 @@ class NetworkSettings(Struct, frozen=True):
     extra_ca_file: Variable = _UNSET
     """Certificates that are trusted besides the system's."""
 
+    @property
+    def proxies(self) -> tuple[Variable, ...]:
+        """Those that are named."""
+        return tuple(variable for variable in (self.http_proxy, self.https_proxy, self.all_proxy) if variable.value)
+
+    @property
+    def certificates(self) -> tuple[Variable, ...]:
+        """The files and directories that are named."""
+        return tuple(variable for variable in (self.ca_file, self.ca_directory, self.extra_ca_file) if variable.value)
+
     def __repr__(self) -> str:
         """Without the proxies, which may hold passwords."""
-        named = (self.http_proxy, self.https_proxy, self.all_proxy, self.ca_file, self.ca_directory, self.extra_ca_file)
-        return f"NetworkSettings({', '.join(variable.name for variable in named if variable.name)})"
+        return f"NetworkSettings({', '.join(variable.name for variable in (*self.proxies, *self.certificates))})"
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> "NetworkSettings":
@@ -74,10 +83,11 @@ class NetworkSettings(Struct, frozen=True):
         variable = own if own.value else self.all_proxy
         if not variable.value or _is_exempt(parts, self.no_proxy):
             return ""
-        return _checked(variable)
+        return proxy_address(variable)
 
 
-def _checked(variable: Variable) -> str:
+def proxy_address(variable: Variable) -> str:
+    """The proxy that a variable names. Raises NetworkSettingsError."""
     address = variable.value if "://" in variable.value else f"http://{variable.value}"
     scheme = address.partition("://")[0].lower()
     if scheme not in PROXY_SCHEMES:
