@@ -39,11 +39,11 @@ def this_tree() -> Path:
 
 
 def revision(name: str) -> Path:
-    """The interpreter of a second environment, with this revision of the project in it and today's dependencies."""
+    """The interpreter of a second environment, with this revision of the project in it and what it was locked to."""
     done = subprocess.run(["git", "rev-parse", name], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
     python = BENCH / "venv-base" / "bin" / "python"
     stamp = BENCH / "base-revision"
-    wanted = f"{done.stdout.strip()} on {hashlib.sha256((ROOT / 'requirements.lock').read_bytes()).hexdigest()}"
+    wanted = done.stdout.strip()
     if stamp.exists() and stamp.read_text() == wanted:
         return python
     stamp.unlink(missing_ok=True)
@@ -52,19 +52,10 @@ def revision(name: str) -> Path:
     archive = subprocess.run(["git", "archive", name], cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout
     with tarfile.open(fileobj=io.BytesIO(archive)) as files:
         files.extractall(source, filter="data")
-    first = dependencies()
-    venv = python.parent.parent
-    shutil.rmtree(venv, ignore_errors=True)
-    # Hard links: pip removes and writes anew what it changes, so the first environment stays as it is.
-    shutil.copytree(first.parent.parent, venv, symlinks=True, copy_function=_link)
+    _install_lock(source / "requirements.lock", python.parent.parent)
     install(source, python, "dist-base")
     stamp.write_text(wanted)
     return python
-
-
-def _link(source: str, target: str) -> str:
-    Path(target).hardlink_to(source)
-    return target
 
 
 def dependencies() -> Path:
@@ -75,12 +66,16 @@ def dependencies() -> Path:
     stamp = BENCH / "dependencies"
     digest = hashlib.sha256(lock.read_bytes()).hexdigest()
     if not python.exists() or not stamp.exists() or stamp.read_text() != digest:
-        print("bench: making a clean environment (once)", file=sys.stderr)
-        shutil.rmtree(venv, ignore_errors=True)
-        run([sys.executable, "-m", "venv", str(venv)])
-        run([*PIP, "--python", str(python), "install", "--quiet", "--require-hashes", "-r", str(lock)])
+        _install_lock(lock, venv)
         stamp.write_text(digest)
     return python
+
+
+def _install_lock(lock: Path, venv: Path) -> None:
+    print("bench: making a clean environment (once)", file=sys.stderr)
+    shutil.rmtree(venv, ignore_errors=True)
+    run([sys.executable, "-m", "venv", str(venv)])
+    run([*PIP, "--python", str(venv / "bin" / "python"), "install", "--quiet", "--require-hashes", "-r", str(lock)])
 
 
 def install(source: Path, python: Path, name: str) -> Path:
