@@ -212,7 +212,7 @@ def test_with_a_stored_key_a_loop_goes_on_without_a_client(sould: Sould) -> None
     with model_server() as url:
         folder = Path(sould.paths.config)
         folder.mkdir(parents=True)
-        patient = CONFIG.replace("first_byte_s = 0.5", "first_byte_s = 60")
+        patient = CONFIG.replace("_s = 0.5", "_s = 60")
         (folder / "config.toml").write_text(patient.format(url=url))
         stored = Path(sould.paths.state, "credentials.json")
         stored.parent.mkdir(mode=0o700, parents=True)
@@ -229,7 +229,7 @@ def test_with_a_stored_key_a_loop_goes_on_without_a_client(sould: Sould) -> None
         until(lambda: len(asked_of(url)) == 2)
         again = asked_of(url)[1]
         assert again["headers"]["authorization"] == f"Bearer {KEY}"
-        assert again["body"]["messages"][-1]["content"] == "<system>[[hang]] tidy up</system>"
+        assert again["body"]["messages"][-1]["content"].endswith("<system>[[hang]] tidy up</system>")
         assert f"{editor.session}  running  0/6" in sould.cli("loop", "list").stdout
         assert sould.cli("loop", "stop").returncode == 0
         until(lambda: standing(sould, editor.session) == ("stopped", 0))

@@ -25,7 +25,7 @@ from soultest.llm import ModelServer
 from soultest.llm_scenarios import HOMOGLYPH
 from soultest.llmclient import KEY, QUICK, ask, provider_for
 
-SHORT = ModelTimeouts(connect_s=0.2, first_byte_s=0.2, progress_s=0.3)
+SHORT = ModelTimeouts(connect_s=0.2, first_byte_s=0.2, private_s=0.2, progress_s=0.3)
 
 
 @pytest.fixture
@@ -307,12 +307,21 @@ async def test_an_answer_compressed_unasked_is_read(server: ModelServer) -> None
 # --- F46: stalls ------------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("scenario", "shown"), [("silent:1", "w0 "), ("keepalive:20", "one "), ("drip:20", "")])
+@pytest.mark.parametrize(("scenario", "shown"), [("silent:1", "w0 "), ("drip:20", "")])
 async def test_bytes_without_events_are_no_progress(server: ModelServer, scenario: str, shown: str) -> None:
     async with provider_for(server.url, timeouts=SHORT) as provider:
         outcome = await ask(provider, f"[[{scenario}]]", RetryPolicy(attempts=1))
     assert outcome.shown == shown
     assert isinstance(outcome.error, ProviderTimeoutError)
+    await server.until(lambda s: s.disconnects == 1)
+
+
+async def test_comments_are_signs_of_life(server: ModelServer) -> None:
+    async with provider_for(server.url, timeouts=SHORT) as provider:
+        asking = asyncio.ensure_future(ask(provider, "[[keepalive:20]]", RetryPolicy(attempts=1)))
+        done, _ = await asyncio.wait({asking}, timeout=3 * SHORT.progress_s)
+        assert not done
+        asking.cancel()
     await server.until(lambda s: s.disconnects == 1)
 
 

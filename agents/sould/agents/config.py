@@ -172,10 +172,14 @@ class LoopControl(Section):
 
 
 class ModelTimeouts(Section):
-    """Seconds a model server may take: to accept a connection, to begin its answer, and between events."""
+    """Seconds a model server may take: to accept a connection, to begin its answer, and between events.
+
+    A server in a private network may take `private_s` to begin: local models read a long prompt for minutes.
+    """
 
     connect_s: Positive = 10.0
     first_byte_s: Positive = 60.0
+    private_s: Positive = 900.0
     progress_s: Positive = 90.0
 
 
@@ -286,7 +290,7 @@ class McpClient(Section):
 
     tool_call_timeout_ms: Count = 60_000
     output_chars: Count = 100_000
-    start_timeout_ms: Count = 10_000
+    start_timeout_ms: Count = 60_000
     """Until a server has told its tools."""
     turn_wait_ms: Annotated[int, Field(ge=0)] = 5_000
     """How long a session's first turns wait for servers that are still starting."""

@@ -199,6 +199,8 @@ class Status(ControlModel, frozen=True):
     """The configuration file it reads, whether or not it is there."""
     projects: tuple[ProjectState, ...] = ()
     counts: Counts = Counts(0, 0, 0)
+    repairs: dict[str, int] = {}  # noqa: RUF012 -- msgspec copies it
+    """How often conversations were mended because a model's server refused them, by what was done."""
 
 
 class Force(ControlModel, frozen=True):

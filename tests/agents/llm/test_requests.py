@@ -1,22 +1,24 @@
 """What is sent: the body and headers of a chat request."""
 
+import json
 from typing import Any
 
 import pytest
 
 from sould.agents.llm.provider import ChatMessage, ChatRequest, ModelInfo, ToolSpec
-from sould.agents.llm.requests import Dialect, RequestStyle, request_body
+from sould.agents.llm.quirks import OPTIONAL, Quirks
+from sould.agents.llm.requests import Dialect, RequestStyle, request_body, request_bytes
 from sould.agents.wire.content import AudioPart, FunctionCall, ImagePart, MediaUrl, TextPart, ThinkPart
 from sould.agents.wire.messages import ToolCall
 from soultest.llm import ModelServer
 from soultest.llmclient import INFO, KEY, ask, provider_for
 
 PNG = "data:image/png;base64,aGk="
-CALL = ToolCall(id="c1", function=FunctionCall(name="Look", arguments="{}"))
+CALL = ToolCall(id="abcdefgh1", function=FunctionCall(name="Look", arguments="{}"))
 HISTORY = (
     ChatMessage("user", (TextPart(text="see"), ImagePart(image_url=MediaUrl(url=PNG)))),
     ChatMessage("assistant", (ThinkPart(think="hm"),), (CALL,)),
-    ChatMessage("tool", (TextPart(text="out"), ImagePart(image_url=MediaUrl(url=PNG))), tool_call_id="c1"),
+    ChatMessage("tool", (TextPart(text="out"), ImagePart(image_url=MediaUrl(url=PNG))), tool_call_id="abcdefgh1"),
     ChatMessage("assistant", (TextPart(text="done"), ImagePart(image_url=MediaUrl(url=PNG)))),
     ChatMessage("assistant"),
     ChatMessage("user", (TextPart(text="a"), TextPart(text="b"))),
@@ -34,9 +36,13 @@ def test_a_conversation_is_sent_in_the_apis_form() -> None:
     assert body()["messages"] == [
         {"role": "system", "content": "system"},
         {"role": "user", "content": [{"type": "text", "text": "see"}, image]},
-        {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "type": "function", "function": function}]},
-        {"role": "tool", "tool_call_id": "c1", "content": "out"},
-        {"role": "user", "content": [{"type": "text", "text": "(output of tool call c1)"}, image]},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "abcdefgh1", "type": "function", "function": function}],
+        },
+        {"role": "tool", "tool_call_id": "abcdefgh1", "content": "out"},
+        {"role": "user", "content": [{"type": "text", "text": "(output of tool call abcdefgh1)"}, image]},
         {"role": "assistant", "content": "done\n(An image was here)"},
         {"role": "user", "content": "a\nb"},
     ]
@@ -78,10 +84,6 @@ def test_thinking_is_asked_for_in_the_servers_words(dialect: Dialect, level: Any
     assert {key: asked[key] for key in ("reasoning_effort", "thinking", "reasoning") if key in asked} == sent
 
 
-def test_earlier_reasoning_goes_back_under_the_configured_key() -> None:
-    assert body(RequestStyle(reasoning_key="reasoning_content"))["messages"][2]["reasoning_content"] == "hm"
-
-
 async def test_the_server_receives_exactly_this_body() -> None:
     request = ChatRequest("system", HISTORY, (TOOL,), session_id="s1")
     style = RequestStyle(dialect="kimi", max_output_tokens=7, temperature=0.5, top_p=0.9)
@@ -98,3 +100,11 @@ async def test_a_connection_is_used_again() -> None:
         for _ in range(3):
             assert (await ask(provider, "hello")).error is None
         assert server.connections == 1
+
+
+@pytest.mark.parametrize("left_out", [(), ("stream_options",), OPTIONAL], ids=["nothing", "usage", "all that may be"])
+@pytest.mark.parametrize("tools", [(), (TOOL,)], ids=["without tools", "with tools"])
+def test_the_bytes_are_the_body(left_out: tuple[str, ...], tools: tuple[ToolSpec, ...]) -> None:
+    request = ChatRequest("system", HISTORY, tools, session_id="s1", thought_level="low")
+    style = RequestStyle("openai", max_output_tokens=7, temperature=0.5, quirks=Quirks(left_out=frozenset(left_out)))
+    assert json.loads(b"".join(request_bytes(request, INFO, style))) == request_body(request, INFO, style)

@@ -88,6 +88,37 @@ def test_interleaved_calls_are_told_apart() -> None:
         ((call(0, 7, "F", "{}"),), [opened("7", "F", "{}")]),
         ((call(0, "a", "", "{}"),), [opened("a", "", "{}")]),
         ((call(0, "a", None, None),), [opened("a", "")]),
+        (
+            (call(0, "a", "F", ""), call(0, "b", None, '{"x":'), call(0, "c", None, "1}")),
+            [opened("a", "F"), ToolCallPart(arguments_part='{"x":'), ToolCallPart(arguments_part="1}")],
+        ),
+        (
+            (call(0, "a", "F", '{"x":'), call(0, "b", "F", "1"), call(0, "c", "F", "}")),
+            [opened("a", "F", '{"x":'), ToolCallPart(arguments_part="1"), ToolCallPart(arguments_part="}")],
+        ),
+        (
+            (call(0, "a", "F", '{"x":1}'), call(0, "b", "F", '{"x":1}')),
+            [opened("a", "F", '{"x":1}'), opened("b", "F", '{"x":1}')],
+        ),
+        ((call(0, "a", "F", ""), call(0, "b", "G", "")), [opened("a", "F"), opened("b", "G")]),
+        (
+            (call(0, "a", "F", '{"x":'), call(0, None, None, "1}"), call(0, "a", "F", '{"x":1}')),
+            [opened("a", "F", '{"x":'), ToolCallPart(arguments_part="1}")],
+        ),
+        ((call(0, "a", "F", '{"x":1}'), call(1, "a", "F", '{"x":1}')), [opened("a", "F", '{"x":1}')]),
+        (
+            (call(0, "a", "F", '{"x'), call(0, "a", "F", '{"x":'), call(0, "a", "F", '{"x":1}')),
+            [opened("a", "F", '{"x'), ToolCallPart(arguments_part='":'), ToolCallPart(arguments_part="1}")],
+        ),
+        (
+            (call(0, "a", "F", '{"x":'), call(0, None, None, '{"x":1}}')),
+            [opened("a", "F", '{"x":'), ToolCallPart(arguments_part='{"x":1}}')],
+        ),
+        ((call(0, "a", "F", "{}"), call(0, None, None, '{"x":1}')), [opened("a", "F", '{"x":1}')]),
+        (
+            (call(0, "a", "F", "{}"), call(1, "b", "G", '{"x":1}')),
+            [opened("a", "F", "{}"), opened("b", "G", '{"x":1}')],
+        ),
     ],
     ids=[
         "one id twice",
@@ -100,6 +131,16 @@ def test_interleaved_calls_are_told_apart() -> None:
         "a number as id",
         "an empty name",
         "nothing but an id",
+        "another id in every fragment, as lmdeploy (its issue 3412)",
+        "another id and the name in every fragment",
+        "the same call twice under one index",
+        "two calls without arguments under one index",
+        "a last chunk that repeats the call (litellm 20480)",
+        "one call under two indexes (LocalAI 9722)",
+        "arguments that grow from the start (cogito pull 66)",
+        "arguments that hold their own beginning",
+        "an empty object before the arguments (envoy ai-gateway 1465)",
+        "a call without arguments before another",
     ],
 )
 def test_calls_are_read_as_servers_send_them(reads: tuple[bytes, ...], meant: list[Delta]) -> None:
@@ -179,3 +220,26 @@ def test_a_custom_reasoning_key_is_read() -> None:
 )
 def test_usage_is_counted(usage: dict[str, object], meant: TokenUsage | None) -> None:
     assert read_usage(usage) == meant
+
+
+def whole(**message: object) -> bytes:
+    """A chunk with the whole message beside its reason to stop."""
+    choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": "stop"}
+    return b"data: " + orjson.dumps({"choices": [choice]}) + b"\n\n"
+
+
+def test_an_answer_that_is_said_again_as_a_whole_counts_once() -> None:
+    said = {"index": 0, "id": "a", "type": "function", "function": {"name": "F", "arguments": '{"x":1}'}}
+    parts = (call(0, "a", "F", ""), call(0, None, None, '{"x":1}'))
+    assert read(*parts, whole(content=None, tool_calls=[said])) == read(*parts)
+    assert read(whole(content="Hello", tool_calls=[said])) == [TextPart(text="Hello"), opened("a", "F", '{"x":1}')]
+
+
+def test_comments_are_signs_of_life() -> None:
+    reader = AnswerReader(Redactor())
+    for number, sign in enumerate(
+        (b": OPENROUTER PROCESSING\n\n", b": keepalive\n", b": kee", b"palive\n\n", b"data: {}\n\n")
+    ):
+        before = reader.signs
+        reader.feed(sign)
+        assert (reader.signs > before) == (number in {0, 1, 3})

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from sould.agents.llm.mediahead import MediaHead, read_head
 from sould.agents.toolapi.toolset import Toolset
-from sould.agents.tools.mediahead import MediaHead, read_head
 from sould.agents.wire.content import ImagePart, TextPart
 from sould.agents.wire.messages import ToolResult
 from soultest.bench import Bench, Watcher, call, finish, make_bench

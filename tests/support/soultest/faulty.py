@@ -43,6 +43,7 @@ retry_after_max_s = 1.5
 [timeouts]
 connect_s = 2.0
 first_byte_s = 0.5
+private_s = 0.5
 progress_s = 0.5
 """
 

@@ -18,35 +18,46 @@ from sould.agents.llm.provider import (
     ProviderError,
     ProviderProtocolError,
 )
+from sould.agents.llm.serverstate import HandedOut
 from sould.agents.llm.sse import EventLines
+from sould.agents.llm.thoughttags import ThoughtTags
 from sould.agents.llm.toolcalls import ToolCallReader
 from sould.agents.wire.content import TextPart, ThinkPart
 from sould.agents.wire.messages import TokenUsage
 
-_REASONING_KEYS = ("reasoning_content", "reasoning")
+_REASONING_KEYS = ("reasoning_content", "reasoning", "reasoning_text")
+_SAID = frozenset({"role", "content", "tool_calls", "refusal"})
+"""Keys of a delta that hold no state of the server."""
 
 
 class AnswerReader:
     """Bytes in, deltas out; `finish` says how it ended. `events` counts events that were part of the answer."""
 
     __slots__ = (
-        "_calls", "_finish_reason", "_has_text", "_lines", "_message_id", "_reasoning_keys", "_redact", "_usage",
+        "_calls", "_finish_reason", "_handed_out", "_has_text", "_lines", "_message_id", "_reasoning_keys", "_redact", "_tags", "_usage",
         "done", "events", "trouble",
     )  # fmt: skip
 
     def __init__(self, redact: Redactor, reasoning_key: str = "") -> None:
         self._lines = EventLines(redact)
-        self._calls = ToolCallReader()
+        self._handed_out = HandedOut()
+        self._calls = ToolCallReader(self._handed_out)
         self._redact = redact
         self._reasoning_keys = (reasoning_key, *_REASONING_KEYS) if reasoning_key else _REASONING_KEYS
         self._finish_reason: str | None = None
         self._message_id: str | None = None
         self._usage: TokenUsage | None = None
         self._has_text = False
+        self._tags = ThoughtTags()
         self.done = False
         self.events = 0
         self.trouble: ProviderError | None = None
         """What came behind the last deltas that were given, and ends the answer."""
+
+    @property
+    def signs(self) -> int:
+        """How often the server showed that it is at work: by events of the answer, and by comments."""
+        return self.events + self._lines.comments
 
     @property
     def ended(self) -> bool:
@@ -82,6 +93,8 @@ class AnswerReader:
         out: list[Delta] = []
         for payload in self._lines.close():
             self._read(payload, out)
+        for part in self._tags.close():
+            self._note(part, out)
         self._calls.close(out)
         return out
 
@@ -98,10 +111,10 @@ class AnswerReader:
             reason = self._finish_reason or "none given"
             raise EmptyAnswerError(
                 f"The model sent an empty answer (finish_reason={self._redact.line(reason)}).",
-                retryable=reason in {"stop", "none given", "tool_calls"},
+                retryable=reason in {"stop", "none given", "tool_calls"} or "MALFORMED" in reason,
                 kind="empty",
             )
-        return Finish(self._finish_reason, self._usage, self._message_id)
+        return Finish(self._finish_reason, self._usage, self._message_id, self._handed_out)
 
     def _read(self, payload: bytes, out: list[Delta]) -> None:
         if self.done:
@@ -139,9 +152,11 @@ class AnswerReader:
         if choices:
             self.events += 1
             choice: dict[str, Any] = choices[0]
-            delta = choice.get("delta") or choice.get("message")
+            delta = choice.get("delta")
             if delta:
                 self._delta(delta, out)
+            elif choice.get("message"):
+                self._whole(choice["message"], out)
             reason = choice.get("finish_reason")
             if reason:
                 self._finished(reason, event, choice)
@@ -165,10 +180,9 @@ class AnswerReader:
         self._finish_reason = str(reason)
 
     def _delta(self, delta: dict[str, Any], out: list[Delta]) -> None:
-        for key in self._reasoning_keys:
-            think = delta.get(key)
-            if think:
-                out.append(ThinkPart(think=think))
+        for key in delta:
+            if key not in _SAID:
+                self._state(delta, out)
                 break
         text = delta.get("content")
         if text:
@@ -180,17 +194,44 @@ class AnswerReader:
         if refusal:
             self._text(refusal, out)
 
+    def _whole(self, message: dict[str, Any], out: list[Delta]) -> None:
+        """The answer at once. Some servers say it so again at the end of a stream: then only its calls count, which are told apart."""
+        if self._has_text or self._calls.any:
+            self._calls.read(message.get("tool_calls") or [], out)
+        else:
+            self._delta(message, out)
+
+    def _state(self, delta: dict[str, Any], out: list[Delta]) -> None:
+        """Thoughts, and what else the server wants back. Some say their thoughts twice, under two keys."""
+        for key in self._reasoning_keys:
+            if think := delta.get(key):
+                out.append(ThinkPart(think=think))
+                self._handed_out.thought(key)
+                break
+        for key in delta.keys() - _SAID.union(self._reasoning_keys):
+            self._handed_out.read(key, delta[key])
+
     def _text(self, content: Any, out: list[Delta]) -> None:
         if type(content) is str:
-            if not self._has_text and not content.isspace():
-                self._has_text = True
-            out.append(TextPart(text=content))
+            if self._has_text:
+                out.append(TextPart(text=content))
+            else:
+                self._first_text(content, out)
             return
         for part in cast("list[dict[str, Any]]", content):
             if part.get("type") == "thinking":
                 out.extend(ThinkPart(think=piece["text"]) for piece in part["thinking"])
             elif part.get("text"):
                 self._text(part["text"], out)
+
+    def _first_text(self, text: str, out: list[Delta]) -> None:
+        """Text before the answer has begun: some models think in tags at its very beginning."""
+        for part in self._tags.read(text):
+            self._note(part, out)
+
+    def _note(self, part: TextPart | ThinkPart, out: list[Delta]) -> None:
+        self._has_text = self._has_text or (isinstance(part, TextPart) and not part.text.isspace())
+        out.append(part)
 
     def _count(self, usage: Any) -> None:
         if not isinstance(usage, dict):

@@ -15,6 +15,7 @@ from sould.agents.llm.failures import status_error
 from sould.agents.llm.provider import ProviderConnectionError, ProviderError, ProviderProtocolError
 from sould.agents.llm.server import Server
 from sould.agents.network.clients import client_to
+from sould.agents.network.private import is_private, is_private_address, told_by_name
 from sould.agents.patience import beside
 
 _ERROR_BODY = 64 * 1024
@@ -25,6 +26,8 @@ _LAST_READ_S = 0.02
 _ONE_WRITE = 256 * 1024
 _MOST_WAITING = 1024 * 1024
 """Bytes of an answer that wait to be taken; more are left with the system."""
+_CHECK_BEFORE_S = 5.0
+"""How long before the limit we check whether the server is private and may take longer."""
 _MOVED = frozenset({301, 302, 303, 307, 308})
 
 
@@ -38,6 +41,8 @@ class Answer:
     def __init__(self, response: httpx2.Response, server: Server) -> None:
         self.kind = response.headers.get("content-type", "").lower()
         """What the server calls it, in small letters."""
+        self.is_private = _is_private(response, server)
+        """Whether its server is known to be in a private network; False where a proxy hides it."""
         self._response = response
         self._server = server
         self._waiting = bytearray()
@@ -124,10 +129,12 @@ class Connections:
         Raises:
             ProviderError: no answer came, or one with an error status.
         """
+        began = asyncio.get_running_loop().time()
         timeouts, size = server.settings.timeouts, sum(map(len, body))
+        limit = timeouts.connect_s + timeouts.first_byte_s + size / _SLOWEST_UPLOAD
         async with AsyncExitStack() as stack:
             try:
-                async with asyncio.timeout(timeouts.connect_s + timeouts.first_byte_s + size / _SLOWEST_UPLOAD):
+                async with asyncio.timeout(limit) as waiting, beside(_extended(waiting, limit, server), "patience"):
                     headers = [(name.encode(), value.encode()) for name, value in server.headers.items()]
                     headers.append((b"content-length", b"%d" % size))
                     asking = self._http.stream("POST", server.url, content=_in_pieces(body, size), headers=headers)
@@ -138,8 +145,26 @@ class Connections:
                         raise await _refused(response, answer, server)
             except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError, OSError, ValueError) as error:
                 # "from None": a library's exception holds the request and with it the key
-                raise _failure(error, server) from None
+                raise _failure(error, server, asyncio.get_running_loop().time() - began) from None
             yield answer
+
+
+async def _extended(waiting: asyncio.Timeout, limit: float, server: Server) -> None:
+    """Shortly before the limit, give a server in a private network its longer one: it reads the prompt."""
+    began = asyncio.get_running_loop().time()
+    longer = server.settings.timeouts.private_s
+    await asyncio.sleep(limit - min(_CHECK_BEFORE_S, limit / 2))
+    if longer > limit and await is_private(server.host):
+        waiting.reschedule(began + longer)
+
+
+def _is_private(response: httpx2.Response, server: Server) -> bool:
+    told = told_by_name(server.host)
+    if told is not None or server.is_proxied:
+        return bool(told)
+    stream = response.extensions.get("network_stream")
+    peer = stream.get_extra_info("server_addr") if stream is not None else None
+    return bool(peer) and bool(is_private_address(str(peer[0])))
 
 
 async def _in_pieces(body: Sequence[bytes], size: int) -> AsyncGenerator[bytes, None]:
@@ -160,11 +185,11 @@ async def _refused(response: httpx2.Response, answer: Answer, server: Server) ->
     return status_error(response.status_code, response.headers, body, server.redact, server.settings.remedy)
 
 
-def _failure(error: Exception, server: Server) -> ProviderError:
+def _failure(error: Exception, server: Server, seconds: float) -> ProviderError:
     if isinstance(error, httpx2.ConnectTimeout):
         return server.not_accepted()
     if isinstance(error, TimeoutError | httpx2.TimeoutException):
-        return server.not_answered()
+        return server.not_answered(seconds)
     if isinstance(error, httpx2.LocalProtocolError | httpx2.InvalidURL | ValueError) and not isinstance(error, OSError):
         # its words would show the header
         return ProviderConnectionError(f"The address or a header for {server.host} cannot be used.", kind="connection")

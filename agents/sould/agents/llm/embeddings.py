@@ -48,7 +48,7 @@ def _failure(error: Exception, server: Server) -> ProviderError:
     if isinstance(cause, httpx2.ConnectTimeout):
         return server.not_accepted()
     if isinstance(cause, httpx2.TimeoutException | TimeoutError | APITimeoutError):
-        return server.not_answered()
+        return server.not_answered(server.settings.timeouts.first_byte_s)
     return server.unreached(error, server.said(cause))
 
 

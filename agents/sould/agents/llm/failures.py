@@ -20,12 +20,25 @@ _KEY_SHAPES = re.compile(r"\b(?:sk|rk|pk|key)-[A-Za-z0-9_\-*.]{8,}|(?i:bearer)\s
 _TOO_LONG = re.compile(
     r"context_length_exceeded|exceed_context_size|maximum context length|context (?:length|window|size)|model token limit"
     r"|prompt is too long|input (?:token count|length)[^.]*exceed|too many (?:input )?tokens|tokens to keep from the initial prompt"
-    r"|reduce the length of the (?:messages|prompt)",
+    r"|reduce the length of the (?:messages|prompt)|maximum (?:model|prompt) length|range of input length|max_prompt_tokens"
+    r"|prompt token count[^.]*exceed|input is too long|request (?:entity )?too large",
     re.IGNORECASE,
 )
 _CODE = re.compile(r"^(?:error(?: code)?[: ]+)?(?:http[ /]?)?[45]\d\d\b[\s:,-]*", re.IGNORECASE)
 """A status that the sentence before it has said."""
+_PAGE = re.compile(r"\s*<(?:!doctype|html)(?:.*?<title>(?P<title>[^<]*))?", re.IGNORECASE | re.DOTALL)
+_USUALLY = "check the base_url, it usually ends in /v1"
+_NO_ENDPOINT = re.compile(
+    r"unexpected endpoint|unknown (?:endpoint|route|path|url)|no route|cannot post", re.IGNORECASE
+)
+_ELSEWHERE = frozenset({None, 400, 404, 405})
+"""Statuses with which a web server answers that is no model server."""
+_MOST_WORDS = 8 * 1024
+"""Characters of an error that are looked at."""
+_NESTED = 12
+"""How deep words may be wrapped."""
 _RETRYABLE = frozenset({408, 409, 425, 429})
+_RETRY_IN = re.compile(r'"retryDelay":\s*"(\d+(?:\.\d+)?)s"|retry in (\d+(?:\.\d+)?) ?s\b', re.IGNORECASE)
 _NO_CREDIT = re.compile(
     r"insufficient_quota|insufficient (?:balance|credits)|billing|exceeded_current_quota", re.IGNORECASE
 )
@@ -41,11 +54,15 @@ class Redactor(Struct, frozen=True):
         """For these secrets; empty and very short ones are no secrets."""
         return cls(tuple(secret for secret in secrets if len(secret.get_secret_value()) >= 4))
 
-    def line(self, text: str) -> str:
-        """`text` as one line, redacted, at most 500 characters."""
+    def hidden(self, text: str) -> str:
+        """`text` without secrets."""
         for secret in self.secrets:
             text = text.replace(secret.get_secret_value(), "***")
-        text = _KEY_SHAPES.sub("***", text[: 4 * _BODY_CHARS])
+        return _KEY_SHAPES.sub("***", text)
+
+    def line(self, text: str) -> str:
+        """`text` as one line, redacted, at most 500 characters."""
+        text = self.hidden(text)[: 4 * _BODY_CHARS]
         line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
         return line if len(line) <= _BODY_CHARS else line[:_BODY_CHARS] + "…"
 
@@ -54,8 +71,10 @@ def status_error(
     status: int, headers: Mapping[str, str], body: bytes, redact: Redactor, remedy: str = ""
 ) -> ProviderStatusError:
     """An answer that is not 200. `remedy` is what to do when it refused the key."""
-    said, detail = _said(body)
-    return _failure(status, detail, redact, said, retry_after=retry_after_of(headers), remedy=remedy)
+    text = body.decode("utf-8", "replace")
+    wait = retry_after_of(headers)
+    wait = _wait_told(text) if wait is None else wait
+    return _failure(status, _words(text), redact, retry_after=wait, remedy=remedy)
 
 
 def event_error(error: Any, redact: Redactor) -> ProviderError:
@@ -63,24 +82,27 @@ def event_error(error: Any, redact: Redactor) -> ProviderError:
     fields: dict[str, Any] = cast("dict[str, Any]", error) if isinstance(error, dict) else {"message": str(error)}
     code = fields.get("code", fields.get("status"))
     status = int(code) if isinstance(code, (int, str)) and str(code).isdigit() and 400 <= int(code) <= 599 else None
-    text = " ".join(str(fields[key]) for key in ("message", "detail", "type", "code") if fields.get(key))
-    if status is None and re.search(r"server_error|overloaded|internal|timeout|unavailable", text, re.IGNORECASE):
+    words = _words(fields)
+    if status is None and re.search(
+        r"server_error|overloaded|internal|timeout|unavailable", words.whole, re.IGNORECASE
+    ):
         status = 500
-    detail = text or orjson.dumps(fields, default=str).decode()
-    return _failure(
-        status, detail, redact, str(fields.get("message") or fields.get("detail") or detail), retry_after=None
-    )
+    return _failure(status, words, redact, retry_after=None)
 
 
 def _failure(
-    status: int | None, detail: str, redact: Redactor, said: str, *, retry_after: float | None, remedy: str = ""
+    status: int | None, words: "_Words", redact: Redactor, *, retry_after: float | None, remedy: str = ""
 ) -> ProviderStatusError:
-    """`detail`, all that the server said, decides what it is; `said`, the part that is meant for people, is shown."""
-    kind, sentence, retryable = _judge(status, detail)
-    shown = _CODE.sub("", redact.line(said))
-    if re.match(r"\s*<(?:!doctype|html)", detail, re.IGNORECASE):
-        shown = "it answers with a web page; check the base_url, it usually ends in /v1"
-    elif kind == "context_too_long":
+    """All that the server said decides what it is; the part that is meant for people is shown."""
+    kind, sentence, retryable = _judge(status, words.whole, waits=retry_after is not None)
+    shown = _CODE.sub("", redact.line(words.shown))
+    if page := _PAGE.match(words.whole):
+        shown = redact.line(page["title"] or "")
+        if status in _ELSEWHERE:
+            shown = f"it answers with a web page; {_USUALLY}"
+    elif _NO_ENDPOINT.search(words.whole):
+        shown = f"{shown.rstrip('.')}; {_USUALLY}"
+    if kind == "context_too_long":
         shown = f"{shown} (/compact shortens it)".lstrip()
     number = f" (HTTP {status})" if status is not None else ""
     message = f"{sentence}{number}: {shown}" if shown else f"{sentence}{number}."
@@ -90,16 +112,18 @@ def _failure(
         kind=kind,
         status=status,
         retry_after=retry_after,
+        said=redact.hidden(words.whole),
     )
 
 
-def _judge(status: int | None, detail: str) -> tuple[str, str, bool]:
+def _judge(status: int | None, detail: str, *, waits: bool) -> tuple[str, str, bool]:
     if status in (401, 403):
         return "auth", "The model server refused the key", False
-    if status not in (429, 529) and _TOO_LONG.search(detail):
+    if status == 413 or (status not in (429, 529) and _TOO_LONG.search(detail)):
         return "context_too_long", "The conversation is longer than the model's context", False
     if status == 429 or status == 402:
-        retryable = status == 429 and not _NO_CREDIT.search(detail)
+        # who says how long to wait means no empty account, though its words speak of billing
+        retryable = status == 429 and (waits or not _NO_CREDIT.search(detail))
         if not retryable:
             return "no_credit", "The account has no credit left", False
         return "rate_limited", "The model server limits the rate of requests", True
@@ -137,6 +161,12 @@ def retry_after_of(headers: Mapping[str, str]) -> float | None:
     return seconds if 0 <= seconds < float("inf") else None
 
 
+def _wait_told(body: str) -> float | None:
+    """Seconds that Gemini tells in the body."""
+    found = _RETRY_IN.search(body)
+    return float(found[1] or found[2]) if found else None
+
+
 def _number(text: str) -> float | None:
     try:
         return float(text)
@@ -144,26 +174,76 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _said(body: bytes) -> tuple[str, str]:
-    """What an error body says to people, and all it says; the body itself where it has no message."""
-    whole = body.decode("utf-8", "replace")
+class _Words(Struct):
+    """What an error says: to people, and all of it, whoever wrapped whose words in what."""
+
+    shown: str = ""
+    whole: str = ""
+
+    def add(self, text: str) -> None:
+        """A message; the innermost one is shown to people."""
+        if text.strip():
+            self.shown = text
+            self.note(text)
+
+    def said_by(self, provider: str) -> None:
+        """Whose words a router handed on."""
+        self.shown = f"{provider}: {self.shown}"
+
+    def note(self, text: str) -> None:
+        """A code or a type."""
+        if len(self.whole) < _MOST_WORDS:
+            self.whole = f"{self.whole} {text[:_MOST_WORDS]}".strip()
+
+
+def _words(error: Any) -> _Words:
+    """Of a body or an event."""
+    words = _Words()
+    _collect(error, words, _NESTED)
+    if not words.shown:
+        text = error if isinstance(error, str) else orjson.dumps(error, default=str).decode()
+        words.add(text)
+    return words
+
+
+def _collect(error: Any, words: _Words, depth: int) -> None:
+    """Routers wrap what a provider said: as JSON, as text that is JSON, in `metadata.raw`, in lists."""
+    inner = _json_in(error) if isinstance(error, str) else error
+    if isinstance(inner, str):
+        words.add(inner)
+    elif isinstance(inner, list) and inner and depth:
+        _collect(cast("list[Any]", inner)[0], words, depth - 1)
+    elif isinstance(inner, dict) and depth:
+        _collect_fields(cast("dict[str, Any]", inner), words, depth - 1)
+
+
+def _collect_fields(fields: dict[str, Any], words: _Words, depth: int) -> None:
+    for key in ("type", "code", "status"):
+        if isinstance(fields.get(key), str | int):
+            words.note(str(fields[key]))
+    if isinstance(fields.get("msg"), str) and isinstance(fields.get("loc"), list):
+        # of a server that checks its input with pydantic
+        words.add(f"{fields['msg']} ({'.'.join(map(str, fields['loc']))})")
+    for key in ("message", "detail", "error"):
+        _collect(fields.get(key), words, depth)
+    metadata = fields.get("metadata")
+    if isinstance(metadata, dict):
+        wrapped = cast("dict[str, Any]", metadata)
+        _collect(wrapped.get("raw"), words, depth)
+        if isinstance(provider := wrapped.get("provider_name"), str):
+            words.said_by(provider)
+
+
+def _json_in(text: str) -> Any:
+    """The JSON object or list that a text is, or the text."""
+    if not text.lstrip().startswith(("{", "[")):
+        return text
     try:
-        parsed = orjson.loads(body)
+        return orjson.loads(text)
     except orjson.JSONDecodeError:
-        return whole, whole
-    if isinstance(parsed, list) and parsed:
-        parsed = cast("list[Any]", parsed)[0]
-    if not isinstance(parsed, dict):
-        return whole, whole
-    fields = cast("dict[str, Any]", parsed)
-    inner = fields.get("error", fields)
-    if not isinstance(inner, dict):
-        return str(inner), str(inner)
-    values = cast("dict[str, Any]", inner)
-    parts = [str(values[key]) for key in ("message", "detail", "type", "code") if values.get(key)]
-    return (parts[0], " ".join(parts)) if parts else (whole, whole)
+        return text
 
 
 def status_error_plain(status: int, text: str) -> ProviderStatusError:
     """A status without headers, as a script asks for."""
-    return _failure(status, text, Redactor(), text, retry_after=None)
+    return _failure(status, _words(text), Redactor(), retry_after=None)

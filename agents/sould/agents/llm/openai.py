@@ -5,8 +5,10 @@ user's machine: the SDK takes half a second to load and several times as long fo
 `AnswerReader`, read by read. It never retries and never lets a key into an error. A session opens without the HTTP library.
 """
 
+import asyncio
+import logging
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -16,7 +18,16 @@ from pydantic import SecretStr
 from sould.agents.importing import load
 from sould.agents.llm.chunks import AnswerReader
 from sould.agents.llm.failures import malformed
-from sould.agents.llm.provider import ChatRequest, Delta, DeltaStream, ModelInfo, ProviderError, ProviderTimeoutError
+from sould.agents.llm.provider import (
+    ChatRequest,
+    Delta,
+    DeltaStream,
+    ModelInfo,
+    ProviderError,
+    ProviderStatusError,
+    ProviderTimeoutError,
+)
+from sould.agents.llm.quirks import Quirks, leaves_no_room
 from sould.agents.llm.requests import RequestStyle, request_bytes
 from sould.agents.llm.server import ProviderSettings, Server
 from sould.agents.llm.watchdog import Watchdog
@@ -25,8 +36,12 @@ from sould.agents.network.settings import NetworkSettingsError
 if TYPE_CHECKING:
     from sould.agents.llm.connections import Answer, Connections
 
+_log = logging.getLogger(__name__)
+
 CONNECTIONS = "sould.agents.llm.connections"
 """Slow to import, and needed when a model is first asked."""
+_MOST_LEARNED = 4
+"""Refusals of one request that are learned from."""
 _WHOLE_BODY = 64 * 1024 * 1024
 
 
@@ -43,6 +58,7 @@ class OpenAIClient:
         self.server = Server(settings)
         self._lender = lender
         self._connections: Connections | None = None
+        self._quirks: dict[str, Quirks] = lender._quirks if lender is not None else {}
 
     def signed(self, key: SecretStr) -> "OpenAIClient":
         """The same client with another key; it lives as long as this one."""
@@ -67,6 +83,18 @@ class OpenAIClient:
                 raise ProviderError(f"The model server cannot be asked: {error}.", kind="config") from None
         return self._connections
 
+    def quirks(self, model: str) -> Quirks:
+        """What is known of a model."""
+        return self._quirks.get(model, Quirks())
+
+    def learn(self, model: str, error: ProviderStatusError) -> bool:
+        """Whether a refusal told something new, so that it is worth asking again."""
+        learned = self.quirks(model).learned(error)
+        if learned is not None:
+            _log.info("%s of %s: %s; asking again as %s", model, self.server.host, error.message, learned)
+            self._quirks[model] = learned
+        return learned is not None
+
     async def aclose(self) -> None:
         """Close all connections."""
         if self._connections is not None:
@@ -83,8 +111,9 @@ class OpenAIProvider(Struct, frozen=True):
     @asynccontextmanager
     async def stream(self, request: ChatRequest) -> AsyncGenerator[DeltaStream, None]:
         """Ask once; see `ChatProvider.stream`."""
-        async with await self._asked(request) as answer, aclosing(self._deltas(answer)) as deltas:
-            yield deltas
+        async with AsyncExitStack() as stack:
+            answer = await self._answer(request, stack)
+            yield await stack.enter_async_context(aclosing(self._deltas(answer)))
 
     async def embed(self, model: str, texts: Sequence[str]) -> list[list[float]]:
         """See `Embeds`."""
@@ -93,33 +122,55 @@ class OpenAIProvider(Struct, frozen=True):
 
         return await embed(self.client.server, model, texts)
 
-    async def _asked(self, request: ChatRequest) -> "AbstractAsyncContextManager[Answer]":
-        connections = await self.client.connections()
-        return connections.ask(self.client.server, request_bytes(request, self.info, self.style))
+    async def _answer(self, request: ChatRequest, stack: AsyncExitStack) -> "Answer":
+        """Ask, and ask again while a refusal tells how this server wants to be asked."""
+        connections, model = await self.client.connections(), self.info.model
+        refused, style = 0, self.style
+        while True:
+            style = replace(style, quirks=self.client.quirks(model))
+            body = request_bytes(request, self.info, style)
+            try:
+                return await stack.enter_async_context(connections.ask(self.client.server, body))
+            except ProviderStatusError as error:
+                refused += 1
+                if style.max_output_tokens is not None and leaves_no_room(error):
+                    style = replace(style, max_output_tokens=None)
+                    continue
+                # another request may have learned it meanwhile
+                learned = self.client.learn(model, error) or self.client.quirks(model) != style.quirks
+                if not learned or refused > _MOST_LEARNED:
+                    raise
 
     async def _deltas(self, answer: "Answer") -> DeltaStream:
         reader = AnswerReader(self.client.server.redact, self.style.reasoning_key)
-        progress = self.client.settings.timeouts.progress_s
+        timeouts = self.client.settings.timeouts
+        progress = timeouts.progress_s
+        first = max(timeouts.private_s, progress) if answer.is_private else progress
         if "html" in answer.kind:
-            sample = await answer.read_at_most(1024)
+            sample = b""
+            with suppress(TimeoutError):
+                async with asyncio.timeout(progress):
+                    sample = await answer.read_at_most(1024)
             raise malformed("The model server answered with a web page", sample, self.client.server.redact)
+        watchdog = Watchdog(first)
         try:
-            async with Watchdog(progress) as watchdog:
+            async with watchdog:
                 if "application/json" in answer.kind:
                     if batch := _whole(reader, await answer.read_at_most(_WHOLE_BODY)):
                         yield batch
                 else:
                     while not reader.done and (data := await _read(answer, reader)):
                         watchdog.heard()
-                        before = reader.events
+                        before = reader.signs
                         if batch := reader.feed(data):
+                            watchdog.shorten(progress)
                             yield batch
                         if reader.trouble:
                             break
-                        watchdog.wait(progressed=reader.events != before)
+                        watchdog.wait(progressed=reader.signs != before)
         except TimeoutError:
             if not reader.ended:
-                said = f"The model stopped responding: nothing came for {progress:g} s."
+                said = f"The model stopped responding: nothing came for {watchdog.limit:g} s."
                 raise ProviderTimeoutError(said, retryable=True, kind="connection") from None
         if reader.trouble:
             raise reader.trouble

@@ -6,12 +6,14 @@ configuration, the session's environment or the keyring, in that order; the daem
 
 import asyncio
 import difflib
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
 from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import SecretStr
 
 from sould.agents.config import Capability, Config, ModelConfig, ProviderConfig
@@ -125,6 +127,8 @@ class ProviderPool:
         hint: EnvironmentHint = _no_hint,
     ) -> None:
         """`tokens` None: nobody can be signed in. `hint`: why this environment may miss a model, said with the error."""
+        self.repairs = Counter[str]()
+        """How often conversations were mended because a server refused them, by what was done."""
         self._config = config
         self._keys = keys
         self._tokens = tokens
@@ -234,7 +238,8 @@ class ProviderPool:
                 raise ConfigError(f"Provider {choice.model.provider!r} cannot be used: {error.message}") from None
             if not is_loaded(CONNECTIONS):
                 asyncio.get_running_loop().call_later(AFTER_OPENING, begin_loading, CONNECTIONS)
-        info, style = _info(choice), _style(choice, base_url)
+        place, _, _ = client.server.url.partition("?")
+        info, style = replace(_info(choice), origin=f"{place} {choice.model.model}"), _style(choice, base_url)
         if key is not None:
             return OpenAIProvider(info, client, style)
         from sould.agents.llm.signin import SignedInProvider  # noqa: PLC0415 -- loads what signs in
@@ -352,8 +357,7 @@ def _style(choice: _Choice, base_url: str) -> RequestStyle:
         dialect = "openrouter"
     return RequestStyle(
         dialect=dialect,
-        # kimi's models want their reasoning back while they call tools
-        reasoning_key=choice.provider.reasoning_key or ("reasoning_content" if dialect == "kimi" else ""),
+        reasoning_key=choice.provider.reasoning_key,
         max_output_tokens=choice.model.max_output_tokens,
         temperature=choice.model.temperature,
         top_p=choice.model.top_p,

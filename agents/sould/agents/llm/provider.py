@@ -20,8 +20,9 @@ from msgspec import Struct
 from sould.agents.config import Capability
 from sould.agents.errors import SouldError
 from sould.agents.llm.growing import GrowingBytes
+from sould.agents.llm.serverstate import HandedOut
 from sould.agents.wire.content import AudioPart, ContentPart, ImagePart, TextPart, ThinkPart, VideoPart
-from sould.agents.wire.messages import TokenUsage, ToolCall, ToolCallPart
+from sould.agents.wire.messages import ServerState, TokenUsage, ToolCall, ToolCallPart
 
 ThoughtLevel: TypeAlias = Literal["off", "low", "medium", "high"]
 
@@ -39,6 +40,8 @@ class ModelInfo(Struct, frozen=True):
     cached_input_price: float | None = None
     output_price: float | None = None
     currency: str = "USD"
+    origin: str = ""
+    """The server and the model: what they hand out goes back to them alone."""
     gives_call_ids: bool = False
     """Its calls are shown under the ids it gives them, where they are unique; servers' ids are not used (F43)."""
 
@@ -50,6 +53,8 @@ class ChatMessage(Struct, frozen=True):
     content: tuple[ContentPart, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
+    state: ServerState | None = None
+    """What a server handed out with this answer."""
 
 
 class ToolSpec(Struct, frozen=True):
@@ -70,6 +75,8 @@ class ChatRequest(Struct, frozen=True):
     session_id: str = ""
     sent: GrowingBytes[ChatMessage] | None = None
     """What earlier requests of this conversation made of its messages; given by who has the conversation."""
+    left_out: frozenset[str] = frozenset()
+    """Digests of media that the model's server refused; a word stands in their place."""
 
 
 class Finish(Struct, frozen=True):
@@ -78,6 +85,8 @@ class Finish(Struct, frozen=True):
     reason: str | None
     usage: TokenUsage | None = None
     message_id: str | None = None
+    handed_out: HandedOut | None = None
+    """What the server wants back with this answer."""
 
 
 Delta: TypeAlias = TextPart | ThinkPart | ImagePart | AudioPart | VideoPart | ToolCall | ToolCallPart | Finish
@@ -144,7 +153,11 @@ class ProviderTimeoutError(ProviderError):
 
 
 class ProviderStatusError(ProviderError):
-    """The server answered with an error status."""
+    """The server answered with an error status. `said` is all of its words, without secrets, for those who judge it."""
+
+    def __init__(self, message: str, *, said: str = "", **more: Any) -> None:
+        super().__init__(message, **more)
+        self.said = said
 
 
 class ProviderProtocolError(ProviderError):

@@ -5,8 +5,10 @@ What servers cannot take is left out with a word in its place, so that a convers
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from hashlib import sha256
 from typing import Any, Literal, TypeAlias
 
 import orjson
@@ -15,6 +17,7 @@ from msgspec import Struct
 from sould.agents.config import Capability
 from sould.agents.llm.growing import GrowingBytes
 from sould.agents.llm.provider import ChatMessage, ChatRequest, ModelInfo, ThoughtLevel, ToolSpec
+from sould.agents.llm.quirks import Quirks
 from sould.agents.wire.content import (
     AudioPart,
     ContentPart,
@@ -23,12 +26,18 @@ from sould.agents.wire.content import (
     ThinkPart,
     UserInput,
     VideoPart,
+    media_url,
 )
+from sould.agents.wire.messages import ServerState, ToolCall
 
 Dialect: TypeAlias = Literal["plain", "openai", "kimi", "openrouter"]
 """Which of the documented ways a server wants reasoning and caching asked for."""
 
 JsonObject: TypeAlias = dict[str, Any]
+
+_REASONING = "reasoning_content"
+_UNUSABLE = re.compile(r"[^a-zA-Z0-9_-]")
+"""What names of tools may not hold."""
 
 
 class RequestStyle(Struct, frozen=True):
@@ -36,16 +45,17 @@ class RequestStyle(Struct, frozen=True):
 
     dialect: Dialect = "plain"
     reasoning_key: str = ""
-    """The key under which earlier reasoning is sent back; empty: it is not."""
+    """A key under which the server sends its reasoning, beside those that are known."""
     max_output_tokens: int | None = None
     temperature: float | None = None
     top_p: float | None = None
+    quirks: Quirks = Quirks()
 
 
 def request_body(request: ChatRequest, info: ModelInfo, style: RequestStyle) -> JsonObject:
     """The whole body of `POST /chat/completions`."""
     head, tail = _around(request, info, style)
-    messages = [*_system(request), *_messages(request.messages, info, style)]
+    messages = [*_system(request), *_messages(request.messages, _manner(request, info, style))]
     return {**head, "messages": messages, **tail}
 
 
@@ -54,12 +64,13 @@ def request_bytes(request: ChatRequest, info: ModelInfo, style: RequestStyle) ->
     head, tail = _around(request, info, style)
     opening = b',"messages":[' + b"".join(map(_json, _system(request)))
     sent = request.sent or GrowingBytes[ChatMessage]()
-    form = (info.capabilities & _OF_MEDIA, style.reasoning_key)
-    messages = sent.made(tuple(request.messages), form, _begins, partial(_messages_json, info=info, style=style))
+    manner = _manner(request, info, style)
+    messages = sent.made(tuple(request.messages), manner, _begins, partial(_messages_json, manner=manner))
     said = [data for data in messages if data]
     if said and not request.system_prompt:
         said[0] = said[0][1:]
-    return [_json(head)[:-1] + opening, *said, b"]," + _json(tail)[1:]]
+    closing = b"]," + _json(tail)[1:] if tail else b"]}"
+    return [_json(head)[:-1] + opening, *said, closing]
 
 
 def _around(request: ChatRequest, info: ModelInfo, style: RequestStyle) -> tuple[JsonObject, JsonObject]:
@@ -77,17 +88,47 @@ def _around(request: ChatRequest, info: ModelInfo, style: RequestStyle) -> tuple
         tail["prompt_cache_key"] = request.session_id
     if request.thought_level is not None and "thinking" in info.capabilities:
         tail.update(_reasoning(request.thought_level, style.dialect))
-    return {"model": info.model, "stream": True}, tail
+    return {"model": info.model, "stream": True}, style.quirks.fields(tail)
 
 
 def _begins(message: ChatMessage) -> bool:
-    """Media of tools stand behind the last of their results."""
-    return message.role != "tool"
+    """Media of tools stand behind the last of their results, and what users say in a row is one message."""
+    return message.role == "assistant"
 
 
-def _messages_json(messages: Sequence[ChatMessage], *, info: ModelInfo, style: RequestStyle) -> bytes:
+class _Manner(Struct, frozen=True):
+    """How the messages of a conversation are put for one model of one server."""
+
+    media: frozenset[Capability]
+    left_out: frozenset[str]
+    """The digests of media that the server refused."""
+    origin: str
+    """Whose state goes back; "" where none does."""
+    placeholder: str | None
+    """Sent as `reasoning_content` with answers that have none; None: the field is not sent."""
+    answer_after_tools: bool
+
+
+def _manner(request: ChatRequest, info: ModelInfo, style: RequestStyle) -> _Manner:
+    """How to write the messages for a model. Kimi wants reasoning in every answer while it thinks, DeepSeek once it handed out some."""
+    quirks = style.quirks
+    placeholder = quirks.placeholder
+    if placeholder is None and not quirks.stateless:
+        thinks = style.dialect == "kimi" and request.thought_level not in (None, "off")
+        placeholder = "" if thinks or _has_handed_out(request, info.origin) else None
+    origin = "" if quirks.stateless else info.origin
+    media = info.capabilities & _OF_MEDIA
+    return _Manner(media, request.left_out, origin, placeholder, quirks.answer_after_tools)
+
+
+def _has_handed_out(request: ChatRequest, origin: str) -> bool:
+    states = (message.state for message in reversed(request.messages) if message.state is not None)
+    return any(state.origin == origin and state.reasoning_key == _REASONING for state in states)
+
+
+def _messages_json(messages: Sequence[ChatMessage], *, manner: _Manner) -> bytes:
     """Each with a comma before it."""
-    made = _json(list(_messages(messages, info, style)))
+    made = _json(list(_messages(messages, manner)))
     return b"," + made[1:-1] if len(made) > 2 else b""
 
 
@@ -109,7 +150,7 @@ def _reasoning(level: ThoughtLevel, dialect: Dialect) -> JsonObject:
 
 
 def _tool(tool: ToolSpec) -> JsonObject:
-    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    function = {"name": usable_name(tool.name), "description": tool.description, "parameters": tool.parameters}
     return {"type": "function", "function": function}
 
 
@@ -117,69 +158,96 @@ def _system(request: ChatRequest) -> list[JsonObject]:
     return [{"role": "system", "content": request.system_prompt}] if request.system_prompt else []
 
 
-def _messages(messages: Iterable[ChatMessage], info: ModelInfo, style: RequestStyle) -> Iterator[JsonObject]:
-    shown: list[JsonObject] = []
+def _messages(messages: Iterable[ChatMessage], manner: _Manner) -> Iterator[JsonObject]:
+    """What a user says in a row is one message: the templates of many local models take no other."""
+    said: list[ContentPart] = []
+    after_tool = False
     for message in messages:
-        if shown and message.role != "tool":
-            yield {"role": "user", "content": shown}
-            shown = []
+        if said and message.role == "assistant":
+            yield from _user(said, manner, after_tool=after_tool)
+            said = []
         match message.role:
             case "user":
-                yield {"role": "user", "content": _content(message.content, info)}
+                said.extend(message.content)
             case "assistant":
                 if message.content or message.tool_calls:
-                    yield _assistant(message, style)
+                    yield _assistant(message, manner)
             case "tool":
                 yield {
                     "role": "tool",
-                    "tool_call_id": message.tool_call_id or "",
-                    "content": _text(message.content) or "(no output)",
+                    "tool_call_id": _id(message.tool_call_id or ""),
+                    "content": _told(message.content),
                 }
-                shown.extend(_tool_media(message, info))
-    if shown:
-        yield {"role": "user", "content": shown}
+                said.extend(_tool_media(message))
+        after_tool = message.role == "tool" or (after_tool and message.role == "user")
+    if said:
+        yield from _user(said, manner, after_tool=after_tool)
 
 
-def _assistant(message: ChatMessage, style: RequestStyle) -> JsonObject:
+def _user(said: Sequence[ContentPart], manner: _Manner, *, after_tool: bool) -> Iterator[JsonObject]:
+    if after_tool and manner.answer_after_tools:
+        yield {"role": "assistant", "content": "(The results are above.)"}
+    yield {"role": "user", "content": _content(said, manner)}
+
+
+def _assistant(message: ChatMessage, manner: _Manner) -> JsonObject:
+    state = message.state if message.state is not None and message.state.origin == manner.origin else None
     # null beside tool calls is the API's own form; an empty string is refused by some servers
     sent: JsonObject = {
         "role": "assistant",
         "content": _spoken(message.content) or (None if message.tool_calls else ""),
     }
-    thinking = "".join(part.think for part in message.content if isinstance(part, ThinkPart))
-    if style.reasoning_key and thinking:
-        sent[style.reasoning_key] = thinking
+    if manner.placeholder is not None:
+        sent[_REASONING] = manner.placeholder
+    if state is not None:
+        if state.reasoning_key:
+            sent[state.reasoning_key] = "".join(part.think for part in message.content if isinstance(part, ThinkPart))
+        sent |= state.answer
     if message.tool_calls:
-        sent["tool_calls"] = [
-            {
-                "id": call.id,
-                "type": "function",
-                "function": {"name": call.function.name, "arguments": call.function.arguments or "{}"},
-            }
-            for call in message.tool_calls
-        ]
+        sent["tool_calls"] = [_call(call, state) for call in message.tool_calls]
     return sent
 
 
-def _content(parts: Iterable[ContentPart], info: ModelInfo) -> str | list[JsonObject]:
+def _call(call: ToolCall, state: ServerState | None) -> JsonObject:
+    function = {"name": usable_name(call.function.name), "arguments": call.function.arguments or "{}"}
+    handed_out = state.calls.get(call.id, {}) if state is not None else {}
+    return {"id": _id(call.id), "type": "function", "function": function, **handed_out}
+
+
+def usable_name(name: str) -> str:
+    """A name of a tool as every server takes it. That of a call may be made up by the model."""
+    made = _UNUSABLE.sub("_", name)
+    return (made if made[:1].isalpha() or made[:1] == "_" else f"_{made}")[:64]
+
+
+def _id(call_id: str) -> str:
+    """An id of nine letters and digits, which every server takes; those of other programs' sessions may be others."""
+    if len(call_id) == 9 and call_id.isascii() and call_id.isalnum():
+        return call_id
+    return sha256(call_id.encode(errors="replace")).hexdigest()[:9]
+
+
+def _content(parts: Iterable[ContentPart], manner: _Manner) -> str | list[JsonObject]:
     """Plain text where it is only text: some servers' templates know no lists."""
     parts = tuple(parts)
     if all(isinstance(part, (TextPart, ThinkPart)) for part in parts):
         return _text(parts)
-    return [sent for part in parts if (sent := _part(part, info)) is not None]
+    return [sent for part in parts if (sent := _part(part, manner)) is not None]
 
 
-def _part(part: ContentPart, info: ModelInfo) -> JsonObject | None:
+def _part(part: ContentPart, manner: _Manner) -> JsonObject | None:
+    if manner.left_out and media_digest(part) in manner.left_out:
+        return {"type": "text", "text": f"({_KINDS[part.type]} was here; the model's server refused it)"}
     match part:
         case TextPart():
             return {"type": "text", "text": part.text}
         case ThinkPart():
             return None
-        case ImagePart() if "image_in" in info.capabilities:
+        case ImagePart() if "image_in" in manner.media:
             return {"type": "image_url", "image_url": {"url": part.image_url.url}}
-        case VideoPart() if "video_in" in info.capabilities:
+        case VideoPart() if "video_in" in manner.media:
             return {"type": "video_url", "video_url": {"url": part.video_url.url}}
-        case AudioPart() if "audio_in" in info.capabilities and part.audio_url.url.startswith("data:"):
+        case AudioPart() if "audio_in" in manner.media and part.audio_url.url.startswith("data:"):
             kind, _, data = part.audio_url.url.removeprefix("data:").partition(";base64,")
             return {"type": "input_audio", "input_audio": {"data": data, "format": _sound_format(kind)}}
         case _:
@@ -198,6 +266,12 @@ _SOUND_FORMATS = {"mpeg": "mp3", "wave": "wav", "vnd.wave": "wav", "": "wav"}
 """Media types by the names that servers know, where these are others."""
 
 
+def media_digest(part: ContentPart) -> str:
+    """What tells an image, audio or video from others; "" of text and reasoning."""
+    url = media_url(part)
+    return sha256(url.encode(errors="replace")).hexdigest()[:16] if url else ""
+
+
 def not_taken(given: UserInput, info: ModelInfo) -> str:
     """The first kind of media in an input that the model cannot take, as "audio"; empty when it takes all of it."""
     media = [] if isinstance(given, str) else [_MEDIA[part.type] for part in given if part.type in _MEDIA]
@@ -209,23 +283,27 @@ def _sound_format(media_type: str) -> str:
     return _SOUND_FORMATS.get(name, name)
 
 
-def _tool_media(message: ChatMessage, info: ModelInfo) -> list[JsonObject]:
+def _tool_media(message: ChatMessage) -> list[ContentPart]:
     """The API has no media in tool messages: they follow in a user message of their own."""
     media = [part for part in message.content if not isinstance(part, (TextPart, ThinkPart))]
-    if not media:
-        return []
-    label = {"type": "text", "text": f"(output of tool call {message.tool_call_id})"}
-    return [label, *(sent for part in media if (sent := _part(part, info)) is not None)]
+    label = TextPart(text=f"(output of tool call {_id(message.tool_call_id or '')})")
+    return [label, *media] if media else []
 
 
 def _text(parts: Iterable[ContentPart]) -> str:
     return "\n".join(part.text for part in parts if isinstance(part, TextPart))
 
 
+def _told(parts: Iterable[ContentPart]) -> str:
+    text = _text(parts)
+    return text if text and not text.isspace() else "(no output)"
+
+
 def _spoken(parts: Iterable[ContentPart]) -> str:
     """What the model said; the API takes no media from it, so a word stands in their place."""
     said = (part.text if isinstance(part, TextPart) else _shown(part) for part in parts)
-    return "\n".join(text for text in said if text)
+    text = "\n".join(text for text in said if text)
+    return text if not text.isspace() else ""
 
 
 def _shown(part: ContentPart) -> str:

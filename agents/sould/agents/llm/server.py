@@ -54,6 +54,8 @@ class Server:
         self.redact = Redactor.of((settings.api_key, *settings.headers.values(), _password(settings.base_url)))
         self.url, self.host = self._address()
         self.headers = self._headers()
+        self.is_proxied = False
+        """Requests go through a proxy, so the peer's address says nothing about the server."""
         self._check_network()
 
     def not_accepted(self) -> ProviderError:
@@ -61,9 +63,9 @@ class Server:
         said = f"{self.host} did not accept a connection within {self.settings.timeouts.connect_s:g} s."
         return ProviderTimeoutError(said, retryable=True, kind="connection")
 
-    def not_answered(self) -> ProviderError:
-        """It took the request and said nothing in time."""
-        said = f"{self.host} did not start to answer within {self.settings.timeouts.first_byte_s:g} s."
+    def not_answered(self, seconds: float) -> ProviderError:
+        """It took the request and said nothing for so long."""
+        said = f"{self.host} did not start to answer within {round(seconds, 1):g} s."
         return ProviderTimeoutError(said, retryable=True, kind="connection")
 
     def unreached(self, error: Exception, detail: str) -> ProviderError:
@@ -123,6 +125,7 @@ class Server:
         except NetworkSettingsError as error:
             raise ConfigError(f"in this environment {error}.") from None
         self.redact = Redactor.of((*self.redact.secrets, _password(proxy)))
+        self.is_proxied = bool(proxy)
 
 
 def _password(url: str) -> SecretStr:

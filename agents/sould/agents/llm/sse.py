@@ -19,7 +19,7 @@ _FIELDS = (b"event", b"id", b"retry")
 class EventLines:
     """Feed it reads, get complete events. An event without its closing blank line is given by `close`."""
 
-    __slots__ = ("_after_cr", "_data", "_discarding", "_kept", "_partial", "_redact", "_seen", "trouble")
+    __slots__ = ("_after_cr", "_data", "_discarding", "_kept", "_partial", "_redact", "_seen", "comments", "trouble")
 
     def __init__(self, redact: Redactor) -> None:
         self._redact = redact
@@ -29,6 +29,8 @@ class EventLines:
         self._seen = 0
         self._after_cr = False
         self._discarding = False
+        self.comments = 0
+        """How many there were: servers send them as signs of life."""
         self.trouble: ProviderProtocolError | None = None
         """What came behind the last events that were given, and ends the stream."""
 
@@ -53,6 +55,7 @@ class EventLines:
             return []
         if self._discarding:
             self._discarding = False
+            self.comments += 1
             _, more, head = head.partition(b"\n")
             if not more:
                 self._keep(tail)
@@ -81,7 +84,9 @@ class EventLines:
                     data.clear()
             elif line.startswith(b"data:"):
                 data.append(line[5:])
-            elif line[0] != 58:  # a comment begins with a colon
+            elif line[0] == 58:  # a colon
+                self.comments += 1
+            else:
                 try:
                     data.extend(_other_line(line, self._redact))
                 except ProviderProtocolError as error:

@@ -15,10 +15,11 @@ class Watchdog:
     Call `heard` when something arrived, and `wait` before the next wait. Time spent elsewhere does not count.
     """
 
-    __slots__ = ("_handle", "_last", "_limit", "_loop", "_timeout", "_waiting")
+    __slots__ = ("_handle", "_last", "_loop", "_timeout", "_waiting", "limit")
 
     def __init__(self, limit: float) -> None:
-        self._limit = limit
+        self.limit = limit
+        """Seconds that hold now."""
         self._timeout = asyncio.timeout(None)
         self._waiting = True
 
@@ -32,11 +33,18 @@ class Watchdog:
             self._last = self._loop.time()
         self._waiting = True
 
+    def shorten(self, limit: float) -> None:
+        """From now on another limit holds."""
+        if limit < self.limit:
+            self.limit = limit
+            self._handle.cancel()
+            self._handle = self._loop.call_later(limit, self._look)
+
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
         self._last = self._loop.time()
         await self._timeout.__aenter__()
-        self._handle = self._loop.call_later(self._limit, self._look)
+        self._handle = self._loop.call_later(self.limit, self._look)
         return self
 
     async def __aexit__(
@@ -49,7 +57,7 @@ class Watchdog:
         now = self._loop.time()
         if not self._waiting:
             self._last = now
-        if now - self._last >= self._limit:
+        if now - self._last >= self.limit:
             self._timeout.reschedule(now)
         else:
-            self._handle = self._loop.call_at(self._last + self._limit, self._look)
+            self._handle = self._loop.call_at(self._last + self.limit, self._look)

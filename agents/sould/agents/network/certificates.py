@@ -61,7 +61,7 @@ def _add_file(context: ssl.SSLContext, variable: Variable) -> None:
 
 
 def _add_directory(context: ssl.SSLContext, variable: Variable) -> None:
-    for directory in variable.value.split(os.pathsep):
+    for directory in map(os.path.expanduser, filter(None, variable.value.split(os.pathsep))):
         if not os.path.isdir(directory):
             raise NetworkSettingsError(f"{variable.name} names {directory}, which is not a directory")
         context.load_verify_locations(capath=directory)

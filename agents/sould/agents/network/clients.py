@@ -5,6 +5,7 @@ follows a redirect unasked, retries, or logs what it sends.
 """
 
 import logging
+import socket
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from urllib.parse import urlsplit
@@ -14,6 +15,13 @@ import httpx2
 from sould.agents.network.certificates import trusted
 from sould.agents.network.settings import NetworkSettings
 
+_ALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPALIVE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 4}
+"""After how many seconds of silence, how often and how many times the other end is asked whether it is there; macOS has other names."""
+_SOCKET_OPTIONS = [
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    *((socket.IPPROTO_TCP, getattr(socket, name), value) for name, value in _ALIVE.items() if hasattr(socket, name)),
+]
+"""A server may be silent for minutes; only a dead one is given up before."""
 _LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=60)
 
 Responded = Callable[[httpx2.Response], Awaitable[None]]
@@ -45,7 +53,7 @@ def client_to_any(
 ) -> httpx2.AsyncClient:
     """A client for a library that asks servers which we do not know beforehand. `responded` sees each answer's head."""
     return httpx2.AsyncClient(
-        transport=_OwnWays(network),
+        transport=_RoutingTransport(network),
         timeout=timeout,
         headers=headers,
         auth=auth,
@@ -54,8 +62,8 @@ def client_to_any(
     )
 
 
-class _OwnWays(httpx2.AsyncBaseTransport):
-    """Sends each request the way that the settings want for its address."""
+class _RoutingTransport(httpx2.AsyncBaseTransport):
+    """Chooses proxy and certificates by the URL of each request."""
 
     def __init__(self, network: NetworkSettings) -> None:
         self._network = network
@@ -76,7 +84,9 @@ class _OwnWays(httpx2.AsyncBaseTransport):
 
 def _transport_to(url: str, network: NetworkSettings) -> httpx2.AsyncHTTPTransport:
     proxy, certificates = _way(url, network)
-    return httpx2.AsyncHTTPTransport(verify=certificates, proxy=proxy, trust_env=False, limits=_LIMITS)
+    return httpx2.AsyncHTTPTransport(
+        verify=certificates, proxy=proxy, trust_env=False, limits=_LIMITS, socket_options=_SOCKET_OPTIONS
+    )
 
 
 def _way(url: str, network: NetworkSettings) -> tuple[httpx2.Proxy | None, ssl.SSLContext | bool]:

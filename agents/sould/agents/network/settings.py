@@ -10,6 +10,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from msgspec import Struct
 
+_PORTS = {"http": 80, "https": 443}
 PROXY_SCHEMES = ("http", "https", "socks5", "socks5h")
 
 
@@ -23,9 +24,13 @@ class Variable(Struct, frozen=True):
     name: str = ""
     value: str = ""
 
+    def __repr__(self) -> str:
+        """Without the value, which may hold a password."""
+        return f"Variable({self.name})"
+
     @classmethod
     def of(cls, environment: Mapping[str, str], *names: str) -> "Variable":
-        """The first that says something."""
+        """The first of `names` that is set and not empty."""
         name = next((name for name in names if environment.get(name)), "")
         return cls(name, environment[name] if name else "")
 
@@ -108,7 +113,7 @@ def _is_exempt(server: SplitResult, no_proxy: str) -> bool:
     for entry in (item.strip().lower() for item in no_proxy.split(",")):
         name, colon, wanted = entry.rpartition(":")
         has_port = bool(colon) and wanted.isdigit() and ":" not in name
-        if has_port and str(server.port) != wanted:
+        if has_port and str(server.port or _PORTS.get(server.scheme)) != wanted:
             continue
         pattern = name if has_port else entry
         if pattern == "*" or (pattern and _matches(host, pattern)):

@@ -30,6 +30,8 @@ from sould.agents.wire.messages import (
     ContextReturned,
     ContextReverted,
     DirectoryAdded,
+    MediaLeftOut,
+    ServerState,
     StatusUpdate,
     SteerInput,
     StepBegin,
@@ -79,6 +81,7 @@ class Context:
         """Kinds of subagents made in this session, by name; going back does not unmake them (D32)."""
         self.directories: list[str] = []
         """Directories the user added to the workspace; going back does not take them away."""
+        self._left_out = dict[str, frozenset[str]]()
         self.undone: list[str] = []
         """The reverts that can be taken back, as their restores' ids, newest last."""
         self._entries: list[_Kept] = []
@@ -104,7 +107,10 @@ class Context:
         """`token_count` comes from the provider and history was not replaced since."""
         self._correction = 1.0
         """How many tokens the provider counts for one we estimate (D27)."""
-        self._handlers: dict[type[WireMessage], Handler] = {
+        self._handlers = self._by_type()
+
+    def _by_type(self) -> dict[type[WireMessage], Handler]:
+        return {
             TextPart: self._add_text,
             ThinkPart: self._add_text,
             ImagePart: self._add_media,
@@ -113,6 +119,8 @@ class Context:
             ToolCall: self._add_call,
             ToolCallPart: self._extend_call,
             ToolResult: self._add_result,
+            ServerState: self._keep_state,
+            MediaLeftOut: self._leave_out,
             TurnBegin: self._begin_turn,
             TurnEnd: self._end_turn,
             SteerInput: self._steer,
@@ -155,6 +163,10 @@ class Context:
         """How many entries `entries(0, settled)` gives."""
         entries = self._entries[: self.settled]
         return sum(entry.count() if isinstance(entry, Step) else 1 for entry in entries)
+
+    def left_out(self, origin: str) -> frozenset[str]:
+        """Digests of media that the server of a model refused; going back does not forget them."""
+        return self._left_out.get(origin, frozenset())
 
     def entries(self, start: int, stop: int) -> Iterator[Entry]:
         """Entries by position, as messages, checkpoints and usage."""
@@ -247,6 +259,13 @@ class Context:
             told = owner.results[result.tool_call_id] = Result.of(result.return_value)
             self._pending += result_weight(told)
 
+    def _keep_state(self, state: ServerState) -> None:
+        if self._step is not None:
+            self._step.keep(state)
+
+    def _leave_out(self, refused: MediaLeftOut) -> None:
+        self._left_out[refused.origin] = self.left_out(refused.origin).union(refused.digests)
+
     def _open_step(self) -> Step:
         step = self._step = Step()
         self._step_at = len(self._entries)
@@ -280,7 +299,7 @@ class Context:
     def _add_user(self, content: UserInput) -> None:
         if not isinstance(content, str):
             content = tuple(part for part in content if not is_blank(part))
-        if content:
+        if content and not (isinstance(content, str) and content.isspace()):
             self._entries.append(Said(content))
             self._pending += weight(content) if isinstance(content, str) else content_weight(content)
 

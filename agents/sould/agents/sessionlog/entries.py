@@ -11,7 +11,7 @@ from msgspec import Struct
 from sould.agents.llm.provider import ChatMessage
 from sould.agents.tokens import MEDIA_TOKENS, weight
 from sould.agents.wire.content import AudioPart, ContentPart, ImagePart, TextPart, ThinkPart, UserInput, VideoPart
-from sould.agents.wire.messages import ToolCall, ToolReturn, WireMessage
+from sould.agents.wire.messages import ServerState, ToolCall, ToolReturn, WireMessage
 from sould.agents.wire.stream import joined, piece
 
 INTERRUPTED = "interrupted; it may or may not have run"
@@ -60,13 +60,14 @@ class Said:
 class Step:
     """What one model call said and did. Its messages are made anew until it is closed and every call has its result."""
 
-    __slots__ = ("_made", "calls", "closed", "content", "results")
+    __slots__ = ("_made", "calls", "closed", "content", "results", "state")
 
     def __init__(self) -> None:
         self.content: list[Run | ContentPart] = []
         self.calls: dict[str, Run] = {}
         self.results: dict[str, Result] = {}
         self.closed = False
+        self.state: ServerState | None = None
         self._made: tuple[ChatMessage, ...] | None = None
 
     def add(self, part: TextPart | ThinkPart, text: str) -> None:
@@ -76,6 +77,10 @@ class Step:
             last.pieces.append(text)
         else:
             self.content.append(Run(part, [text]))
+
+    def keep(self, state: ServerState) -> None:
+        """The model's server wants this back with the answer."""
+        self.state = state
 
     def close(self) -> None:
         """The model says nothing more in it."""
@@ -103,7 +108,8 @@ class Step:
         if not self.count():
             return  # no provider takes a message of thoughts alone
         content = tuple(part for part in map(_finished, self.content) if not is_blank(part))
-        yield ChatMessage("assistant", content, tuple(_sendable(run.whole()) for run in self.calls.values()))
+        calls = tuple(_sendable(run.whole()) for run in self.calls.values())
+        yield ChatMessage("assistant", content, calls, state=self.state)
         for call_id in self.calls:
             result = self.results.get(call_id)
             said = result_content(result) if result else (TextPart(text=f"<system>{INTERRUPTED}</system>"),)
@@ -120,12 +126,12 @@ def _is_thought_or_blank(part: Run | ContentPart) -> bool:
     first = part.first if isinstance(part, Run) else part
     if isinstance(first, ThinkPart):
         return True
-    return isinstance(part, Run) and not any(part.pieces)
+    return isinstance(part, Run) and not any(text and not text.isspace() for text in part.pieces)
 
 
 def is_blank(part: ContentPart) -> bool:
-    """There is nothing in it that a model could be sent."""
-    return (isinstance(part, TextPart) and not part.text) or (
+    """There is nothing in it that a model could be sent: many servers refuse a text of white space."""
+    return (isinstance(part, TextPart) and not part.text.strip()) or (
         isinstance(part, ThinkPart) and not part.think and not part.encrypted
     )
 

@@ -19,9 +19,11 @@ from sould.agents.settings.agents import offered_paths
 from sould.agents.soul.answer import ModelCaller
 from sould.agents.soul.calls import ToolRunner
 from sould.agents.soul.foresight import Foresight
+from sould.agents.soul.leakedcalls import LeakedCalls
 from sould.agents.soul.looking import LookingBeside
 from sould.agents.soul.loop import Soul, StepExtension
 from sould.agents.soul.reminders import AwayReminder, PlanReminder
+from sould.agents.soul.repairs import Repairs
 from sould.agents.soul.reviewnews import ReviewNews
 from sould.agents.soul.spec import AgentSpec
 from sould.agents.soul.subagents.crew import Crew
@@ -67,15 +69,17 @@ def build_soul(
     size = ContextSize(log, toolset)
     meter = Meter(log, model.costs, size)
     rewinder, judged = services.files.rewinder, services.files.judged
+    compactor = Compactor(log, size, model.models, model.costs, config, services.hooks, audience, services.session_id)
+    counts = services.host.models.providers.repairs
     return Soul(
         log=log,
         model=ModelCaller(log, model.models, toolset, config, meter, services.session_id, crew.market.call_ids),
         tools=tool_runner(services, spec, log, toolset),
-        compactor=Compactor(
-            log, size, model.models, model.costs, config, services.hooks, audience, services.session_id
-        ),
+        compactor=compactor,
+        repairs=Repairs(log, model.models, compactor, toolset, counts),
         extensions=(
             model.budgets,
+            LeakedCalls(log, toolset, counts),
             PlanReminder(log, permission.approval),
             AwayReminder(log, permission.modes, config),
             TimeMachine(crew.phone, rewinder, toolset, judged, permission.approval),

@@ -4,8 +4,10 @@ Text, reasoning and media go out as they come. Tool calls get ids that are uniqu
 was shown is ever repeated: retries happen below, before the first visible part.
 """
 
+import asyncio
 import logging
 from collections.abc import Iterator, Sequence
+from contextlib import AsyncExitStack
 from typing import Protocol
 
 from msgspec import Struct, field
@@ -24,19 +26,26 @@ from sould.agents.llm.provider import (
     ThoughtLevel,
 )
 from sould.agents.llm.retry import RetryNotice, RetryPolicy, stream_with_retry
+from sould.agents.patience import beside
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.callids import CallIds
 from sould.agents.soul.stepcalls import StepCalls
 from sould.agents.soul.usage import Meter
-from sould.agents.toolapi.toolset import Toolset
+from sould.agents.toolapi.toolset import MOST_TOOLS, Toolset
 from sould.agents.wire.content import AudioPart, ImagePart, TextPart, ThinkPart, VideoPart, media_url
 from sould.agents.wire.messages import StepRetry, ToolCall, ToolCallPart
+from sould.agents.wire.notice import notice
 from sould.agents.wire.stream import is_delta, piece
 
 logger = logging.getLogger(__name__)
 
 MAX_ANSWER_CHARS = 4 * 1024 * 1024
 """A message longer than this is a runaway stream (F47)."""
+
+_TOLD_AFTER = (15, 60, 120, 240, 480, 720)
+"""Seconds of silence after which the user is told what goes on."""
+_CUT = frozenset({"length", "max_tokens"})
+"""Reasons of servers to stop at the limit on an answer."""
 
 
 class Model(Struct, frozen=True):
@@ -54,7 +63,7 @@ class ModelChoice(Protocol):
         ...
 
 
-class ModelCaller(Struct, frozen=True):
+class ModelCaller(Struct):
     """Builds the request from the session's context and publishes the answer."""
 
     log: SessionLog
@@ -66,6 +75,7 @@ class ModelCaller(Struct, frozen=True):
     call_ids: CallIds
     sent: GrowingBytes[ChatMessage] = field(default_factory=GrowingBytes[ChatMessage])
     """What requests made of the conversation so far."""
+    _told_left_out: tuple[str, ...] = ()
 
     @property
     def policy(self) -> RetryPolicy:
@@ -86,7 +96,10 @@ class ModelCaller(Struct, frozen=True):
             thought_level=model.thought_level,
             session_id=self.session_id,
             sent=self.sent,
+            left_out=self.log.context.left_out(model.provider.info.origin),
         )
+
+        self._tell_of_tools()
 
         def publish_retry(notice: RetryNotice) -> None:
             logger.warning("%s; attempt %d follows", notice.message, notice.next_attempt)
@@ -101,10 +114,36 @@ class ModelCaller(Struct, frozen=True):
                 )
             )
 
-        async with stream_with_retry(model.provider, request, self.policy, publish_retry) as stream:
+        async with AsyncExitStack() as stack:
+            asking = stream_with_retry(model.provider, request, self.policy, publish_retry)
+            async with beside(self._tell_of_waiting(), "waiting"):
+                stream = await stack.enter_async_context(asking)
             finish = await self._publish(stream, calls, model.provider.info)
+        if finish.handed_out:
+            ids = {call.server_id: call.id for call in calls.all}
+            self.log.publish(finish.handed_out.state(model.provider.info.origin, ids))
+        if finish.reason in _CUT:
+            calls.reached_limit()
         self.meter.count(model.provider.info, finish)
         return finish.reason
+
+    def _tell_of_tools(self) -> None:
+        """Say once which tools do not fit beside the others."""
+        left_out = self.toolset.over_limit
+        if left_out and left_out != self._told_left_out:
+            servers = ", ".join(dict.fromkeys(name.partition("__")[0] for name in left_out))
+            body = f"Model servers take {MOST_TOOLS} tools in all: {len(left_out)} tools of {servers} were left out."
+            self.log.publish(notice("mcp", "There are more tools than fit", body, severity="warning"))
+        self._told_left_out = left_out
+
+    async def _tell_of_waiting(self) -> None:
+        """Say now and then that the model has not begun to answer."""
+        waited = 0
+        for until in _TOLD_AFTER:
+            await asyncio.sleep(until - waited)
+            waited = until
+            body = f"{waited} s so far. The model may still be reading the prompt."
+            self.log.publish(notice("waiting", "No answer yet", body))
 
     async def _publish(self, stream: DeltaStream, calls: StepCalls, model: ModelInfo) -> Finish:
         publish = self.log.publish

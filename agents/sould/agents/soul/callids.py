@@ -6,6 +6,7 @@ on its id: two calls never share one.
 
 import re
 import secrets
+import string
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -13,6 +14,7 @@ from msgspec import Struct
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.wire.messages import SubagentEvent, ToolCall
 
+_LETTERS = string.ascii_letters + string.digits
 _USABLE = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -23,8 +25,8 @@ class CallIds(Struct):
     _taken: set[str] | None = None
 
     def new(self) -> str:
-        """One of ours."""
-        return f"call_{secrets.token_hex(8)}"
+        """One of ours: nine letters and digits, which every server takes; Mistral's take nothing else."""
+        return "".join(secrets.choice(_LETTERS) for _ in range(9))
 
     def keep(self, given: str) -> str:
         """The id a script gives, if it can be one and is free; else one of ours."""

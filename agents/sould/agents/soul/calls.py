@@ -97,6 +97,13 @@ class _Reporter(CallReporter, Struct, frozen=True):
         self.call.reach(source)
 
 
+MALFORMED = "The arguments of {} are not a JSON object, so nothing was run. Send the complete call again."
+CUT_BY_LIMIT = (
+    "The limit on the length of your answers cut this call of {} off in the middle, so nothing was run. Do not send it again as "
+    "it was: do it in parts, each in a call of its own that is much shorter, such as a beginning and then what is appended to it."
+)
+
+
 class _Prepared(Struct, frozen=True):
     """A call that may run. `after`: the call that has to end first, "" when none has."""
 
@@ -178,11 +185,11 @@ class ToolRunner(Struct):
         if call.result is not None:
             return None
         arguments = parse_arguments(call.arguments)
-        if arguments is None:
-            said = (
-                f"The arguments of {call.name} are not a JSON object, so nothing was run. Send the complete call again."
-            )
-            call.settle(tool_error(said, brief="Malformed arguments", output=call.arguments[:500]))
+        if arguments is None or (call.cut and not call.arguments):
+            said, brief = MALFORMED, "Malformed arguments"
+            if call.cut:
+                said, brief = CUT_BY_LIMIT, "Cut off by the output limit"
+            call.settle(tool_error(said.format(call.name), brief=brief, output=call.arguments[:500]))
             return None
         checked = self.toolset.check(call.name, arguments)
         if isinstance(checked, ToolReturn):

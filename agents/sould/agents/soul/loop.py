@@ -11,11 +11,13 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct, field
 
 from sould.agents.compaction.compactor import Compactor
+from sould.agents.llm.pictures import with_fitting_pictures
 from sould.agents.llm.provider import ProviderError
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.answer import ModelCaller
 from sould.agents.soul.calls import ToolRunner
 from sould.agents.soul.callwatcher import WatchingCalls
+from sould.agents.soul.repairs import Repairs
 from sould.agents.soul.repeats import RepeatGuard
 from sould.agents.soul.stepcalls import StepCalls
 from sould.agents.soul.turn import Turn
@@ -72,6 +74,7 @@ class Soul(Struct):
     model: ModelCaller
     tools: ToolRunner
     compactor: Compactor
+    repairs: Repairs
     extensions: tuple[StepExtension, ...] = ()
     """They take part in every step, in this order."""
     watching: WatchingCalls = field(default_factory=WatchingCalls)
@@ -117,10 +120,12 @@ class Soul(Struct):
                 ending = await self._step(turn, taking_part, repeats)
             except ProviderError as error:
                 return Ending("error", turn_error(error))
-            steered = self._deliver_steering()
+            steered = await self._deliver_steering()
             if ending is None or (steered and ending.stop_reason in ("finished", "tool_rejected")):
                 continue  # what the user says beside a rejection is its feedback (D29)
-            if ending.stop_reason == "finished" and (await _goes_on(turn, taking_part) or self._deliver_steering()):
+            if ending.stop_reason == "finished" and (
+                await _goes_on(turn, taking_part) or await self._deliver_steering()
+            ):
                 continue  # a hook gives the model more to do, or the user did while hooks were asked
             return ending
         return Ending("max_steps_reached")
@@ -138,7 +143,7 @@ class Soul(Struct):
                 for extension in taking_part:
                     await extension.before_step(turn)
                 self.log.publish(StepBegin(n=n))
-                finish = await self._ask(n, calls)
+                finish = await self._ask(turn, n, calls)
                 ending = None if calls.all else Ending(_BY_FINISH.get(finish, "finished"))
             if calls.all:
                 stop = await self.tools.run(turn, calls, n, repeats)
@@ -156,18 +161,24 @@ class Soul(Struct):
             await self.log.commit()
         return ending
 
-    async def _ask(self, n: int, calls: StepCalls) -> str | None:
-        try:
-            return await self.model.ask(n, calls)
-        except ProviderError as error:
-            if error.kind != "context_too_long" or calls.any_shown or not await self.compactor.compact(must=True):
-                raise
-            return await self.model.ask(n, calls)
+    async def _ask(self, turn: Turn, n: int, calls: StepCalls) -> str | None:
+        repairs = self.repairs.step(turn.id)
+        while True:
+            try:
+                finish = await self.model.ask(n, calls)
+            except ProviderError as error:
+                if not await repairs.mend(error, calls):
+                    raise
+            else:
+                repairs.passed()
+                return finish
 
-    def _deliver_steering(self) -> bool:
+    async def _deliver_steering(self) -> bool:
         delivered = bool(self.steering)
         while self.steering:
-            self.log.publish(SteerInput(user_input=self.steering.popleft()))
+            given = await with_fitting_pictures(self.steering[0])
+            self.steering.popleft()
+            self.log.publish(SteerInput(user_input=given))
         return delivered
 
 

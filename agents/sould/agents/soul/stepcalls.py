@@ -38,6 +38,8 @@ class OpenCall(Struct):
     fragments: list[str] = field(default_factory=list[str])
     begun: bool = False
     """It was its turn; before that nothing of it has run."""
+    cut: bool = False
+    """The limit on the model's output ended it."""
     result: ToolReturn | None = None
     interrupt_note: str = ""
     """What the tool wants the model to know should the call be cut off."""
@@ -54,6 +56,10 @@ class OpenCall(Struct):
     def arguments(self) -> str:
         """All fragments so far."""
         return "".join(self.fragments)
+
+    def cut_off(self) -> None:
+        """The limit on the model's output ended it."""
+        self.cut = True
 
     def begin(self) -> None:
         """It is its turn."""
@@ -119,6 +125,11 @@ class StepCalls:
     def shown(self) -> None:
         """Something of the answer went out, so that it cannot be asked for again."""
         self.any_shown = True
+
+    def reached_limit(self) -> None:
+        """The answer was as long as the model may answer: its last call may be cut."""
+        if self._calls:
+            self._calls[-1].cut_off()
 
     def completed(self) -> None:
         """The model finished its answer."""

@@ -6,7 +6,7 @@ through their injected services only, and never hold state of a turn: that comes
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import cache, cached_property
 from pathlib import Path
@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from sould.agents.llm.provider import ToolSpec
 from sould.agents.toolapi.custom import CustomMessage
+from sould.agents.toolapi.portable import portable
 from sould.agents.toolapi.schemas import inlined
 from sould.agents.wire.content import ContentPart
 from sould.agents.wire.display import BriefBlock, DisplayBlock
@@ -280,6 +281,11 @@ class Tool(ABC, Generic[ParamsT]):
         """The tool as the model sees it."""
         return ToolSpec(self.name, self.description, parameters_schema(self.params))
 
+    @cached_property
+    def argument_schema(self) -> Mapping[str, Any]:
+        """By which the arguments of a call are read, where that is more than the model sees."""
+        return self.spec.parameters
+
 
 def _text_beside(tool: type[Tool[Any]]) -> str:
     module = Path(inspect.getfile(tool))
@@ -293,11 +299,11 @@ _shipped_text = cache(_text_beside)
 
 @cache
 def parameters_schema(params: type[BaseModel]) -> dict[str, Any]:
-    """The JSON Schema of `params`: no titles (they cost tokens and say nothing), definitions in place.
+    """The JSON Schema of `params`, as every model's server takes it: no titles (they cost tokens and say nothing).
 
     Made once and shared by all sessions: read it only.
     """
-    schema = _without_titles(inlined(params.model_json_schema()))
+    schema = portable(_without_titles(inlined(params.model_json_schema())))
     schema.pop("description", None)
     return schema
 

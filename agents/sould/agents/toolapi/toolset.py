@@ -19,8 +19,10 @@ from pydantic import BaseModel, JsonValue, PydanticUserError, ValidationError
 from pydantic_core import ErrorDetails
 
 from sould.agents.errors import as_disk_full
+from sould.agents.llm.pictures import with_fitting_pictures
 from sould.agents.llm.provider import ToolSpec
 from sould.agents.toolapi.base import CallView, Foreseen, PerCall, RefusedError, Tool, ToolCallContext, tool_error
+from sould.agents.toolapi.coercion import coerced
 from sould.agents.toolapi.decorator import SERVICES, FunctionTool, InvalidToolError, ToolFunction, service_type
 from sould.agents.toolapi.loading import find_factory, resolve_alias
 from sould.agents.toolapi.paths import failure
@@ -31,8 +33,11 @@ from sould.agents.workspace import WorkspaceError
 
 log = logging.getLogger(__name__)
 
-NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-"""What model servers take as the name of a tool."""
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+"""What model servers take as the name of a tool; Moonshot takes no digit first."""
+
+MOST_TOOLS = 128
+"""Tools in a request: OpenAI and Copilot take no more."""
 
 
 class CheckedCall(Struct, frozen=True):
@@ -73,6 +78,10 @@ class Toolset:
         self._aliases: dict[str, _LoadedTool] = {}
         self._services: Mapping[Any, object] = {}
         self._offered: tuple[Offer, tuple[ToolSpec, ...]] | None = None
+        self._refused: dict[str, ToolSpec] = {}
+        """Tools of the sources that the model's server refused, until they are changed."""
+        self.over_limit: tuple[str, ...] = ()
+        """Names of the tools that the last `specs` left out, because a request takes at most `MOST_TOOLS`."""
 
     @classmethod
     def load(
@@ -131,17 +140,38 @@ class Toolset:
         known = self._tools.get(name) or self._aliases.get(name)
         if known is not None:
             return known
-        tool = self.external.get(name)
+        tool = self._of_sources(name)
         return _LoadedTool("", tool, {}) if tool is not None else None
+
+    def _of_sources(self, name: str) -> Tool[Any] | None:
+        """A tool of the sources. Models know one whose name does not begin with a letter with `_` before it (`usable_name`)."""
+        return self.external.get(name) or self.external.get(name.removeprefix("_"))
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
         """The tools as the model sees them; the same bytes as long as the tools are the same."""
         external = self.external
         if self._offered is None or self._offered[0] is not external:
-            further = (tool.spec for name, tool in external.items() if name not in self._tools)
-            self._offered = (external, (*(entry.tool.spec for entry in self._tools.values()), *further))
+            further = [
+                tool for name, tool in external.items() if name not in self._tools and not self._is_refused(tool)
+            ]
+            room = max(0, MOST_TOOLS - len(self._tools))
+            self.over_limit = tuple(tool.name for tool in further[room:])
+            own = (entry.tool.spec for entry in self._tools.values())
+            self._offered = (external, (*own, *(tool.spec for tool in further[:room])))
         return self._offered[1]
+
+    def leave_out(self, name: str) -> bool:
+        """Do not offer a tool of the sources any more, which the model's server refused. False where there is none."""
+        tool = self._of_sources(name)
+        if tool is None or tool.name in self._tools or self._is_refused(tool):
+            return False
+        self._refused[tool.name] = tool.spec
+        self._offered = None
+        return True
+
+    def _is_refused(self, tool: Tool[Any]) -> bool:
+        return tool.name in self._refused and self._refused[tool.name] == tool.spec
 
     @property
     def external(self) -> Offer:
@@ -182,7 +212,7 @@ class Toolset:
         entry = self._entry(name)
         if entry is None:
             return self._missing(name)
-        params = _validate(entry.tool, arguments)
+        params = _validate(entry.tool, coerced(arguments, entry.tool.argument_schema))
         if isinstance(params, ToolReturn):
             return params
         try:
@@ -200,7 +230,8 @@ class Toolset:
             result = cast("object", await entry.for_call(context).run(checked.params, context))
             if not isinstance(result, ToolReturn):
                 raise TypeError(f"run returned {type(result).__name__}, not ToolReturn")
-            return _sound(result)
+            fitting = await with_fitting_pictures(result.output)
+            return _sound(result if fitting is result.output else result.model_copy(update={"output": fitting}))
         except RefusedError as refused:
             return _sound(refused.result)
         except WorkspaceError as error:
@@ -308,7 +339,7 @@ def _no_class(path: str) -> str:
 
 
 def _no_name(path: str, name: str) -> str:
-    return f"{path}: {name!r} is not a valid tool name: 1 to 64 letters, digits, - and _"
+    return f"{path}: {name!r} is not a valid tool name: a letter or _, then up to 63 letters, digits, - and _"
 
 
 def _load(path: str, services: Mapping[Any, object]) -> _LoadedTool:
@@ -384,16 +415,53 @@ def _validate(tool: Tool[Any], arguments: Mapping[str, Any]) -> BaseModel | Tool
     try:
         return kind.model_validate(arguments)
     except ValidationError as error:
-        problems = [
-            f"`{'.'.join(str(part) for part in problem['loc']) or 'arguments'}`: {_wording(problem)}"
-            for problem in error.errors(include_url=False, include_input=False)[:5]
-        ]
+        problems = _problems(error, arguments, tool.spec.parameters)
     names = ", ".join(f"`{name}`" for name in tool.spec.parameters.get("properties", {}))
     return tool_error(
         f"Bad arguments for {tool.name}, so nothing was run. {'; '.join(problems)}. "
         f"The parameters are {names or 'none'}. Example: {_json(tool.example or _example(tool.spec.parameters))}",
         brief="Bad arguments",
     )
+
+
+MOST_PROBLEMS = 5
+
+
+def _problems(error: ValidationError, arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> list[str]:
+    """What is wrong, each with its place as the model wrote it. Of a value that may be one of several, what comes nearest."""
+    found: dict[str, str] = {}
+    for problem in error.errors(include_url=False, include_input=False):
+        place = _place(problem, arguments)
+        described = _description(schema, place[0]) if len(place) == 1 and isinstance(place[0], str) else ""
+        found.setdefault(".".join(map(str, place)) or "arguments", f"{_wording(problem)}{described}")
+    # that a whole value is of no kind says less than what is wrong inside it
+    inner = [name for name in found if not any(other.startswith(f"{name}.") for other in found)]
+    return [f"`{name}`: {found[name]}" for name in inner[:MOST_PROBLEMS]]
+
+
+def _place(problem: ErrorDetails, arguments: object) -> list[str | int]:
+    """The keys and positions of an error, without the names that the library has for the kinds a value may be of."""
+    place: list[str | int] = []
+    value = arguments
+    *parts, last = problem["loc"] or ("",)
+    for part in parts:
+        if isinstance(value, dict) and part in value:
+            value = cast("dict[Any, Any]", value)[part]
+        elif isinstance(value, list) and isinstance(part, int) and part < len(cast("list[Any]", value)):
+            value = cast("list[Any]", value)[part]
+        else:
+            continue
+        place.append(part)
+    is_key = isinstance(value, dict) and (last in value or problem["type"] == "missing")
+    is_position = isinstance(value, list) and isinstance(last, int)
+    return [*place, last] if last != "" and (is_key or is_position) else place
+
+
+def _description(schema: Mapping[str, Any], name: str) -> str:
+    """What a parameter is, as the model was told: a number alone does not say its unit."""
+    properties = cast("dict[str, dict[str, Any]]", schema.get("properties") or {})
+    said = str(properties.get(name, {}).get("description") or "")
+    return f" ({said[:1].lower()}{said[1:].rstrip('.')})" if said else ""
 
 
 def _wording(problem: ErrorDetails) -> str:

@@ -50,6 +50,10 @@ class Params(ToolParams):
         return self
 
 
+LONGEST_DESCRIPTION = 1024
+"""Characters: OpenAI and Azure refused longer ones."""
+
+
 class Agent(Tool[Params]):
     """Start a subagent."""
 
@@ -70,9 +74,11 @@ class Agent(Tool[Params]):
 
     @cached_property
     def description(self) -> str:
-        """What it is for, and the kinds there are."""
-        kinds = "\n".join(f"- {name}: {what}" for name, what in self._crew.kinds.items())
-        return f"{super().description}\n\nThe types of subagents are:\n{kinds or '- none; create one first'}"
+        """What it is for, and the kinds there are: by their names alone where servers would refuse a text so long."""
+        kinds = self._crew.kinds
+        told = "\n".join(f"- {name}: {what}" for name, what in kinds.items()) or "- none; create one first"
+        text = f"{super().description}\n\nThe types of subagents are:\n"
+        return f"{text}{told}" if len(text) + len(told) <= LONGEST_DESCRIPTION else f"{text}{', '.join(kinds)}"
 
     @property
     def has_effects(self) -> bool:

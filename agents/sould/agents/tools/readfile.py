@@ -6,11 +6,11 @@ from typing import ClassVar
 from msgspec import Struct
 from pydantic import Field, JsonValue, field_validator
 
+from sould.agents.llm.mediahead import HEAD, read_head
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
 from sould.agents.toolapi.paths import failure
 from sould.agents.toolapi.toolset import Toolset
-from sould.agents.tools.mediahead import HEAD, read_head
 from sould.agents.wire.messages import Location, ToolKind, ToolReturn
 from sould.agents.wording import plural
 from sould.agents.workspace import NotTextError, ResolvedPath

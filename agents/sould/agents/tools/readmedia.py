@@ -9,10 +9,10 @@ from typing import ClassVar, Final
 
 from pydantic import Field, JsonValue
 
+from sould.agents.llm.mediahead import HEAD, MediaHead, read_head
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
 from sould.agents.toolapi.session import ModelCapabilities
-from sould.agents.tools.mediahead import HEAD, MediaHead, read_head
 from sould.agents.wire.content import ImagePart, MediaUrl, VideoPart
 from sould.agents.wire.messages import ToolKind, ToolReturn
 

@@ -134,6 +134,7 @@ class SideQuestions(Struct):
             model.thought_level,
             caller.session_id,
             caller.sent,
+            caller.log.context.left_out(model.provider.info.origin),
         )
         text: list[str] = []
         calls: list[ToolCall] = []

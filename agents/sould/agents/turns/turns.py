@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 from msgspec import Struct, field
 
 from sould.agents.errors import JournalFullError, SouldError, as_disk_full
+from sould.agents.llm.pictures import with_fitting_pictures
 from sould.agents.patience import shared
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.loop import Ending
@@ -248,7 +249,7 @@ class Turns:
         if not prompt.resumes:
             self._log.publish(
                 TurnBegin(
-                    user_input=prompt.user_input,
+                    user_input=await with_fitting_pictures(prompt.user_input),
                     turn_id=prompt.turn_id,
                     client_id=prompt.client_id,
                     command=prompt.command,

@@ -133,6 +133,26 @@ class ContextNote(Message):
     text: str
 
 
+class ServerState(Message):
+    """What a model's server handed out with an answer and wants back with it, unchanged; before the results of its calls.
+
+    `origin` is that server and model; no other is sent it. `answer` are keys of the answer's message, `calls` keys of its
+    calls by their ids. `reasoning_key` is where the text of its thoughts came, which is not repeated here.
+    """
+
+    origin: str
+    reasoning_key: str = ""
+    answer: dict[str, JsonValue] = Field(default_factory=dict)
+    calls: dict[str, dict[str, JsonValue]] = Field(default_factory=dict)
+
+
+class MediaLeftOut(Message):
+    """Media that a model's server refused: `origin`, that server and model, is not sent them again. Between steps."""
+
+    origin: str
+    digests: tuple[str, ...]
+
+
 class ContextCleared(Message):
     """The model's context is emptied here; the journal keeps everything."""
 

@@ -44,10 +44,12 @@ from sould.agents.wire.extensions import (
     DMailTaken,
     FilesRestored,
     FilesRestoring,
+    MediaLeftOut,
     Message,
     PlanUpdate,
     PromptQueued,
     RequestClosed,
+    ServerState,
     SessionChanged,
     SubagentCreated,
     SystemPrompt,
@@ -372,7 +374,7 @@ WireRequest: TypeAlias = ApprovalRequest | ToolCallRequest | QuestionRequest | H
 Extension: TypeAlias = (
     ToolCallDetail | CommandBegin | ToolOutput | Custom | RequestClosed | PromptQueued | PlanUpdate | SessionChanged
     | SubagentCreated | DirectoryAdded | SystemPrompt | ContextNote | ContextCleared | ContextReverted | ContextReturned
-    | FilesRestoring | FilesRestored | DMailHeld | DMailTaken | QuestionResponse | HookResponse
+    | ServerState | MediaLeftOut | FilesRestoring | FilesRestored | DMailHeld | DMailTaken | QuestionResponse | HookResponse
 )  # fmt: skip
 
 WireMessage: TypeAlias = Content | WireEvent | WireRequest | Extension

@@ -158,6 +158,9 @@ def _overview(found: Status) -> None:
         click.echo("sould was reinstalled since this daemon started; run: sould restart")
     click.echo(f"log {found.log_file}")
     click.echo(f"configuration {found.config_file}")
+    if found.repairs:
+        made = ", ".join(f"{what} {count}" for what, count in sorted(found.repairs.items()))
+        click.echo(f"repairs of conversations: {made}")
     differing = other_configuration(os.environ, found.config_file) if found.config_file else ""
     if differing:
         click.echo(click.style("! ", fg="yellow") + visible(differing))

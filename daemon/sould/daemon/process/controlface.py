@@ -193,6 +193,7 @@ class ControlFace:
             config_file=str(config_path(self._paths, self._paths.environment)),
             projects=await self._projects(sessions),
             counts=await self._count(Nothing()),
+            repairs=dict(built.providers.repairs) if built else {},
         )
 
     async def _count(self, _: Nothing) -> Counts:

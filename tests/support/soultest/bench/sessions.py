@@ -121,6 +121,11 @@ class Bench:
         """The directory of the user's own agents, rules and servers."""
         return Path(self.paths.config)
 
+    def prepare(self) -> None:
+        """Make the project."""
+        self.project.mkdir()
+        (self.project / "a.txt").write_text("hello\n")
+
     def script(self, *scripts: str) -> None:
         """What the model says, one script a call."""
         (self.root / "scripts.json").write_text(json.dumps(scripts))
@@ -179,8 +184,7 @@ class Bench:
 def make_bench(root: Path, settings: dict[str, Any] | None = None, scripts: Sequence[str] = ()) -> Bench:
     """A bench below `root` with a project of one file."""
     bench = Bench(root, settings or {})
-    bench.project.mkdir()
-    (bench.project / "a.txt").write_text("hello\n")
+    bench.prepare()
     bench.script(*scripts)
     return bench
 

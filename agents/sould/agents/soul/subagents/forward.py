@@ -12,7 +12,9 @@ from sould.agents.wire.messages import (
     ContextCleared,
     ContextNote,
     ContextReverted,
+    MediaLeftOut,
     PromptQueued,
+    ServerState,
     SessionChanged,
     SubagentEvent,
     SystemPrompt,
@@ -26,7 +28,16 @@ MOST_JOINED = 4096
 """Characters that wait at most, and"""
 LONGEST_WAIT = 0.25
 """seconds."""
-_OWN = (SystemPrompt, ContextNote, ContextCleared, ContextReverted, PromptQueued, SessionChanged)
+_OWN = (
+    SystemPrompt,
+    ContextNote,
+    ServerState,
+    MediaLeftOut,
+    ContextCleared,
+    ContextReverted,
+    PromptQueued,
+    SessionChanged,
+)
 
 
 class Forwarding:
