@@ -109,7 +109,7 @@ fmt: $(READY)  ## format, and mend what ruff can mend
 	@$(BIN)/ruff check --fix .
 
 faults: $(READY) $(CLIENTS_READY)  ## the fault catalogue at its full sizes and times, an hour (make test-faults runs it small)
-	@SOULD_FAULTS=full $(PYTEST) -n 0 --timeout 1800 --junitxml .faults.xml tests/faults $(ARGS); found=$$?; \
+	@SOULD_FAULTS=full $(PYTEST) -n 0 --timeout 1800 --junitxml .faults.xml -m "faults or model_servers" tests/faults tests/agents/soul $(ARGS); found=$$?; \
 	$(BIN)/python scripts/faultreport.py .faults.xml tests/faults/REPORT.md; rm -f .faults.xml; exit $$found
 
 extension: $(VSIX)  ## package the VS Code extension into vscode-extension/dist/sould.vsix

@@ -9,6 +9,7 @@ from sould.agents.wire.content import TextPart
 from soultest.acpclient import FULL, AcpClient, AgentError, choose, ignore
 from soultest.bench import Bench, call
 from soultest.bench.acp import Connect
+from soultest.pictures import encoded, png
 
 Json = dict[str, Any]
 
@@ -300,7 +301,7 @@ async def test_text_media_resources_and_links_reach_the_model(bench: Bench, conn
     bench.script("text: seen")
     blocks: list[Json] = [
         {"type": "text", "text": "look"},
-        {"type": "image", "data": "aGk=", "mimeType": "image/png"},
+        {"type": "image", "data": encoded(png()), "mimeType": "image/png"},
         {"type": "audio", "data": "aGk=", "mimeType": "audio/mpeg"},
         {"type": "resource", "resource": {"uri": "file:///x/a.py", "text": "print()"}},
         {"type": "resource_link", "uri": "file:///x/b%20c.py", "name": "b c.py"},

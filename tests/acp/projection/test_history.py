@@ -1,6 +1,5 @@
 """What an editor shows of a session that it opens again: what its user saw, in order, once, and nothing that still runs."""
 
-import base64
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ from soultest.acpclient import FULL, AcpClient, AgentError, ignore
 from soultest.bench import Bench, call
 from soultest.bench.acp import Connect
 from soultest.bench.crash import kill_when
+from soultest.pictures import encoded, png
 
 Json = dict[str, Any]
 
@@ -93,7 +93,7 @@ async def test_a_question_that_became_buttons_is_a_card_with_its_answer(bench: B
 
 
 async def test_what_was_attached_to_a_prompt_comes_back_as_what_it_was(bench: Bench, connect: Connect) -> None:
-    picture = base64.b64encode(b"pixels").decode()
+    picture = encoded(png())
     kept: list[Json] = [
         {"type": "text", "text": "look at </resource>"},
         {"type": "image", "data": picture, "mimeType": "image/png", "uri": "file:///x/c.png"},

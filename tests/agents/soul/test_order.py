@@ -185,6 +185,7 @@ def check(step: list[Made], bench: Step) -> None:
     assert len(bench.results) == len(step)
 
 
+@pytest.mark.model_servers
 async def test_a_command_given_with_an_edit_runs_after_it_and_is_asked_about_after_it(bench: Bench) -> None:
     edit, test = call("WriteFile", path="a.txt", content="new"), call("Shell", command="cat a.txt; touch seen")
     bench.script(f"{edit}\n{test}\n{call('ReadFile', path='a.txt')}", "text: ok")
@@ -201,6 +202,7 @@ async def test_a_command_given_with_an_edit_runs_after_it_and_is_asked_about_aft
     assert ["new" in str(result.output) for result in shown] == [True, True]
 
 
+@pytest.mark.model_servers
 @pytest.mark.parametrize(("feedback", "made"), [("not there", True), ("", False)])
 async def test_what_stands_behind_a_rejected_call_runs_unless_the_turn_ends(
     bench: Bench, feedback: str, made: bool
@@ -225,6 +227,7 @@ async def test_what_stands_behind_a_rejected_call_runs_unless_the_turn_ends(
     assert made or results[1].message.startswith("Not run: the user rejected another call")
 
 
+@pytest.mark.model_servers
 async def test_what_stands_behind_a_failed_call_runs(bench: Bench) -> None:
     bench.script(call("Shell", command="false") + "\n" + call("Shell", command="echo on"), "text: ok")
     async with bench.running():
@@ -234,6 +237,7 @@ async def test_what_stands_behind_a_failed_call_runs(bench: Bench) -> None:
     assert (failed.is_error, ran.output) == (True, "on\n")
 
 
+@pytest.mark.model_servers
 async def test_a_command_in_the_background_holds_up_nobody_once_it_has_been_started(bench: Bench) -> None:
     waiting = call("Shell", command="until [ -e go ]; do sleep 0.01; done; echo went", run_in_background=True)
     bench.script(f"{waiting}\n{call('Shell', command='touch go')}", "text: ok")

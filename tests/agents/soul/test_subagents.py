@@ -51,6 +51,7 @@ def write_agent(bench: Bench, name: str, text: str) -> Path:
     return path
 
 
+@pytest.mark.model_servers
 async def test_a_leader_gets_its_workers_answer_and_sees_its_events(bench: Bench) -> None:
     bench.script(
         call("Agent", description="Look", prompt="What is in a.txt?", subagent_type="explore"),
@@ -136,6 +137,7 @@ async def test_subagents_are_no_sessions_of_the_store(bench: Bench) -> None:
         assert [info.id for info in (await bench.host.list(None, None)).items] == [session.id]
 
 
+@pytest.mark.model_servers
 async def test_an_edit_of_a_subagent_says_who_asks_and_is_the_sessions(bench: Bench) -> None:
     bench.script(
         call("Agent", description="Write it", prompt="write"),
@@ -308,6 +310,7 @@ async def test_a_subagent_may_start_only_what_its_file_names_and_what_it_made_it
     assert "made by another agent" in refused[1]
 
 
+@pytest.mark.model_servers
 async def test_a_resumed_subagent_remembers(bench: Bench) -> None:
     bench.script(call("Agent", prompt="remember 42", subagent_type="explore"), "text: noted", "text: done")
     async with bench.running():

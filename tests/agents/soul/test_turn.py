@@ -1,5 +1,7 @@
 """A turn from prompt to end, with a scripted model and real tools."""
 
+import pytest
+
 from sould.agents.wire.content import AudioPart, ImagePart, TextPart, VideoPart
 from sould.agents.wire.messages import (
     ApprovalRequest,
@@ -45,6 +47,7 @@ async def test_ids_of_turns_sort_as_the_turns_began(bench: Bench) -> None:
     assert turns == sorted(set(turns))
 
 
+@pytest.mark.model_servers
 async def test_results_of_parallel_calls_come_in_the_order_of_the_calls(bench: Bench) -> None:
     (bench.root / "outside.txt").write_text("slow")
     bench.script(
@@ -92,6 +95,7 @@ async def test_pictures_sounds_and_films_of_the_model_are_shown_and_remembered(b
     assert (end.stop_reason, remembered) == ("finished", tuple(shown))
 
 
+@pytest.mark.model_servers
 async def test_steering_is_delivered_after_the_results_and_before_the_next_step(bench: Bench) -> None:
     bench.script(call("Shell", command="until [ -e go ]; do sleep 0.01; done"), "text: ok")
     async with bench.running():
@@ -132,6 +136,7 @@ async def test_arguments_that_are_no_object_run_nothing_and_tell_the_model(bench
     assert not (bench.project / "x").exists()
 
 
+@pytest.mark.model_servers
 async def test_five_steps_of_invalid_calls_end_the_turn(bench: Bench) -> None:
     bench.script(*[call("Nothing", n=n) for n in range(9)])
     async with bench.running():
@@ -142,6 +147,7 @@ async def test_five_steps_of_invalid_calls_end_the_turn(bench: Bench) -> None:
     assert len(watcher.of(StepBegin)) == 5
 
 
+@pytest.mark.model_servers
 async def test_an_identical_call_is_reminded_then_asked_about_then_stopped(bench: Bench) -> None:
     bench.script(*[call("ReadFile", path="a.txt")] * 20)
     async with bench.running():
@@ -155,6 +161,7 @@ async def test_an_identical_call_is_reminded_then_asked_about_then_stopped(bench
     assert end.stop_reason == "repeated_calls"
 
 
+@pytest.mark.model_servers
 async def test_max_steps_end_the_turn(bench: Bench) -> None:
     bench.settings["loop_control"] = {"max_steps_per_turn": 2}
     bench.script(*[call("Glob", pattern=f"{n}*") for n in range(5)])
@@ -189,6 +196,7 @@ async def test_a_provider_error_reaches_the_user_and_keeps_what_was_shown(bench:
     assert watcher.of(StepInterrupted)
 
 
+@pytest.mark.model_servers
 async def test_cancelling_a_running_tool_kills_it_and_leaves_a_well_formed_history(bench: Bench) -> None:
     bench.script(call("Shell", command="echo started; sleep 1000"), "text: next answer")
     async with bench.running():
@@ -216,6 +224,7 @@ async def test_a_cancel_right_behind_the_prompt_is_not_lost(bench: Bench) -> Non
         assert (await finish(watcher.session, "again")).stop_reason == "finished"
 
 
+@pytest.mark.model_servers
 async def test_cancelling_while_an_approval_waits_closes_it(bench: Bench) -> None:
     bench.script(call("WriteFile", path="b.txt", content="x"), "text: ok")
     async with bench.running():

@@ -196,7 +196,7 @@ class ModelServer:
             return b"" if version == "HTTP/1.1" else None
         request = self._record(path, headers, orjson.loads(body))
         exchange = Exchange(request, writer)
-        answering = asyncio.create_task(_answer(exchange))
+        answering = asyncio.create_task(self._answer(exchange))
         leaving = asyncio.create_task(reader.read(1))
         self._tasks |= {answering, leaving}
         await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -214,6 +214,18 @@ class ModelServer:
         if left or writer.is_closing():
             return None
         return following if isinstance(following, bytes) else b""
+
+    async def _answer(self, exchange: Exchange) -> None:
+        """Do what the last user message names."""
+        if exchange.request.path.endswith("/embeddings"):
+            await exchange.answer(*_embeddings(exchange.request.body))
+            return
+        run = SCENARIOS.get(exchange.request.scenario)
+        if run is None:
+            said = {"error": {"message": f"no scenario {exchange.request.scenario!r}"}}
+            await exchange.answer(400, orjson.dumps(said))
+        else:
+            await run(exchange, exchange.request.argument)
 
     def _record(self, path: str, headers: dict[str, str], body: Json) -> Request:
         text = last_user_text(body)
@@ -236,17 +248,6 @@ def last_user_text(body: Json) -> str:
             parts: list[Json] = [{"type": "text", "text": content}] if isinstance(content, str) else content
             return "\n".join(part["text"] for part in parts if part["type"] == "text")
     return ""
-
-
-async def _answer(exchange: Exchange) -> None:
-    if exchange.request.path.endswith("/embeddings"):
-        await exchange.answer(*_embeddings(exchange.request.body))
-        return
-    run = SCENARIOS.get(exchange.request.scenario)
-    if run is None:
-        await exchange.answer(400, orjson.dumps({"error": {"message": f"no scenario {exchange.request.scenario!r}"}}))
-    else:
-        await run(exchange, exchange.request.argument)
 
 
 def _embeddings(body: Json) -> tuple[int, bytes]:

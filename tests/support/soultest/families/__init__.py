@@ -1,0 +1,1 @@
+"""Model servers as strict as those that people use."""
