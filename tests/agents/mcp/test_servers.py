@@ -11,13 +11,14 @@ from sould.agents.wire.messages import (
     ApprovalResponse,
     MCPLoadingBegin,
     MCPLoadingEnd,
+    Notification,
     QuestionRequest,
     StatusUpdate,
     ToolCall,
     ToolOutput,
     ToolResult,
 )
-from soultest.bench import Bench, Watcher, call
+from soultest.bench import Bench, Watcher, call, finish
 from soultest.bench.mcp import (
     asked,
     configure,
@@ -177,6 +178,26 @@ async def test_a_call_to_a_server_that_is_still_starting_waits_for_it(bench: Ben
         assert "box__echo" not in tools_of(watcher.session)
         (bench.project / READY).touch()
         assert (await calling).output == "at last"
+
+
+async def test_a_turn_says_which_servers_are_still_starting(bench: Bench) -> None:
+    bench.settings["mcp"]["client"] = {"turn_wait_ms": 0, "start_timeout_ms": 60_000}
+    bench.script("text: hello")
+    async with bench.running():
+        watcher = await open_session(bench, asked("box", "late"))
+        await finish(watcher.session, "go")
+        said = await watcher.wait_for(Notification, lambda told: "MCP server box is still starting" in told.body)
+        assert said.severity == "info"
+
+
+async def test_a_server_that_takes_long_to_start_is_given_more_time_at_each_try(bench: Bench) -> None:
+    bench.settings["mcp"]["client"] = {"turn_wait_ms": 0, "start_timeout_ms": 50}
+    async with bench.running():
+        watcher = await open_session(bench, asked("slow", "hang"))
+        await state_of(watcher, "slow", "failed")
+        said = ""
+        while "did not answer within 0.1 s" not in said:
+            said = (await result_of(bench, watcher, "slow__echo", text="x")).message
 
 
 async def test_a_call_to_a_server_that_does_not_start_is_told_its_trouble(bench: Bench) -> None:

@@ -52,12 +52,12 @@ def test_local_references_are_resolved_and_remote_ones_dropped() -> None:
         },
         "$defs": {"Kind": {"enum": ["a", "b"]}},
     }
-    assert safe_schema(schema)["properties"]["kind"] == {"enum": ["a", "b"]}
-    assert safe_schema(schema)["properties"]["far"] == {"description": "far"}
+    assert safe_schema(schema)["properties"]["kind"] == {"type": "string", "enum": ["a", "b"]}
+    assert safe_schema(schema)["properties"]["far"]["description"] == "far"
     assert safe_schema(schema)["properties"]["definitions"] == {"type": "string"}
     assert "$ref" not in repr(safe_schema(schema))
     hidden = {"type": "object", "properties": {"far": {"$\u200bref": "https://elsewhere.example/schema"}}}
-    assert safe_schema(hidden)["properties"]["far"] == {}
+    assert "elsewhere" not in repr(safe_schema(hidden))
 
 
 def test_a_schema_that_explodes_or_is_none_becomes_any_object() -> None:

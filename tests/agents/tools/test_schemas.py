@@ -8,6 +8,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import sould.agents.tools
+from sould.agents.mcp.naming import LONGEST_DESCRIPTION
 from sould.agents.toolapi.base import parameters_schema
 from sould.agents.tools.runtests import RunTests
 from sould.agents.tools.shell import Shell
@@ -24,6 +26,11 @@ def current() -> dict[str, Any]:
 
 def test_the_schema_of_every_tool_is_the_pinned_one() -> None:
     assert current() == json.loads(GOLDEN.read_text())
+
+
+def test_every_description_is_short_enough_for_openais_servers() -> None:
+    files = (Path(sould.agents.tools.__file__).parent).glob("*.md")
+    assert {file.name: size for file in files if (size := len(file.read_bytes())) > LONGEST_DESCRIPTION} == {}
 
 
 if __name__ == "__main__":

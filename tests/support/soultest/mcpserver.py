@@ -1,11 +1,12 @@
 """An MCP server over stdio that behaves, or misbehaves as its first argument says. Standard library only, so it starts at once.
 
     python mcpserver.py ok|rich|hang|crash|late|garbage|ignore_eof|poison|exit_after_call|noisy [MARK]
+    python mcpserver.py FILE.json [MARK]
 
-It is a program of its own, started by the daemon under test; tests tell its processes by MARK.
+The file has the `tools` that it offers and the `result` of every call. It is a program of its own, started by the daemon under test; tests
+tell its processes by MARK.
 """
 
-import base64
 import json
 import os
 import signal
@@ -15,7 +16,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-PIXEL = base64.b64encode(b"not really a picture").decode()
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNgYGAAAAAEAAH2FzhVAAAAAElFTkSuQmCC"
+"""A picture of one pixel."""
 Json = dict[str, Any]
 
 
@@ -87,6 +89,10 @@ class Server:
     def __init__(self, mode: str) -> None:
         self.mode = mode
         self.tools = list(POISON if mode == "poison" else [*TOOLS, *RICH] if mode == "rich" else TOOLS)
+        self.result: Json | None = None
+        if mode.endswith(".json"):
+            told = json.loads(Path(mode).read_text())
+            self.tools, self.result = told["tools"], told["result"]
         self.guides = [GUIDE]
         self.client: Json = {}
         self.asked = 0
@@ -129,6 +135,8 @@ class Server:
 
     def call(self, name: str, arguments: Json, meta: Json) -> Json:
         """Carry out a tool call."""
+        if self.result is not None:
+            return {"result": self.result}
         match name:
             case "echo":
                 return text(arguments["text"])

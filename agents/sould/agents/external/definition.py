@@ -10,7 +10,7 @@ import orjson
 from msgspec import Struct
 from pydantic import ConfigDict, Field, JsonValue, ValidationError
 
-from sould.agents.mcp.naming import LARGEST_SCHEMA, LONGEST_DESCRIPTION, cleaned, safe_schema
+from sould.agents.mcp.naming import LARGEST_SCHEMA, shortened
 from sould.agents.parsed import Parsed
 from sould.agents.toolapi.base import tool_error
 from sould.agents.toolapi.toolset import NAME
@@ -50,7 +50,7 @@ class _Given(Parsed):
 
 
 class ExternalDefinition(Struct, frozen=True):
-    """A tool of a client, fit to be offered. `kind` says whether it only looks, by the client's word."""
+    """A tool of a client, fit to be offered. `schema` is as the client wrote it; by `kind` the client says whether it only looks."""
 
     name: str
     description: str
@@ -73,14 +73,12 @@ def read_definition(given: Mapping[str, object]) -> ExternalDefinition:
     except ValidationError as error:
         raise InvalidDefinitionError(f"parameters.{_fault(error)}") from error
     if not NAME.fullmatch(tool.name):
-        raise InvalidDefinitionError("a name has 1 to 64 letters, digits, - and _")
+        raise InvalidDefinitionError("a name has 1 to 64 letters, digits, - and _, and begins with a letter or _")
     if "__" in tool.name:
         raise InvalidDefinitionError("names with __ are those of MCP servers' tools")
-    if len(tool.description.encode(errors="replace")) > LONGEST_DESCRIPTION:
-        raise InvalidDefinitionError(f"the description is longer than {LONGEST_DESCRIPTION} bytes")
     if len(orjson.dumps(tool.parameters)) > LARGEST_SCHEMA:
         raise InvalidDefinitionError(f"the schema is larger than {LARGEST_SCHEMA // 1024} KiB")
-    return ExternalDefinition(tool.name, cleaned(tool.description).strip(), safe_schema(tool.parameters), tool.kind)
+    return ExternalDefinition(tool.name, shortened(tool.description), tool.parameters, tool.kind)
 
 
 def read_answer(name: str, given: object) -> ToolReturn:

@@ -4,17 +4,20 @@ Its client checks its arguments. Unless it is declared to only look, every call 
 an earlier answer allows it; what it answers is judged before anybody sees it.
 """
 
-from collections.abc import Awaitable
-from typing import ClassVar, Protocol
+from collections.abc import Awaitable, Mapping
+from functools import cached_property
+from typing import Any, ClassVar, Protocol
 
 import orjson
 
 from sould.agents.external.definition import ExternalDefinition
 from sould.agents.llm.provider import ToolSpec
+from sould.agents.mcp.naming import safe_schema
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import CallExternal
 from sould.agents.readable import as_lines
 from sould.agents.toolapi.base import LOOKS, AnyArguments, CallView, Tool, ToolCallContext
+from sould.agents.toolapi.schemas import inlined
 from sould.agents.wire.messages import ToolKind, ToolReturn
 
 
@@ -40,9 +43,14 @@ class ExternalTool(Tool[AnyArguments]):
         self.definition = definition
         self.client_id = client_id
         self.client_name = client_name
-        self.spec = ToolSpec(definition.name, definition.description, definition.schema)
+        self.spec = ToolSpec(definition.name, definition.description, safe_schema(definition.schema))
         self._approval = approval
         self._caller = caller
+
+    @cached_property
+    def argument_schema(self) -> Mapping[str, Any]:
+        """See `Tool`: what its client wrote, null included."""
+        return inlined(self.definition.schema)
 
     def view(self, params: AnyArguments) -> CallView:
         """`Zed: open_file`."""

@@ -28,7 +28,6 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
-from sould.agents.mcp.bounded import cut_lists
 from sould.agents.opening.carrier import Carrier, CarrierError
 
 MOST_UNREAD: Final = 256
@@ -116,7 +115,6 @@ class CarriedTransport(ClientTransport):
 
 def _answer(request_id: RequestId, outcome: dict[str, Any]) -> JSONRPCMessage:
     """The inner outcome; `result` wins where a server gives both."""
-    cut_lists(outcome)
     try:
         if "result" in outcome:
             return JSONRPCResponse(jsonrpc="2.0", id=request_id, result=outcome["result"])

@@ -31,6 +31,7 @@ from mcp.client.subscriptions import SubscriptionLost, listen
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from sould.agents.mcp.bounded import bound
+from sould.agents.mcp.lenient import LenientTransport
 from sould.agents.mcp.results import (
     Definition,
     Elicitation,
@@ -312,10 +313,11 @@ async def open_link(
         Exception: whatever the library raises when a server cannot be reached or speaks nonsense.
     """
     side = _Side(handlers, roots)
+    lenient = LenientTransport(transport)
 
     def client(mode: str) -> Client[Any]:
         return Client(
-            transport,
+            lenient,
             mode=mode,
             name="sould",
             roots=cast("Any", side.list_roots),

@@ -9,11 +9,12 @@ import re
 import unicodedata
 from typing import Any, Final, cast
 
+from sould.agents.toolapi.portable import portable
 from sould.agents.toolapi.schemas import inlined
 
 LONGEST_NAME: Final = 64
-LONGEST_DESCRIPTION: Final = 2048
-"""Bytes, the server's name included."""
+LONGEST_DESCRIPTION: Final = 1024
+"""Bytes, the server's name included: OpenAI and Azure refused longer ones."""
 LARGEST_SCHEMA: Final = 64 * 1024
 """Characters of its JSON text; a larger one is replaced by "any object"."""
 
@@ -28,25 +29,31 @@ def tool_name(server: str, tool: str) -> str:
     What does not fit in as it stands ends in a hash, so that two different tools never get one name.
     """
     plain = f"{_UNFIT.sub('_', server)}__{_UNFIT.sub('_', tool)}"
+    longest = LONGEST_NAME if plain[0].isalpha() else LONGEST_NAME - 1  # models see it with `_` before it
     ambiguous = "__" in server or server.endswith("_") or tool.startswith("_")
-    if plain == f"{server}__{tool}" and not ambiguous and len(plain) <= LONGEST_NAME:
+    if plain == f"{server}__{tool}" and not ambiguous and len(plain) <= longest:
         return plain
     tail = hashlib.sha256(f"{server}\0{tool}".encode()).hexdigest()[:_TAIL]
-    return f"{plain[: LONGEST_NAME - len(tail) - 1]}_{tail}"
+    return f"{plain[: longest - len(tail) - 1]}_{tail}"
 
 
 def may_be_of(name: str, server: str) -> bool:
     """Whether a tool of this server can be called so."""
-    beginning = f"{_UNFIT.sub('_', server)}__"[: LONGEST_NAME - _TAIL - 1]
+    beginning = f"{_UNFIT.sub('_', server)}__"[: LONGEST_NAME - _TAIL - 2]
     return name.startswith(beginning)
 
 
 def described(server: str, text: str) -> str:
-    """A description that begins with the server's name, without invisible characters, at most 2 KiB."""
-    whole = f"{cleaned(server)}: {cleaned(text).strip() or 'no description.'}"
-    encoded = whole.encode()
+    """A description that begins with the server's name, without invisible characters, at most 1 KiB."""
+    return shortened(f"{server}: {cleaned(text).strip() or 'no description.'}")
+
+
+def shortened(text: str) -> str:
+    """A text for a model without invisible characters, cut to 1 KiB."""
+    shown = cleaned(text).strip()
+    encoded = shown.encode(errors="replace")
     if len(encoded) <= LONGEST_DESCRIPTION:
-        return whole
+        return shown
     mark = " [cut]"
     return encoded[: LONGEST_DESCRIPTION - len(mark)].decode(errors="ignore") + mark
 
@@ -68,12 +75,9 @@ def _shown(char: str) -> str:
 
 
 def safe_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema as a provider may have it: an object, references inside it resolved, remote ones gone, texts short."""
+    """The schema as every provider takes it: an object, references inside it resolved, remote ones gone, texts short."""
     safe = cast("dict[str, Any]", _with_safe_texts(inlined(schema)))
-    result = inlined(safe)  # again, because a hidden character may have kept a key from being `$ref`
-    result["type"] = "object"
-    if not isinstance(result.get("properties"), dict):
-        result["properties"] = {}
+    result = portable(inlined(safe))  # again, because a hidden character may have kept a key from being `$ref`
     if len(repr(result)) > LARGEST_SCHEMA:
         return {"type": "object", "properties": {}}
     return result
@@ -91,13 +95,7 @@ def _with_safe_texts(node: Any) -> Any:
 
 def _safe_value(key: str, value: Any) -> Any:
     if key == "description" and isinstance(value, str):
-        return described_short(value)
+        return shortened(value)
     if key == "properties" and isinstance(value, dict):  # its keys are names, whatever they look like
         return {cleaned(name): _with_safe_texts(child) for name, child in cast("dict[str, Any]", value).items()}
     return _with_safe_texts(value)
-
-
-def described_short(text: str) -> str:
-    """A description inside a schema."""
-    text = cleaned(text)
-    return text if len(text) <= 1000 else f"{text[:990]} [cut]"

@@ -18,7 +18,6 @@ from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
 from pydantic import ValidationError
 
-from sould.agents.mcp.bounded import cut_lists
 from sould.agents.process.guard import GuardedProcess
 
 LONGEST_LINE: Final = 8 * 1024 * 1024
@@ -115,12 +114,9 @@ def _parsed(line: bytes) -> JSONRPCMessage | None:
     try:
         found: object = orjson.loads(line)
     except orjson.JSONDecodeError:  # the library takes more than the standard allows, and servers send more
-        message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-        cut_lists(vars(message))
-        return message
+        return jsonrpc_message_adapter.validate_json(line, by_name=False)
     if isinstance(found, dict):
         members = cast("dict[str, Any]", found)
         if members.get("method") == LOGGED and "id" not in members:
             return None
-        cut_lists(members)
     return jsonrpc_message_adapter.validate_python(found, by_name=False)

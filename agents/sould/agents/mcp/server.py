@@ -96,6 +96,9 @@ class _Ending(Struct, frozen=True):
     trouble: str
 
 
+MOST_PATIENCE = 4
+"""How many times as long as configured a server may take to start that was too slow before."""
+
 ServerListener: TypeAlias = Callable[[], None]
 """Told that a server's state or its tools are others now. Must not block."""
 
@@ -139,6 +142,8 @@ class Server:
         self._calls: list[_Call] = []
         self._questions = 0
         self._restarts = Restarts()
+        self._start_factor = 1
+        """How many times as long as configured it may take to start: one that installs itself first would never end."""
         self._last_words = ""
         self._status = 0
         """Of the last HTTP response."""
@@ -278,7 +283,7 @@ class Server:
 
     @property
     def _start_seconds(self) -> float:
-        return self.spec.start_timeout or self._config.now.mcp.client.start_timeout_ms / 1000
+        return self.spec.start_timeout or self._start_factor * self._config.now.mcp.client.start_timeout_ms / 1000
 
     async def _attempt(self) -> "_Ending":
         """Connect, stay so until the connection ends, and say how it ended."""
@@ -292,12 +297,14 @@ class Server:
                 await self._list(link)
                 limit.reschedule(None)
                 connected = True
+                self._start_factor = 1
                 self._link = link
                 self._up.set()
                 self._change("connected", "")
                 await self._stay(link)
             state, trouble = "failed", "It ended."
         except TimeoutError:
+            self._start_factor = min(2 * self._start_factor, MOST_PATIENCE)
             state, trouble = "failed", f"It did not answer within {seconds:g} s."
         except WorkspaceError as error:
             state, trouble = "failed", str(error)

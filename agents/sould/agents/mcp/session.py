@@ -109,9 +109,10 @@ class SessionServers:
         if not self._open:
             return
         self._renew()
-        seconds = self._patience - time.monotonic()
-        if seconds > 0:
-            await in_time(seconds, self._all_attempted())
+        await in_time(max(0.0, self._patience - time.monotonic()), self._all_attempted())
+        for name, server in self._servers.items():
+            if not server.attempted.is_set():
+                self._tell(f"MCP server {name} is still starting; its tools come when it is ready.", "info")
 
     async def _all_attempted(self) -> None:
         for server in list(self._servers.values()):

@@ -6,7 +6,9 @@ Every call is a question unless a rule, the mode or an earlier answer allows it.
 
 import hashlib
 import json
+from collections.abc import Mapping
 from functools import cached_property
+from typing import Any
 
 from sould.agents.llm.provider import ToolSpec
 from sould.agents.mcp.naming import described, safe_schema, tool_name
@@ -16,6 +18,7 @@ from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import CallExternal
 from sould.agents.readable import as_lines
 from sould.agents.toolapi.base import AnyArguments, CallView, Tool, ToolCallContext
+from sould.agents.toolapi.schemas import inlined
 from sould.agents.wire.messages import ToolReturn
 
 
@@ -40,6 +43,11 @@ class McpTool(Tool[AnyArguments]):
     def spec(self) -> ToolSpec:
         """See `Tool`."""
         return ToolSpec(self.name, self.description, safe_schema(self.definition.schema))
+
+    @cached_property
+    def argument_schema(self) -> Mapping[str, Any]:
+        """See `Tool`: what its server wrote, null included."""
+        return inlined(self.definition.schema)
 
     @cached_property
     def _digest(self) -> str:

@@ -23,10 +23,13 @@ class Restarts:
         self._starts.clear()
 
     def wait(self, failures: int, *, first: float, most: int, window: float) -> float | None:
-        """Seconds until the next attempt, after so many `failures` in a row; None: more than `most` within `window` seconds."""
+        """Seconds until the next attempt, after so many `failures` in a row.
+
+        None: there were more than `most` of them, or more than `most` starts within `window` seconds.
+        """
         now = time.monotonic()
         while self._starts and self._starts[0] < now - window:
             self._starts.popleft()
-        if len(self._starts) > most:
+        if failures > most or len(self._starts) > most:
             return None
         return min(first * 2 ** min(max(failures - 1, 0), 10), LONGEST_WAIT)
