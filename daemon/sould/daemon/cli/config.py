@@ -15,13 +15,16 @@ from sould.agents.errors import ConfigError, NoModelError
 from sould.agents.liveconfig import FixedConfig
 from sould.agents.llm.discovery import ServedModel
 from sould.agents.llm.pool import ProviderPool
+from sould.agents.llm.provider import ProviderError
 from sould.daemon.cli.client import ControlClient, NotRunningError
 from sould.daemon.cli.control import reached
 from sould.daemon.cli.helptext import Group
+from sould.daemon.cli.modeltrial import Trial, try_model
 from sould.daemon.cli.output import CommandError, complain, plural, table, visible
 from sould.daemon.cli.terminal.editor import editor
 from sould.daemon.configuration.configfile import config_path
 from sould.daemon.configuration.configuration import Loaded, load
+from sould.daemon.configuration.credentials import Credentials
 from sould.daemon.paths import Paths
 
 TEMPLATE = Path(__file__).with_name("config.toml")
@@ -43,14 +46,25 @@ def config() -> None:
 
 @config.command()
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
-def check(as_json: bool) -> None:
+@click.option(
+    "--try",
+    "tried",
+    metavar="[MODEL]",
+    is_flag=False,
+    flag_value="",
+    help="Ask a model's server, too: one call with a tool, thinking and a picture.",
+)
+def check(as_json: bool, tried: str | None) -> None:
     """Read the configuration and say what is wrong with it: key, file, line, nearest valid key.
 
     Exits 1 when it, or a model of it, cannot be used with this terminal's proxy and certificates. What is understood but
-    has no effect is named, too. No server is asked.
+    has no effect is named, too. No server is asked, unless a model is tried: then it also exits 1 when that model cannot
+    call a tool.
 
     Examples:
       sould config check
+      sould config check --try
+      sould config check --try kimi-k2
       SOULD_CONFIG=~/.kimi/config.toml sould config check
     """
     try:
@@ -61,16 +75,18 @@ def check(as_json: bool) -> None:
             sys.exit(1)
         raise
     problems = asyncio.run(_problems(loaded.config))
+    trial = asyncio.run(_tried(loaded.config, tried)) if tried is not None and not problems else None
     if as_json:
         click.echo(
             json.dumps(
                 {
-                    "ok": not problems,
+                    "ok": not problems and (trial is None or trial.works),
                     "problems": problems,
                     "files": [str(source) for source in loaded.sources],
                     "notices": list(loaded.notices),
                     "models": sorted(loaded.config.models),
                     "providers": sorted(loaded.config.providers),
+                    **({"trial": dict(trial.lines)} if trial else {}),
                 }
             )
         )
@@ -78,7 +94,9 @@ def check(as_json: bool) -> None:
         _report(loaded)
         for problem in problems:
             complain(problem)
-    if problems:
+        if trial:
+            click.echo(f"{trial.model} at {trial.server}:\n{table((f'  {part}', said) for part, said in trial.lines)}")
+    if problems or (trial and not trial.works):
         sys.exit(1)
 
 
@@ -95,6 +113,17 @@ async def _problems(config: Config) -> list[str]:
             pass
     await pool.aclose()
     return list(found)
+
+
+async def _tried(config: Config, model: str) -> Trial:
+    credentials = Credentials(Paths(os.environ))
+    pool = ProviderPool(FixedConfig(config), keys=credentials.key, tokens=credentials)
+    try:
+        return await try_model(await pool.get(model or None, os.environ))
+    except ProviderError as error:
+        raise CommandError(error.message) from None
+    finally:
+        await pool.aclose()
 
 
 async def _no_server(_url: str, _key: SecretStr) -> tuple[ServedModel, ...]:
