@@ -16,7 +16,14 @@ import pytest
 
 from sould.agents.diskfile import digest_of, sweep
 from sould.agents.localworkspace import MAX_TEXT, LocalWorkspace
-from sould.agents.workspace import FileChangedError, NotAFileError, NotTextError, OutsideError, WorkspaceError
+from sould.agents.workspace import (
+    FileChangedError,
+    JustRead,
+    NotAFileError,
+    NotTextError,
+    OutsideError,
+    WorkspaceError,
+)
 from soultest.bench.tools import no_commands
 
 
@@ -185,16 +192,31 @@ async def test_special_files_are_refused_without_being_opened(root: Path, worksp
 
 async def test_bytes_that_are_no_text_are_named_as_such(root: Path, workspace: LocalWorkspace) -> None:
     (root / "nul").write_bytes(b"a\0b")
-    (root / "latin").write_bytes(b"caf\xe9")
     (root / "large").write_bytes(b"x" * (MAX_TEXT + 1))
-    for name in ["nul", "latin"]:
-        with pytest.raises(NotTextError):
-            await workspace.read_text(root / name)
+    with pytest.raises(NotTextError, match="nul is not a text file"):
+        await workspace.read_text(root / "nul")
     with pytest.raises(WorkspaceError, match="16 MiB"):
         await workspace.read_text(root / "large")
     assert await workspace.read_bytes(root / "nul", 2) == b"a\0"
     with pytest.raises(NotTextError):
         await workspace.write_text(root / "new", "\ud800", expected=None)
+
+
+async def test_a_file_is_written_back_in_its_encoding_however_little_shows_it(
+    root: Path, workspace: LocalWorkspace
+) -> None:
+    path, text = root / "a.c", "// \u8fd9\u662f\u4e00\u4e2a\u6ce8\u91ca\uff0c\u7528\u6765\u6d4b\u8bd5\r\nint a;\r\n"
+    path.write_bytes(text.encode("gbk"))
+    read = await workspace.read_text(path)
+    assert (read.text, read.content) == (text, path.read_bytes())
+    shorter = await workspace.write_text(path, "// \u91ca\r\n", expected=JustRead(read))
+    assert path.read_bytes() == "// \u91ca\r\n".encode("gbk")
+    longer = await workspace.write_text(path, "// \u91ca\u6d4b\r\n", expected=shorter.digest)
+    assert path.read_bytes() == longer.content == "// \u91ca\u6d4b\r\n".encode("gbk")
+    with pytest.raises(NotTextError, match="in GBK, which has no '\u20ac'"):
+        await workspace.write_text(path, "\u20ac", expected=longer.digest)
+    await workspace.write_text(root / "b.c", text, expected=None)
+    assert (root / "b.c").read_bytes() == text.encode()
 
 
 async def test_a_link_put_in_the_way_after_judging_is_not_followed(

@@ -4,6 +4,7 @@ It never refuses a path for being outside: it says so, and the caller asks.
 """
 
 import asyncio
+import contextlib
 import os
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Protocol
 from sould.agents.diskfile import digest_of, read_file, remove_file, replace_file
 from sould.agents.environment import USUAL_UMASK
 from sould.agents.patience import run_shielded_in_thread
+from sould.agents.textencoding import UTF_8, Encoding, NoTextError, decoded
 from sould.agents.workspace import (
     Command,
     Expected,
@@ -21,11 +23,15 @@ from sould.agents.workspace import (
     RunningCommand,
     TextFile,
     WorkspaceError,
+    content_in_place_of,
     digest_expected,
+    text_expected,
 )
 
 MAX_TEXT = 16 * 1024 * 1024
 """Larger files are not texts for tools: old and new text of an edit are kept whole in memory, journal and store."""
+MOST_ENCODINGS = 1000
+"""Files of which it is remembered that they are not in UTF-8."""
 MAX_PATH = 4096
 MAX_NAME = 255
 
@@ -59,6 +65,8 @@ class LocalWorkspace:
         self._additional = additional
         self._run = run
         self._umask = umask
+        self._encodings: dict[Path, Encoding] = {}
+        """Of files that are not in UTF-8, as they were read or written last: a guess takes time, and the next may be another."""
 
     @property
     def root(self) -> Path:
@@ -96,13 +104,16 @@ class LocalWorkspace:
 
     async def read_text(self, path: Path) -> TextFile:
         """The file as it is on disk, up to 16 MiB. Raises NotAFileError, NotTextError, OutsideError, WorkspaceError."""
-        data, size = await asyncio.to_thread(read_file, path, MAX_TEXT + 1)
-        if len(data) > MAX_TEXT:
-            raise WorkspaceError(
-                f"{path} has {size} bytes; files over {MAX_TEXT // (1024 * 1024)} MiB are not read or edited whole "
-                "(search it with Grep, or take parts of it with a command)"
-            )
-        return TextFile(path, _decoded(path, data), digest_of(data))
+        file = await asyncio.to_thread(_read, path, self._encodings.get(path))
+        self._remember(path, file.encoding)
+        return file
+
+    def _remember(self, path: Path, encoding: Encoding) -> None:
+        self._encodings.pop(path, None)
+        if encoding != UTF_8:
+            self._encodings[path] = encoding
+            if len(self._encodings) > MOST_ENCODINGS:
+                del self._encodings[next(iter(self._encodings))]
 
     async def known_text(self, path: Path) -> TextFile:
         """The disk has no editor that could be asked."""
@@ -110,13 +121,20 @@ class LocalWorkspace:
 
     async def write_text(self, path: Path, text: str, *, expected: Expected) -> TextFile:
         """Replace the file whole. Once begun it is finished, also when the caller is cancelled. Raises as Workspace says."""
-        try:
-            data = text.encode()
-        except UnicodeEncodeError as error:
-            raise NotTextError(f"the new text of {path} is not valid Unicode (position {error.start})") from None
+        before = await self._replaced(path, expected)
+        data = content_in_place_of(before, path, text)
         digest = digest_expected(expected)
         await run_shielded_in_thread(replace_file, path, data, expected=digest, umask=self._umask)
-        return TextFile(path, text, digest_of(data))
+        return TextFile(path, text, digest_of(data), encoding=before.encoding if before is not None else UTF_8)
+
+    async def _replaced(self, path: Path, expected: Expected) -> TextFile | None:
+        """What a write replaces, in whose encoding it is then; None: nothing, something else than is expected, or no text."""
+        if not isinstance(expected, str):
+            return text_expected(expected)
+        with contextlib.suppress(WorkspaceError):
+            file = await self.read_text(path)
+            return file if file.digest == expected else None
+        return None
 
     async def delete(self, path: Path, *, expected: str) -> None:
         """Remove the file. Once begun it is finished, also when the caller is cancelled. Raises as Workspace says."""
@@ -136,10 +154,16 @@ class LocalWorkspace:
         return await self._run(command)
 
 
-def _decoded(path: Path, data: bytes) -> str:
-    if b"\0" in data:
-        raise NotTextError(f"{path} is not a text file (it holds NUL bytes)")
+def _read(path: Path, earlier: Encoding | None) -> TextFile:
+    """`earlier`: the encoding that it was in last. Blocks."""
+    data, size = read_file(path, MAX_TEXT + 1)
+    if len(data) > MAX_TEXT:
+        raise WorkspaceError(
+            f"{path} has {size} bytes; files over {MAX_TEXT // (1024 * 1024)} MiB are not read or edited whole "
+            "(search it with Grep, or take parts of it with a command)"
+        )
     try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise NotTextError(f"{path} is not UTF-8 text (byte {error.start})") from None
+        read = decoded(data, earlier)
+    except NoTextError as error:
+        raise NotTextError(f"{path} {error}") from None
+    return TextFile(path, read.text, digest_of(data), encoding=read.encoding)

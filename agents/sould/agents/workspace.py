@@ -7,7 +7,7 @@ which judges: tools get no other.
 WorkspaceError
 ├── NotAFileError       missing, a directory, a device …
 ├── FileChangedError    the file is not what it was when it was read
-├── NotTextError        the bytes are not UTF-8 text
+├── NotTextError        the bytes are no text, or a text has no bytes in its file's encoding
 └── OutsideError        the path leaves the workspace, or goes through a link that does
 """
 
@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Struct, field
+
+from sould.agents.textencoding import UTF_8, Encoding, NoBytesError, encoded
 
 
 class WorkspaceError(Exception):
@@ -31,7 +33,7 @@ class FileChangedError(WorkspaceError):
 
 
 class NotTextError(WorkspaceError):
-    """The bytes are not UTF-8 text."""
+    """The bytes are no text, or a text has no bytes in its file's encoding."""
 
 
 class OutsideError(WorkspaceError):
@@ -39,7 +41,7 @@ class OutsideError(WorkspaceError):
 
 
 class TextFile(Struct, frozen=True):
-    """A text as the user sees it. `digest` (sha256 hex of the UTF-8 bytes, BOM and line ends as they are) binds a later write to it.
+    """A text as the user sees it. `digest` (sha256 hex of its bytes, BOM and line ends as they are) binds a later write to it.
 
     `unsaved`: the text comes from an editor buffer that differs from the disk. Of a text that was written: `by_editor`: an editor took
     it, which may make something else of it while it saves it; `shown_in`: the editor that lets its user review it (D43).
@@ -51,6 +53,13 @@ class TextFile(Struct, frozen=True):
     unsaved: bool = False
     by_editor: bool = False
     shown_in: str = ""
+    encoding: Encoding = UTF_8
+    """Of its bytes on disk."""
+
+    @property
+    def content(self) -> bytes:
+        """Its bytes."""
+        return self.text.encode(self.encoding.codec)
 
 
 class JustRead(Struct, frozen=True):
@@ -74,6 +83,29 @@ Expected: TypeAlias = str | JustRead | None
 def digest_expected(expected: Expected) -> str | None:
     """The digest of what a write may replace, None for a file that must not exist."""
     return expected.digest if isinstance(expected, JustRead) else expected
+
+
+def text_expected(expected: Expected) -> TextFile | None:
+    """The text that a write replaces, where it was read a moment ago; None: there is none, or it is not known."""
+    return expected.file if isinstance(expected, JustRead) else None
+
+
+def is_utf_8(expected: Expected) -> bool:
+    """Whether what a write replaces is in UTF-8, as far as it is known. Editors may have taken another encoding for what it is not."""
+    before = text_expected(expected)
+    return before is None or before.encoding == UTF_8
+
+
+def content_in_place_of(before: TextFile | None, path: Path, text: str) -> bytes:
+    """The bytes of a text that takes the place of `before`, in its encoding; what is new is in UTF-8.
+
+    Raises:
+        NotTextError: a character has none; the text says what to do.
+    """
+    try:
+        return encoded(text, before.encoding, before.text) if before is not None else encoded(text, UTF_8, "")
+    except NoBytesError as error:
+        raise NotTextError(f"{path} was not written: {error}") from None
 
 
 class ResolvedPath(Struct, frozen=True):

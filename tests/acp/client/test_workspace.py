@@ -143,6 +143,25 @@ async def test_a_new_file_is_made_by_the_editor(desk: Desk) -> None:
         await desk.workspace.write_text(new, "y\n", expected=None)
 
 
+async def test_an_editor_that_takes_other_bytes_for_utf_8_does_not_write_them(desk: Desk) -> None:
+    text = "// 读取配置文件\nint a = 1;\n// 如果文件不存在则创建\n"
+    desk.file.write_bytes(text.encode("gbk"))
+    for shown in (text, text.encode("gbk").decode(errors="replace")):
+        desk.type(shown)
+        read = await desk.workspace.read_text(desk.file)
+        assert (read.text, read.unsaved) == (text, False)
+        written = await desk.workspace.write_text(desk.file, text := text.replace("int", "long"), expected=read.digest)
+        assert (written.text, written.by_editor) == (text, False)
+        assert desk.file.read_bytes() == text.encode("gbk")
+        os.utime(desk.file, ns=(0, desk.file.stat().st_mtime_ns + 1_000_000_000))
+        assert (await desk.workspace.read_text(desk.file)).text == text  # not the buffer, which is still as it was
+        text = text.replace("long", "int")
+        desk.file.write_bytes(text.encode("gbk"))
+    assert "fs/write_text_file" not in desk.editor.asked
+    desk.type("typed 中\n")
+    assert (await desk.workspace.read_text(desk.file)).unsaved
+
+
 async def test_a_write_that_stays_in_the_buffer_is_a_write(desk: Desk) -> None:
     desk.editor.saves = False
     before = await desk.workspace.read_text(desk.file)

@@ -73,6 +73,17 @@ async def test_files_are_as_they_were_byte_for_byte_and_others_are_untouched(pro
     assert await take_back(files, every, "again", "t") == []
 
 
+async def test_a_file_in_another_encoding_is_as_it_was_byte_for_byte(project: Project) -> None:
+    path, text = project.root / "a.c", "// 读取配置文件\r\nint a;\r\n// 如果文件不存在则创建\r\n"
+    path.write_bytes(text.encode("gbk"))
+    files = await project.open()
+    await project.agent_writes(files, "a.c", text.replace("int a", "int 文件"))
+    await project.agent_writes(files, "a.c", "// 读取\r\n")
+    assert path.read_bytes() == "// 读取\r\n".encode("gbk")
+    assert await take_back(files, every, "r", "t") == [FileOutcome(path, "restored", changes=1)]
+    assert path.read_bytes() == text.encode("gbk")
+
+
 async def test_what_the_user_changed_elsewhere_in_the_file_is_kept(project: Project) -> None:
     path = project.root / "a.txt"
     path.write_text("1\n2\n3\n4\n5\n")

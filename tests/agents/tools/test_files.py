@@ -9,10 +9,13 @@ from sould.agents.diskfile import digest_of
 from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.permissions import policy
 from sould.agents.permissions.approval import Consent
+from sould.agents.permissions.policy import Mode
 from sould.agents.tools import ToolCallContext, tool_rejected
 from sould.agents.wire.display import DiffBlock, DisplayBlock
 from sould.agents.workspace import Expected, ResolvedPath, TextFile
 from soultest.bench.tools import RecordedApproval, ToolBench, no_commands, output
+
+GBK = "// 读取配置文件\nint a = 1;\n// 如果文件不存在则创建\n".encode("gbk")
 
 
 @pytest.fixture
@@ -57,6 +60,18 @@ async def test_byte_order_mark_and_crlf_are_not_shown_but_said(bench: ToolBench,
     result = await bench.call("ReadFile", path="a")
     assert output(result) == "     1\tone\n     2\ttwo\n"
     assert "CRLF" in result.message
+
+
+async def test_a_file_in_another_encoding_is_read_and_said(bench: ToolBench, tmp_path: Path) -> None:
+    (tmp_path / "a.c").write_bytes(GBK)
+    result = await bench.call("ReadFile", path="a.c")
+    assert output(result) == "     1\t// 读取配置文件\n     2\tint a = 1;\n     3\t// 如果文件不存在则创建\n"
+    assert "It is in GBK; edits keep that." in result.message
+    (tmp_path / "short").write_bytes(b"caf\xe9\n")
+    result = await bench.call("ReadFile", path="short")
+    assert output(result) == "     1\tcafé\n"
+    assert "read as Windows-1252, which is likely" in result.message
+    assert "iconv" in result.message
 
 
 async def test_an_empty_file_is_said_to_be_empty(bench: ToolBench, tmp_path: Path) -> None:
@@ -207,6 +222,32 @@ async def test_a_replacement_shows_the_whole_old_and_new_text(bench: ToolBench, 
     assert (tmp_path / "a").read_text() == "one\nzwei\n"
     assert result.message == "Edited a (1 replacement)."
     assert result.display == (DiffBlock(path=str(tmp_path / "a"), old_text="one\ntwo\n", new_text="one\nzwei\n"),)
+
+
+@pytest.mark.parametrize(("mode", "questions"), [("ask", 1), ("review", 1), ("full", 0)])
+async def test_an_edit_in_another_encoding_is_asked_about_in_every_mode_but_full(
+    tmp_path: Path, mode: Mode, questions: int
+) -> None:
+    approval = RecordedApproval(tmp_path, mode=mode)
+    bench = ToolBench(tmp_path, approval=approval)
+    (tmp_path / "a.c").write_bytes(GBK)
+    edited = await bench.call("StrReplaceFile", path="a.c", edit={"old": "a = 1", "new": "b = 2; // 文件"})
+    assert not edited.is_error, edited.message
+    assert (tmp_path / "a.c").read_bytes() == GBK.replace(b"a = 1", b"b = 2; // " + "文件".encode("gbk"))
+    assert len(approval.asked) == questions
+    for action, _, _, (diff,) in approval.asked:
+        assert isinstance(diff, DiffBlock)
+        assert diff.old_text == GBK.decode("gbk")
+        verdict = approval.judge(action)
+        assert (verdict.reason, verdict.scope_offer) == (
+            "it is in GBK, and what is not in UTF-8 cannot be kept or rejected later",
+            None,
+        )
+    before = (tmp_path / "a.c").read_bytes()
+    refused = await bench.call("WriteFile", path="a.c", content="\N{EURO SIGN}")
+    assert refused.is_error
+    assert "a.c was not written: it is in GBK, which has no '€' (U+20AC)" in refused.message
+    assert (tmp_path / "a.c").read_bytes() == before
 
 
 async def test_several_edits_are_all_made_or_none(bench: ToolBench, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from sould.acp.schema import FileAnswer
 from sould.agents.rpc.errors import ConnectionGoneError, RpcError
+from sould.agents.textencoding import UTF_8
 from sould.agents.workspace import (
     Command,
     Expected,
@@ -65,7 +66,7 @@ class Shown(Struct, frozen=True):
 
 
 class Synced(Struct, frozen=True):
-    """When buffer and disk last said the same: the disk's time, and what they said."""
+    """When buffer and disk last said the same: the disk's time, and the digest of what the buffer said."""
 
     mtime_ns: int
     digest: str
@@ -146,25 +147,29 @@ class ClientWorkspace:
         buffer = await self._buffer(path, disk.text)
         if buffer is None:
             return disk
-        if _same(buffer, disk.text):
-            self._note_synced(path, mtime, disk.digest)
+        if _same(buffer, disk.text) or _is_misread(buffer, disk):
+            same = buffer == disk.text and disk.encoding == UTF_8
+            self._note_synced(path, mtime, disk.digest if same else _digest(buffer))
             return disk
         return disk if self._is_old(path, mtime, buffer) else self._as_unsaved(path, buffer)
 
     async def write_text(self, path: Path, text: str, *, expected: Expected) -> TextFile:
-        """Through the client when it offers that, then verified; else to the disk."""
+        """Through the client when it offers that, then verified; else to the disk.
+
+        So is what is not in UTF-8: which encoding the client would write is its own affair, and it cannot be asked.
+        """
         if self._gone:
             return await self._inner.write_text(path, text, expected=expected)
         before = await self._replaced(path, expected)
-        written = await self._written(path, text, before) if self._writes else None
+        by_client = self._writes and (before is None or before.encoding == UTF_8)
+        written = await self._written(path, text, before) if by_client else None
         by_client = written is not None
         if written is None and before is not None and before.unsaved:
             raise FileChangedError(
                 f"{path} has unsaved changes in the editor, which did not take this edit; save it first"
             )
         if written is None:
-            digest = before.digest if before is not None else None
-            written = await self._inner.write_text(path, text, expected=digest)
+            written = await self._inner.write_text(path, text, expected=JustRead(before))
         self._remember(_mtime(path), written)
         return replace(written, by_editor=True, shown_in=self._reviews_as) if by_client else written
 
@@ -319,6 +324,11 @@ def _digest(text: str) -> str:
 def _same(one: str, other: str) -> bool:
     """Equal but for what editors do to line ends and a byte order mark."""
     return one == other or _plain(one) == _plain(other)
+
+
+def _is_misread(buffer: str, disk: TextFile) -> bool:
+    """Whether a client took the disk's bytes for UTF-8, which they are not."""
+    return disk.encoding != UTF_8 and _same(buffer, disk.content.decode(errors="replace"))
 
 
 def _plain(text: str) -> str:

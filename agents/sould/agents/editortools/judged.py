@@ -15,6 +15,7 @@ from sould.agents.editortools.errors import EditorToolError
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.projects.sessionfiles import SessionFiles
 from sould.agents.reviewing.listing import FileReview, KnownDecision, Selection
+from sould.agents.textencoding import NoTextError, decoded
 from sould.agents.workspace import NotTextError, OutsideError, ResolvedPath, TextFile
 
 LOOK: Final = "Look at {} in the editor"
@@ -44,9 +45,10 @@ class QuietReader:
         await self._require(path)
         data = await self._files.read_bytes(path, LARGEST_FILE)
         try:
-            return TextFile(path, data.decode(), digest_of(data))
-        except UnicodeDecodeError as error:
-            raise NotTextError(f"{self._files.shown(path)} is not UTF-8 text") from error
+            read = await asyncio.to_thread(decoded, data)
+        except NoTextError as error:
+            raise NotTextError(f"{self._files.shown(path)} {error}") from error
+        return TextFile(path, read.text, digest_of(data), encoding=read.encoding)
 
     async def base(self, path: Path) -> str | None:
         """See `Reader`."""

@@ -80,13 +80,15 @@ class ReadFile(Struct, frozen=True):
 class EditFile(Struct, frozen=True):
     """Create, change or delete a file.
 
-    `secret`: why it holds one, when that was found in its text. `others`: what of another session's it meets.
+    `secret`: why it holds one, when that was found in its text. `others`: what of another session's it meets. `encoding`: the one its
+    text is in, where that is not UTF-8: then the review has no hunks of it.
     """
 
     path: ResolvedPath
     operation: WriteOperation
     secret: str = ""
     others: str = ""
+    encoding: str = ""
 
 
 class RunCommand(Struct, frozen=True):
@@ -181,7 +183,7 @@ def _judge_read(action: ReadFile, rules: Rules, mode: Mode, where: PolicyContext
     secret = action.secret or secret_file(names, where)
     granted = is_granted(path, rules, READ_SECRET, EDIT_SECRET)
     if secret and not granted:
-        return Verdict("ask", f"{secret}; {A_YES}", grant=_grant(READ_SECRET, path))
+        return Verdict("ask", f"{secret}; {A_YES}", grant=Rule("allow", READ_SECRET, path=str(path)))
     if where.readable_unasked(path):
         return Verdict("allow")
     if reason := next(filter(None, (read_is_protected(name, where) for name in names)), ""):
@@ -206,7 +208,7 @@ def _judge_edit(action: EditFile, rules: Rules, mode: Mode, where: PolicyContext
     granted = is_granted(path, rules, EDIT_SECRET)
     if secret and not granted:
         reasons = (f"{secret}; {UNDO_ENDS}, and {A_YES}", action.others)
-        return Verdict("ask", "; ".join(filter(None, reasons)), grant=_grant(EDIT_SECRET, path))
+        return Verdict("ask", "; ".join(filter(None, reasons)), grant=Rule("allow", EDIT_SECRET, path=str(path)))
     if action.others:
         return Verdict("ask", action.others)
     if reason := next(filter(None, (change_is_protected(name, where) for name in names)), ""):
@@ -214,6 +216,8 @@ def _judge_edit(action: EditFile, rules: Rules, mode: Mode, where: PolicyContext
     offer = Rule("allow", "edit", cwd="workspace") if inside else _path_offer("edit", path)
     if any(_path_rule("ask", "edit", name, rules, where) for name in names):
         return Verdict("ask", f"a rule asks before {path} is changed")
+    if action.encoding and mode != "full":
+        return Verdict("ask", f"it is in {action.encoding}, and what is not in UTF-8 cannot be kept or rejected later")
     if secret or mode == "full" or (inside and mode == "review") or _path_rule("allow", "edit", path, rules, where):
         return Verdict("allow")
     return Verdict("ask", "" if inside else f"{path} is outside the workspace", offer)
@@ -222,10 +226,6 @@ def _judge_edit(action: EditFile, rules: Rules, mode: Mode, where: PolicyContext
 def is_granted(path: Path, rules: Rules, *tools: str) -> bool:
     """Whether a person said yes to this very file in this session; rules of a file or for a workspace say nothing here."""
     return any(rule.path == str(path) for tool in tools for rule in rules.of("allow", tool))
-
-
-def _grant(tool: str, path: Path) -> Rule:
-    return Rule("allow", tool, path=str(path))
 
 
 def _path_rule(decision: Decision, tool: str, path: Path, rules: Rules, where: PolicyContext) -> bool:

@@ -67,6 +67,7 @@ from sould.agents.workspace import (
     TextFile,
     Workspace,
     WorkspaceError,
+    content_in_place_of,
 )
 
 
@@ -234,7 +235,7 @@ class SessionFiles:
         if not is_file(node):
             return node
         try:
-            data = (await self.inner.read_text(path)).text.encode()
+            data = (await self.inner.read_text(path)).content
         except (NotAFileError, NotTextError):
             return node
         return Node(node.mode if node is not None else None, data)
@@ -345,24 +346,21 @@ class SessionFiles:
             FileChangedError: the file is not what was read; nothing was written.
             WorkspaceError: the old text could not be saved (nothing was written), or the write failed.
         """
-        try:
-            data = text.encode()
-        except UnicodeEncodeError as error:
-            raise NotTextError(f"the new text of {path} is not valid Unicode (position {error.start})") from None
         async with self._locks.editing(path):
-            written = await self._change(path, text, data, expected, writing)
-        return written or TextFile(path, text, digest_of(data))
+            written = await self._change(path, text, expected, writing)
+        assert written is not None
+        return written
 
     async def remove(self, path: Path, *, expected: str, writing: Writing) -> None:
         """Save the text, note the intent, delete the file, note the outcome. Raises as `write`."""
         async with self._locks.editing(path):
-            await self._change(path, None, None, expected, writing)
+            await self._change(path, None, expected, writing)
 
-    async def _change(
-        self, path: Path, text: str | None, data: bytes | None, expected: Expected, writing: Writing
-    ) -> TextFile | None:
+    async def _change(self, path: Path, text: str | None, expected: Expected, writing: Writing) -> TextFile | None:
+        """The text as it is now; None where it was deleted."""
         project = await self._writable(path)
         before = await self._before(project, path, expected)
+        data = content_in_place_of(before, path, text) if text is not None else None
         await self._borrowed.review(project).take_saved(str(path))
         await self._borrowed.review(project).look_before_write(str(path), before)
         digest = before.digest if before is not None else None
@@ -372,7 +370,7 @@ class SessionFiles:
         intent = replace(intent, allowed=writing.allowed or self._found.unreviewed)
         if before is not None:
             intent = replace(intent, before_mode=mode, after_mode=mode if data is not None else None)
-        n = await self._announce(project, path, intent, (before.text.encode() if before is not None else None, data))
+        n = await self._announce(project, path, intent, (before.content if before is not None else None, data))
         try:
             if text is not None:
                 written = await self.inner.write_text(path, text, expected=JustRead(before))
@@ -397,7 +395,7 @@ class SessionFiles:
         self, project: Project, intent: Intent, before: TextFile | None, written: TextFile
     ) -> None:
         """What an editor makes of a write while it saves it belongs to the write, also when it reports that later."""
-        path, mode, data = Path(intent.path), intent.after_mode, written.text.encode()
+        path, mode, data = Path(intent.path), intent.after_mode, written.content
         call = AgentCall(intent.session_id, intent.turn_id, intent.call_id, intent.subagent, intent.model)
         secret = intent.secret or await asyncio.to_thread(self._is_secret, path, [data])
         draft = captured(Change(path, intent.after, None, mode, mode, secret=secret), call, allowed=intent.allowed)

@@ -28,6 +28,7 @@ from sould.agents.workspace import (
     TextFile,
     Workspace,
     digest_expected,
+    is_utf_8,
 )
 
 WRITE: Final = "_sould/review/write"
@@ -148,7 +149,8 @@ class ReportedWorkspace:
             if digest_of(file.buffer.text.encode()) != digest_expected(expected):
                 raise FileChangedError(f"{path} is not what it was when it was read; read it again")
         is_new = digest_expected(expected) is None  # gone from below its buffer, which follows the disk
-        if file is None or edits is None or file.buffer is None or is_new or not (file.dirty or edits.of_saved):
+        by_client = edits is not None and file is not None and (file.dirty or (edits.of_saved and is_utf_8(expected)))
+        if file is None or edits is None or file.buffer is None or is_new or not by_client:
             return await self._disk.write_text(path, text, expected=expected)
         if not file.dirty and (await self._disk.read_text(path)).digest != digest_expected(expected):
             raise FileChangedError(f"{path} is not what it was when it was read; read it again")

@@ -156,7 +156,7 @@ class ReviewFiles(Struct):
                         shown = await workspace.read_text(path)
                 except TimeoutError:
                     raise WorkspaceError(f"{path}: the editor that shows it does not answer") from None
-                data = shown.text.encode()
+                data = shown.content
                 if not shown.unsaved:
                     self._unsaved.pop(str(path), None)
         return ReadFile(data, stamp, node.permissions if node is not None else None)

@@ -160,7 +160,7 @@ class LookingReview(ReviewView):
         if self.git.activity.works and (text is None or not text.unsaved):
             await self._find_before_write(path, text)
         if await self.git.prepare((path,)):
-            data = text.text.encode() if text is not None else None
+            data = text.content if text is not None else None
             await self._project.look(path, data, self.git.how(path, data))
             await self.git.settle(path)
 

@@ -22,6 +22,7 @@ from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.visible import file_name
 from sould.agents.projects.patches import patch
+from sould.agents.textencoding import UTF_8
 from sould.agents.toolapi.base import ToolCallContext, tool_error, tool_ok
 from sould.agents.wire.display import DiffBlock
 from sould.agents.wire.messages import ToolReturn
@@ -105,7 +106,9 @@ async def _carry_out(
     contest = await files.others.contest(path.path, proposal.text)
     if contest is not None and not contest.can_ask:
         return tool_error(f"{contest.why}. Nobody is there to ask, so nothing was written.", brief="Not reviewed yet")
-    action = policy.EditFile(path, operation, secret, contest.why if contest is not None else "")
+    others, encoding = contest.why if contest is not None else "", before.encoding if before is not None else UTF_8
+    in_other = encoding.name if encoding != UTF_8 else ""
+    action = policy.EditFile(path, operation, secret, others, in_other)
     if held is not None and (await asyncio.to_thread(approval.judge, action)).decision == "ask":
         await held.aclose()
         held = None

@@ -8,12 +8,13 @@ from pydantic import Field, JsonValue, field_validator
 
 from sould.agents.llm.mediahead import HEAD, read_head
 from sould.agents.permissions.callfiles import CallFiles
+from sould.agents.textencoding import UTF_8
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
 from sould.agents.toolapi.paths import failure
 from sould.agents.toolapi.toolset import Toolset
 from sould.agents.wire.messages import Location, ToolKind, ToolReturn
 from sould.agents.wording import plural
-from sould.agents.workspace import NotTextError, ResolvedPath
+from sould.agents.workspace import NotTextError, ResolvedPath, TextFile
 
 MAX_LINES = 1000
 MAX_LINE = 2000
@@ -76,7 +77,7 @@ class ReadFile(Tool[Params]):
             return tool_error(
                 f"{name} has only {plural(window.total, 'line')}.{unsaved}", brief="Past the end of the file"
             )
-        return tool_ok(window.text, message=f"{window.summary(name)}{unsaved}")
+        return tool_ok(window.text, message=f"{window.summary(name)}{_encoding(file)}{unsaved}")
 
     async def _as_media(self, path: ResolvedPath) -> ToolReturn | None:
         """What to do about an image or video instead; None when it is none."""
@@ -87,6 +88,20 @@ class ReadFile(Tool[Params]):
         advice = f"look at it with {MEDIA}" if offered else "which you cannot see here; say so to the user"
         kind = "a video" if head.kind == "video" else "an image"
         return tool_error(f"{self._files.shown(path.path)} is {kind} ({head.mime}): {advice}.", brief=f"It is {kind}")
+
+
+def _encoding(file: TextFile) -> str:
+    """A sentence about what is not in UTF-8."""
+    encoding = file.encoding
+    if encoding == UTF_8:
+        return ""
+    if encoding.certain:
+        return f" It is in {encoding.name}; edits keep that."
+    return (
+        f" It is not in UTF-8, and has too little beyond ASCII to tell its encoding: it was read as {encoding.name}, which is likely. "
+        f"Edits keep all other bytes, and can add ASCII only. If these characters are wrong, ask the user for the encoding, and look "
+        f"at it with `iconv -f ENCODING -t UTF-8`."
+    )
 
 
 class Window(Struct, frozen=True):

@@ -1,0 +1,100 @@
+"""Texts in other encodings than UTF-8: which they are in, that no byte is lost, and what cannot be told."""
+
+from typing import Final
+
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies
+
+from sould.agents.textencoding import UTF_8, Encoding, NoBytesError, NoTextError, decoded, encoded
+
+CHINESE: Final = "// 读取配置文件\nint main() { return 1; }\n// 如果文件不存在则创建\n"
+JAPANESE: Final = "// 設定ファイルを読み込む\nint x = 1;\n// エラーが発生しました\n"
+FRENCH: Final = "/* déjà vu, ça coûte */\nint x = 1;\n/* été, noël, fenêtre */\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "codec", "name"),
+    [
+        (CHINESE, "gbk", "GBK"),
+        ("# 讀取設定檔\n# 如果檔案不存在則建立\n", "big5", "Big5"),
+        (JAPANESE, "cp932", "Shift_JIS"),
+        (JAPANESE, "euc_jp", "EUC-JP"),
+        ("# 설정 파일을 읽는다\n# 오류가 발생했습니다\n", "euc_kr", "EUC-KR"),
+        ("# Проверка входных данных\n# Ошибка при чтении файла\n", "cp1251", "Windows-1251"),
+        ("# Проверка входных данных\n# Ошибка при чтении файла\n", "koi8-r", "KOI8-R"),
+        ("# Sprawdź, czy plik istnieje\n# Błąd połączenia z bazą danych\n", "cp1250", "Windows-1250"),
+        (FRENCH, "latin-1", "Windows-1252"),
+        ("\ufeffname = café\r\nx = 1\r\n", "utf-16-le", "UTF-16LE"),
+        ("\ufeff" + CHINESE, "utf-16-be", "UTF-16BE"),
+        ("name = café\r\nx = 1\r\n", "utf-16-le", "UTF-16LE"),
+        ("x = 1\ny = 2\n", "utf-16-be", "UTF-16BE"),
+        ("\ufeffx = 1\n", "utf-32-le", "UTF-32LE"),
+    ],
+)
+def test_a_text_is_read_in_its_encoding_and_an_edit_changes_no_other_byte(text: str, codec: str, name: str) -> None:
+    data = text.encode(codec)
+    read = decoded(data)
+    assert (read.text, read.encoding.name, read.encoding.certain) == (text, name, True)
+    assert encoded(text.replace("x", "yy"), read.encoding, text) == text.replace("x", "yy").encode(codec)
+
+
+def test_of_a_large_file_the_lines_beyond_ascii_tell_the_encoding() -> None:
+    text = "int a;\n" * 50_000 + CHINESE
+    read = decoded(text.encode("gbk"))
+    assert (read.text, read.encoding.name) == (text, "GBK")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"a\0b",
+        b"abc\0",
+        b"\x01\0\x02\0\x03\0\x04\0",
+        b"\xff\xfe\0\xd8",
+        b"\x89PNG\r\n\x1a\nabcd",
+        b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n1 0 obj\n",
+        bytes(range(1, 256)),
+    ],
+)
+def test_what_is_no_text_is_not_taken_for_one(data: bytes) -> None:
+    with pytest.raises(NoTextError, match="is not a text file"):
+        decoded(data)
+
+
+def test_a_damaged_utf_8_text_is_named_with_the_place() -> None:
+    data = FRENCH.encode().replace(b"int x = 1;", b"int \xff = 1;")
+    with pytest.raises(NoTextError, match="UTF-8 text but for 1 byte, the first in line 2"):
+        decoded(data)
+
+
+def test_what_cannot_be_told_is_read_as_what_is_likely_and_only_ascii_is_added() -> None:
+    read = decoded(b"caf\xe9\n")
+    assert (read.text, read.encoding.name, read.encoding.certain) == ("café\n", "Windows-1252", False)
+    assert encoded("# café, again\n", read.encoding, read.text) == b"# caf\xe9, again\n"
+    with pytest.raises(NoBytesError, match=r"Windows-1252 is likely.*U\+00FC.*iconv -f Windows-1252 -t UTF-8"):
+        encoded("cafü\n", read.encoding, read.text)
+
+
+def test_a_character_that_an_encoding_lacks_is_named_with_the_way_on() -> None:
+    read = decoded(FRENCH.encode("latin-1"))
+    with pytest.raises(NoBytesError, match=r"in Windows-1252, which has no '中' \(U\+4E2D\).*iconv"):
+        encoded(FRENCH + "中", read.encoding, FRENCH)
+    with pytest.raises(NoBytesError, match=r"U\+D800"):
+        encoded("\ud800", UTF_8, "")
+
+
+def test_a_file_stays_in_the_encoding_it_was_read_in_while_it_can_be() -> None:
+    earlier = Encoding("GBK", "gbk")
+    assert decoded("// 中".encode("gbk"), earlier).encoding == earlier
+    assert decoded("// 中".encode(), earlier).encoding == UTF_8
+    assert decoded(JAPANESE.encode("euc_jp"), Encoding("Big5", "big5")).encoding.name == "EUC-JP"
+
+
+@given(strategies.binary(max_size=200))
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_whatever_is_read_gives_the_same_bytes_again(data: bytes) -> None:
+    try:
+        read = decoded(data)
+    except NoTextError:
+        return
+    assert encoded(read.text, read.encoding, read.text) == data
