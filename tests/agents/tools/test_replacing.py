@@ -103,6 +103,37 @@ def test_a_difference_in_white_space_is_named_with_the_real_lines() -> None:
     assert "     2\t\tdef f(self):\n     3\t\t\treturn  1" in said
 
 
+@pytest.mark.parametrize(
+    ("there", "given", "named"),
+    [
+        ("don\u2019t say it", "don't say it", "U+2019 (right single quotation mark) in place of `'`"),
+        ("say \u201cone\u201d", 'say "one"', 'U+201C (left double quotation mark) in place of `"`'),
+        ("10\u00a0km", "10 km", "U+00A0 (no-break space) in place of a space"),
+        ("pages 1\u20139", "pages 1-9", "U+2013 (en dash) in place of `-`"),
+        ("a\u200bb = 1", "ab = 1", "U+200B (zero width space) in place of nothing"),
+        ("h\u0435llo = 1", "hello = 1", "U+0435 (cyrillic small letter ie) in place of `e`"),
+        ("hello = 1", "h\u0435llo = 1", "`e` in place of U+0435 (cyrillic small letter ie)"),
+        (
+            "cafe\u0301",
+            "caf\u00e9",
+            "(combining acute accent) in place of U+00E9 (latin small letter e with acute), NFD",
+        ),
+    ],
+)
+def test_characters_that_only_look_the_same_are_named(there: str, given: str, named: str) -> None:
+    with pytest.raises(EditError) as caught:
+        replace_exactly(f"first\n{there}\nlast\n", given, "x", replace_all=False)
+    assert named in str(caught.value)
+    assert f"     2\t{there}\n" in str(caught.value)
+
+
+@pytest.mark.parametrize(("there", "given"), [("foo_bar", "foo-bar"), ("f(a)", "f(b)"), ("na\u00efve", "naive")])
+def test_other_characters_are_not_taken_for_ones_that_look_the_same(there: str, given: str) -> None:
+    with pytest.raises(EditError, match="The nearest lines are") as caught:
+        replace_exactly(f"x = {there} + 1\n", f"x = {given} + 1", "y", replace_all=False)
+    assert "in place of" not in str(caught.value)
+
+
 def test_the_nearest_lines_are_shown_when_a_word_is_wrong() -> None:
     said = message("import os\n\ndef calculate_total(items):\n    return sum(items)\n", "def calculate_totals(items):")
     assert "     3\tdef calculate_total(items):" in said

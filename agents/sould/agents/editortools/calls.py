@@ -147,7 +147,7 @@ async def _with_paths(given: BaseModel, files: CallFiles) -> dict[str, Any]:
         arguments.pop(key, None)
     if isinstance(given, params.DocEdit):  # judged as an edit, when it is one
         for edit in arguments["edits"]:
-            edit["file"] = str(files.resolve(edit["file"]).path)
+            edit["file"] = str(files.meant(edit["file"]).path)
         return arguments
     if file := arguments.get("file"):
         [path] = await admitted(files, [file])
@@ -155,7 +155,7 @@ async def _with_paths(given: BaseModel, files: CallFiles) -> dict[str, Any]:
     if named := cast("list[str]", arguments.get("files") or []):
         arguments["files"] = [str(path.path) for path in await admitted(files, named)]
     if target := arguments.get("target"):
-        arguments["target"] = str(files.resolve(target).path)
+        arguments["target"] = str(files.meant(target).path)
     if isinstance(given, params.EditorHighlight):
         paths = await admitted(files, [item.file for item in given.items])
         for item, path in zip(arguments["items"], paths, strict=True):

@@ -16,6 +16,7 @@ from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.projects.sessionfiles import SessionFiles
 from sould.agents.reviewing.listing import FileReview, KnownDecision, Selection
 from sould.agents.textencoding import NoTextError, decoded
+from sould.agents.toolapi.paths import sentence
 from sould.agents.workspace import NotTextError, OutsideError, ResolvedPath, TextFile
 
 LOOK: Final = "Look at {} in the editor"
@@ -89,8 +90,11 @@ async def admitted(files: CallFiles, named: Iterable[str]) -> list[ResolvedPath]
     """
     found: list[ResolvedPath] = []
     for name in named:
-        path = files.resolve(name)
-        if await files.admit(path, LOOK) != "file":
+        path = files.meant(name)
+        kind = await files.admit(path, LOOK)
+        if kind is None:
+            raise EditorToolError("not_found", sentence(await files.missing(path, "a file")))
+        if kind != "file":
             raise EditorToolError("not_found", f"There is no file {files.shown(path.written)}.")
         found.append(path)
     return found

@@ -20,7 +20,7 @@ from sould.agents.toolapi.base import RefusedError, ToolCallContext, tool_error
 from sould.agents.tools.edits import Proposal, edit_file
 from sould.agents.wire.display import DisplayBlock
 from sould.agents.wire.messages import ToolReturn
-from sould.agents.workspace import NotAFileError, ResolvedPath, TextFile, WorkspaceError
+from sould.agents.workspace import ResolvedPath, TextFile, WorkspaceError
 
 MOST_FILES: Final = 500
 """In one call."""
@@ -96,7 +96,7 @@ class EditWriter:
 
         async def propose(before: TextFile | None) -> Proposal | ToolReturn:
             if before is None and wanted.text is None:
-                raise NotAFileError(f"{path.path} does not exist")
+                raise await self._files.missing(path, "a file")
             text = applied(wanted, before.text if before is not None else "", name)
             if before is not None and before.text == text:
                 return ToolReturn(is_error=False, message=f"{name} is like that already.")

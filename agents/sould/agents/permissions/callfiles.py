@@ -14,6 +14,7 @@ from typing import Final, Literal, Protocol, cast
 from msgspec import Struct
 
 from sould.agents.filelocks import FileLocks
+from sould.agents.permissions import meantpaths as paths
 from sould.agents.permissions.approval import Approval, denied
 from sould.agents.permissions.policy import EditFile, ReadFile
 from sould.agents.permissions.secretnames import certain_globs
@@ -154,8 +155,30 @@ class CallFiles:
         """Further directories that count as inside."""
         return self._workspace.additional
 
+    def meant(self, given: str) -> ResolvedPath:
+        """The path a model gave or, where nothing is there, the one of the project that it is another spelling of. Judged as `resolve`.
+
+        Raises:
+            OutsideError: see `resolve`.
+        """
+        found = self.resolve(given)
+        if not found.inside:
+            return found
+        meant = self.resolve(paths.meant(given, self._is_there))
+        if meant.inside and not os.path.lexists(meant.path) and meant.path.is_relative_to(self.root):
+            same = paths.looking_the_same(meant.path, self.root)
+            return self.resolve(str(same)) if same is not None else meant
+        return meant
+
+    def _is_there(self, given: str) -> bool:
+        try:
+            found = self.resolve(given)
+        except WorkspaceError:
+            return False
+        return found.inside and os.path.lexists(found.path)
+
     def resolve(self, path: str) -> ResolvedPath:
-        """The path a model gave. It is judged when it is opened.
+        """A path as it is written. It is judged when it is opened.
 
         Raises:
             OutsideError: it can name nothing, or it is relative and leaves the project.
@@ -172,7 +195,7 @@ class CallFiles:
     def named(self, given: str) -> tuple[str, tuple[Location, ...]]:
         """A title's name for the path a model gave, and its location. Where links lead is only said inside the project."""
         try:
-            found = self.resolve(given)
+            found = self.meant(given)
         except WorkspaceError:
             return file_name(given[:200]), ()
         path = found.path if found.inside else found.written
@@ -183,7 +206,11 @@ class CallFiles:
         return str(path.relative_to(self.root)) if path.is_relative_to(self.root) else str(path)
 
     def _is_below(self, path: Path) -> bool:
-        return any(path.is_relative_to(directory) for directory in (self.root, *self.additional))
+        return any(path.is_relative_to(directory) for directory in self._directories)
+
+    @property
+    def _directories(self) -> tuple[Path, ...]:
+        return (self.root, *self.additional)
 
     # --- opening -----------------------------------------------------------------------------------------------------
 
@@ -228,6 +255,12 @@ class CallFiles:
         return self._call.source.agent_id if self._call.source is not None else ""
 
     async def _read(self, path: ResolvedPath, reading: Reading) -> TextFile:
+        try:
+            return await self._open(path, reading)
+        except NotAFileError as error:
+            raise await self._explained(error, path) from None
+
+    async def _open(self, path: ResolvedPath, reading: Reading) -> TextFile:
         await self._ask_for(path, READ)
         file = await reading(path.path)
         await self._ask_about(path, file.text.encode(errors="replace"))
@@ -237,9 +270,22 @@ class CallFiles:
         """The first `limit` bytes on disk, when they may be read. Raises NotAFileError, OutsideError, WorkspaceError."""
         found = self._found(path)
         await self._ask_for(found, READ)
-        data = await self._workspace.read_bytes(found.path, limit)
+        try:
+            data = await self._workspace.read_bytes(found.path, limit)
+        except NotAFileError as error:
+            raise await self._explained(error, found) from None
         await self._ask_about(found, data)
         return data
+
+    async def missing(self, path: ResolvedPath, wanted: str) -> NotAFileError:
+        """That nothing is there, with the paths of the project that are near; else that it is not `wanted`, "a directory"."""
+        return await self._explained(NotAFileError(f"{path.written} is not {wanted}"), path)
+
+    async def _explained(self, error: NotAFileError, path: ResolvedPath) -> NotAFileError:
+        """The error itself where something is there, and outside the project."""
+        if not path.inside or await asyncio.to_thread(os.path.lexists, path.path):
+            return error
+        return NotAFileError(await asyncio.to_thread(paths.missing, path.written, self.root))
 
     def editing(self, path: Path) -> AbstractAsyncContextManager[None]:
         """Hold a file: nobody else in the daemon writes it meanwhile. Not while a person is asked."""
@@ -262,7 +308,7 @@ class CallFiles:
         """
         await self._ask_for(path, TO_EDIT, to_edit=True)
         try:
-            file = await self._read(path, self._workspace.known_text if asked else self._workspace.read_text)
+            file = await self._open(path, self._workspace.known_text if asked else self._workspace.read_text)
         except NotAFileError:
             if await asyncio.to_thread(os.path.lexists, path.path):  # a directory or a device
                 raise
@@ -315,6 +361,8 @@ class CallFiles:
 
     async def _ask_for(self, path: ResolvedPath, question: str, *, to_edit: bool = False) -> None:
         """Before anything is opened."""
+        if not path.inside and (said := await asyncio.to_thread(paths.misplaced, path.written, self._directories)):
+            raise NotAFileError(said)
         if path.path not in self._opened:
             await self._ask(ReadFile(path, to_edit=to_edit), question)
             self._opened.add(path.path)

@@ -7,5 +7,10 @@ from sould.agents.workspace import WorkspaceError
 
 def failure(error: WorkspaceError) -> ToolReturn:
     """A workspace's error as a tool result."""
+    return tool_error(sentence(error), brief=str(error))
+
+
+def sentence(error: WorkspaceError) -> str:
+    """What it says, ended as a sentence."""
     text = str(error)
-    return tool_error(text if text.endswith((".", ")")) else f"{text}.", brief=text)
+    return text if text.endswith((".", ")", "?")) else f"{text}."

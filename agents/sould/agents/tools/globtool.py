@@ -8,6 +8,7 @@ from pydantic import Field, JsonValue
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.process.searching import DEFAULT_LIMITS, SearchLimits
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
+from sould.agents.toolapi.paths import failure
 from sould.agents.tools.globmatch import PatternError, Walk, top_names
 from sould.agents.wire.messages import ToolKind, ToolReturn
 
@@ -47,7 +48,7 @@ class Glob(Tool[Params]):
 
     async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
         """Walk in a thread; a cancelled call stops the walk."""
-        directory = self._files.resolve(params.directory or ".")
+        directory = self._files.meant(params.directory or ".")
         if not directory.inside:
             return tool_error(
                 f"{directory.written} is outside the project, or a link that leads out of it; Glob works only inside.",
@@ -58,7 +59,7 @@ class Glob(Tool[Params]):
         if params.pattern.startswith(("/", "~")):
             return tool_error("`pattern` is relative: put the directory into `directory`.", brief="Absolute pattern")
         if not await self._files.is_directory(directory):
-            return tool_error(f"{directory.written} is not a directory.", brief="Not a directory")
+            return failure(await self._files.missing(directory, "a directory"))
         try:
             walk = Walk.of(
                 directory.path,

@@ -107,12 +107,10 @@ class Grep(Tool[Params]):
 
     async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
         """Ask when the rules say so, search the disk and the buffers, put both together."""
-        path = self._files.resolve(params.path)
+        path = self._files.meant(params.path)
         kind = await self._files.admit(path, "Search in {}")
         if kind is None:
-            return tool_error(
-                f"{path.written} does not exist, or is neither a file nor a directory.", brief="No such path"
-            )
+            return failure(await self._files.missing(path, "a file or directory"))
         try:
             searched = await self._search(params, path, is_file=kind == "file")
         except PatternError as error:

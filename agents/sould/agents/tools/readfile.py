@@ -64,7 +64,7 @@ class ReadFile(Tool[Params]):
 
     async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
         """Ask when the rules say so, then read."""
-        path = self._files.resolve(params.path)
+        path = self._files.meant(params.path)
         try:
             file = await self._files.read_text(path)
         except NotTextError as error:

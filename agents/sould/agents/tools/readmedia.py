@@ -47,7 +47,7 @@ class ReadMediaFile(Tool[Params]):
 
     async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
         """Ask when the rules say so, judge the beginning, then read."""
-        path = self._files.resolve(params.path)
+        path = self._files.meant(params.path)
         name = self._files.shown(path.path)
         head = read_head(await self._files.read_bytes(path, HEAD))
         if problem := _unusable(head) or self._unseen(head):

@@ -6,6 +6,7 @@ Pure functions, but searching for near matches takes time on long texts: call in
 import difflib
 import re
 
+from sould.agents.lookalikes import differences, looks
 from sould.agents.tools.lineends import CRLF, PlainText, dominant, with_line_ends
 
 MAX_SHOWN = 5
@@ -69,31 +70,37 @@ def _missing(text: str, wanted: str) -> str:
     if without_numbers != wanted and without_numbers in text:
         return "`old` holds the line numbers that ReadFile adds; nothing was changed. Leave them out."
     block = wanted.strip("\n").split("\n")
-    alike = _alike_but_for_spaces(lines, block)
-    if alike:
-        said = "`old` is not in the file, but these lines differ from it only in spaces, tabs or blank line ends:"
-    else:
-        alike = _nearest(lines, block)
-        said = (
-            "`old` is not in the file. The nearest lines are:"
-            if alike
-            else "`old` is not in the file, nor anything like it."
-        )
+    alike = _alike(lines, block)
+    found = alike or _nearest(lines, block)
     shown = min(len(block), MAX_SHOWN_BLOCK)
     places = "\n   ---\n".join(
-        "\n".join(_row(number, lines[number]) for number in range(at, min(at + shown, len(lines)))) for at in alike
+        "\n".join(_row(number, lines[number]) for number in range(at, min(at + shown, len(lines)))) for at in found
     )
+    named = differences("\n".join(lines[found[0] : found[0] + len(block)]), "\n".join(block)) if found else []
+    said = _what_differs(named, alike=bool(alike), near=bool(found))
     return f"Nothing was changed: {said}\n{places}\nRead the file again if you are not sure of it.".replace(
         "\n\n", "\n"
     )
 
 
-def _alike_but_for_spaces(lines: list[str], block: list[str]) -> list[int]:
-    """Where `block` would match if runs of white space were all the same."""
-    wanted = ["".join(line.split()) for line in block]
+def _what_differs(named: list[str], *, alike: bool, near: bool) -> str:
+    """What is said above the lines that are near; `named`: characters of the first place that only look like those of `old`."""
+    characters = f"The file has {', '.join(named)}: copy such characters, or leave them out of `old`."
+    if alike and named:
+        return f"`old` is not in the file, but these lines look the same. {characters} They are:"
+    if alike:
+        return "`old` is not in the file, but these lines differ from it only in spaces, tabs or blank line ends:"
+    if not near:
+        return "`old` is not in the file, nor anything like it."
+    return f"`old` is not in the file. {f'{characters} ' if named else ''}The nearest lines are:"
+
+
+def _alike(lines: list[str], block: list[str]) -> list[int]:
+    """Where `block` would match if white space did not count, nor which of those that look alike a character is."""
+    wanted = ["".join(looks(line).split()) for line in block]
     if not any(wanted):
         return []
-    bare = ["".join(line.split()) for line in lines]
+    bare = ["".join(looks(line).split()) for line in lines]
     first = wanted[0]
     found: list[int] = []
     for at, line in enumerate(bare):

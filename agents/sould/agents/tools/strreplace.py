@@ -12,7 +12,7 @@ from sould.agents.toolapi.base import CallView, Foreseen, Tool, ToolCallContext,
 from sould.agents.tools.edits import Proposal, edit_file
 from sould.agents.tools.replacing import EditError, replace_exactly
 from sould.agents.wire.messages import ToolKind, ToolReturn
-from sould.agents.workspace import NotAFileError, ResolvedPath, TextFile
+from sould.agents.workspace import ResolvedPath, TextFile
 
 
 class Edit(Parsed):
@@ -73,11 +73,11 @@ class StrReplaceFile(Tool[Params]):
             except EditError:
                 return None
 
-        return Foreseen(self._files.resolve(params.path), change)
+        return Foreseen(self._files.meant(params.path), change)
 
     async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
         """Compute the new text, ask with the whole difference, write."""
-        path = self._files.resolve(params.path)
+        path = self._files.meant(params.path)
 
         async def propose(before: TextFile | None) -> Proposal | ToolReturn:
             return await self._proposal(path, before, params.edits)
@@ -86,7 +86,7 @@ class StrReplaceFile(Tool[Params]):
 
     async def _proposal(self, path: ResolvedPath, before: TextFile | None, edits: list[Edit]) -> Proposal | ToolReturn:
         if before is None:
-            raise NotAFileError(f"{path.path} does not exist")
+            raise await self._files.missing(path, "a file")
         try:
             text, count = await asyncio.to_thread(apply_all, before.text, edits)
         except EditError as error:

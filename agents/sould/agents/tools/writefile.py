@@ -44,11 +44,11 @@ class WriteFile(Tool[Params]):
 
     def foreseen(self, params: Params) -> Foreseen:
         """The whole file."""
-        return Foreseen(self._files.resolve(params.path), lambda before: new_text(before, params.content, params.mode))
+        return Foreseen(self._files.meant(params.path), lambda before: new_text(before, params.content, params.mode))
 
     async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
         """Read what is there, ask with the whole difference, write."""
-        path = self._files.resolve(params.path)
+        path = self._files.meant(params.path)
         name = self._files.shown(path.path)
 
         async def propose(before: TextFile | None) -> Proposal | ToolReturn:
