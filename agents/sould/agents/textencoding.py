@@ -6,12 +6,13 @@ the text gives the very same bytes again. Blocks, a guess for a tenth of a secon
 
 import io
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sould.agents.encodingguess import guesses
+from sould.agents.encodingguess import Guess, guesses
 
 
 class Encoding(Struct, frozen=True):
@@ -104,6 +105,13 @@ def decoded(data: bytes, earlier: Encoding | None = None) -> EncodedText:
     return _guessed(data)
 
 
+def likely(samples: Sequence[bytes]) -> list[Encoding | None]:
+    """Which encoding the texts are probably in that these lines are from; None: no guess, or lines that are no text there."""
+    found = guesses([sample[:MOST_SAMPLE] for sample in samples])
+    read = [_as_guessed(guess, sample, sample) for guess, sample in zip(found, samples, strict=True)]
+    return [each.encoding if each is not None else None for each in read]
+
+
 def encoded(text: str, encoding: Encoding, before: str) -> bytes:
     """The bytes of a text that takes the place of `before`.
 
@@ -169,16 +177,24 @@ def _require_no_damaged_utf_8(data: bytes) -> None:
 def _guessed(data: bytes) -> EncodedText:
     lines = sample(data)
     head, guess = guesses([data[:_HEAD], lines])
-    likely = _READINGS.get(guess.codec, ())
-    if not head.codec or not likely:
+    meant = _READINGS.get(guess.codec, ())
+    if not head.codec or not meant:
         raise NoTextError("is not a text file, or in an encoding that cannot be told")
-    read = ((encoding, _read_in(encoding, data)) for encoding in likely)
-    encoding, text = next((each for each in read if each[1] is not None), (likely[0], None))
-    if text is None:
+    read = _as_guessed(guess, data, lines)
+    if read is None:
         raise NoTextError(
-            f"is not UTF-8 text; {encoding.name} is likely, but not all of its bytes are characters there: look at it with "
-            f"`iconv -c -f {encoding.name} -t UTF-8`, and ask the user for its encoding before you change it"
+            f"is not UTF-8 text; {meant[0].name} is likely, but not all of its bytes are characters there: look at it with "
+            f"`iconv -c -f {meant[0].name} -t UTF-8`, and ask the user for its encoding before you change it"
         )
+    return read
+
+
+def _as_guessed(guess: Guess, data: bytes, lines: bytes) -> EncodedText | None:
+    """The text as the guess reads it, or as the usual encoding does where that makes more sense; `lines`: a sample of it."""
+    readings = ((encoding, _read_in(encoding, data)) for encoding in _READINGS.get(guess.codec, ()))
+    encoding, text = next((each for each in readings if each[1] is not None), (_USUAL, None))
+    if text is None:
+        return None
     usual = _read_in(_USUAL, data)
     if usual is not None and (usual == text or _mixes_scripts(lines.decode(encoding.codec, "ignore"))):
         encoding, text = _USUAL, usual

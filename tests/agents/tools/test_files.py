@@ -108,9 +108,14 @@ async def test_templates_and_public_keys_are_read(bench: ToolBench, tmp_path: Pa
 
 async def test_missing_binary_and_special_files_are_errors_for_the_model(bench: ToolBench, tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\x89PNG\0")
+    (tmp_path / "a b.pdf").write_bytes(b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<< >>\nendobj\n")
     for path, said in [
         ("none", "does not exist"),
         ("binary", "not a text file"),
+        (
+            "a b.pdf",
+            "a b.pdf is a PDF document: take its text with a command, such as `pdftotext -layout 'a b.pdf' -`.",
+        ),
         (".", "is a directory"),
         ("a\0", "NUL"),
     ]:
@@ -248,6 +253,20 @@ async def test_an_edit_in_another_encoding_is_asked_about_in_every_mode_but_full
     assert refused.is_error
     assert "a.c was not written: it is in GBK, which has no '€' (U+20AC)" in refused.message
     assert (tmp_path / "a.c").read_bytes() == before
+
+
+async def test_an_edit_that_would_break_a_notebook_is_refused_with_the_place(bench: ToolBench, tmp_path: Path) -> None:
+    notebook = '{\n "cells": [{"source": [\n  "import os\\n",\n  "print(1)"\n ]}]\n}\n'
+    (tmp_path / "n.ipynb").write_text(notebook)
+    broken = await bench.call("StrReplaceFile", path="n.ipynb", edit={"old": '"import os', "new": '"import "os"'})
+    assert broken.is_error
+    assert "n.ipynb would be no JSON any more" in broken.message
+    assert "line 3" in broken.message
+    assert (tmp_path / "n.ipynb").read_text() == notebook
+    good = await bench.call("StrReplaceFile", path="n.ipynb", edit={"old": "print(1)", "new": 'print(\\"a\\")'})
+    assert not good.is_error, good.message
+    (tmp_path / "n.ipynb").write_text("<<<<<<< broken already")
+    assert not (await bench.call("WriteFile", path="n.ipynb", content="still")).is_error
 
 
 async def test_several_edits_are_all_made_or_none(bench: ToolBench, tmp_path: Path) -> None:

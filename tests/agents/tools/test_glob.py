@@ -48,6 +48,44 @@ async def test_patterns_find_what_they_say(bench: ToolBench, pattern: str, found
     assert output(await bench.call("Glob", pattern=pattern)).split() == found.split()
 
 
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("app/[slug]/*.tsx", "app/[slug]/page.tsx"),
+        ("app/[[...all]]/*", "app/[[...all]]/page.tsx"),
+        ("app/[ab]/*", "app/a/page.tsx"),
+        ("*.md,src/*.py", "README.md src/a.py"),
+        ("*.toml, app/[slug]/*", "app/[slug]/page.tsx"),
+        ("src/{a.py,x1.txt},*.md", "README.md src/a.py src/x1.txt"),
+        ("one,two.csv", "one,two.csv"),
+    ],
+)
+async def test_a_pattern_that_fits_nothing_as_it_is_written_is_taken_as_it_may_be_meant(
+    bench: ToolBench, tmp_path: Path, pattern: str, found: str
+) -> None:
+    for name in (
+        "app/[slug]/page.tsx",
+        "app/[[...all]]/page.tsx",
+        "app/[ab]/page.tsx",
+        "app/a/page.tsx",
+        "one,two.csv",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    assert output(await bench.call("Glob", pattern=pattern)).split() == found.split()
+
+
+async def test_what_git_ignores_does_not_take_the_place_of_other_files(bench: ToolBench, tmp_path: Path) -> None:
+    for number in range(1100):
+        (tmp_path / "build" / f"{number:04}").mkdir(parents=True)
+        (tmp_path / "build" / f"{number:04}" / "x.py").touch()
+    (tmp_path / ".gitignore").write_text("build/\n")
+    found = output(await bench.call("Glob", pattern="*/**/*.py")).split()
+    assert found[:3] == ["src/a.py", "src/deep/er/b.py", "build/0000/x.py"]
+    assert len(found) == 1000
+    assert output(await bench.call("Glob", pattern="build/0007/*.py")).split() == ["build/0007/x.py"]
+
+
 async def test_directories_can_be_left_out_and_a_start_given(bench: ToolBench) -> None:
     result = await bench.call("Glob", pattern="*", directory="src", include_dirs=False)
     assert output(result).split() == ["src/.hidden", "src/a.py", "src/loop", "src/x1.txt"]
@@ -94,7 +132,7 @@ def test_a_bomb_of_stars_takes_bounded_steps(tmp_path: Path) -> None:
         deep /= "a" * 60
         deep.mkdir()
     pattern = "a*/" + "**/*a*a*a*a*a*a*a*a*b/" * 10 + "x"
-    walk = Walk.of(tmp_path, pattern, limit=10, seconds=30, include_dirs=True)
+    walk = Walk.of(tmp_path, [pattern], limit=10, seconds=30, include_dirs=True)
     walk.run()
     assert (walk.found, walk.ended) == ([], "complete")
     assert not name_matches(parse("*a" * 40 + "b")[0], "a" * 250)
@@ -102,7 +140,7 @@ def test_a_bomb_of_stars_takes_bounded_steps(tmp_path: Path) -> None:
 
 def test_a_walk_stops_when_it_is_told_to(tmp_path: Path) -> None:
     (tmp_path / "a").touch()
-    walk = Walk.of(tmp_path, "*", limit=10, seconds=-1, include_dirs=True)
+    walk = Walk.of(tmp_path, ["*"], limit=10, seconds=-1, include_dirs=True)
     walk.run()
     assert walk.ended == "stopped"
 

@@ -88,7 +88,12 @@ async def test_what_is_asked_about_or_forbidden_is_not_shown_among_other_files(p
     )
     bench = ToolBench(project, ripgrep=ripgrep, approval=door)
     found = await bench.call("Grep", pattern="needle")
-    assert (output(found), found.message) == ("", "No matches.")
+    nothing = await bench.call("Grep", pattern="no such text anywhere")
+    assert (output(found), found.message) == ("", nothing.message)
+    (project / "a[b]").mkdir()
+    (project / "a[b]" / "x").write_text("needle\n")
+    (project / "deny" / "a[b]").write_text("needle\n")
+    assert output(await bench.call("Grep", pattern="needle", glob="deny/b,a[b]/*")) == "a[b]/x"
     assert asked == []
     assert "needle" in output(await bench.call("Grep", pattern="needle", path="privkey.pem", output_mode="content"))
     assert len(asked) == 1
@@ -199,6 +204,46 @@ async def test_searches_can_be_narrowed(
     assert sorted(output(result).split()) == found.split()
 
 
+async def test_a_glob_that_finds_nothing_as_it_is_written_is_taken_as_it_may_be_meant(
+    project: Path, ripgrep: Ripgrep
+) -> None:
+    (project / "app" / "[slug]").mkdir(parents=True)
+    (project / "app" / "[slug]" / "page.ts").write_text("main\n")
+    bench = ToolBench(project, ripgrep=ripgrep)
+    for glob, found in [
+        ("web/*.ts,*.yml", ".github/workflow.yml web/app.ts"),
+        ("app/[slug]/**", "app/[slug]/page.ts"),
+        ("src/[md]*.py", "src/main.py"),
+    ]:
+        assert sorted(output(await bench.call("Grep", pattern="main", glob=glob)).split()) == found.split()
+
+
+async def test_a_type_that_is_none_is_taken_for_an_ending(project: Path, ripgrep: Ripgrep) -> None:
+    (project / "a.tsx").write_text("main\n")
+    bench = ToolBench(project, ripgrep=ripgrep)
+    result = await bench.call("Grep", pattern="main", type="tsx")
+    assert output(result) == "a.tsx"
+    assert "`tsx` is no type of files; those that end in `.tsx` were searched." in result.message
+
+
+@pytest.mark.parametrize("codec", ["gbk", "utf-8", "utf-16"])
+async def test_text_in_any_encoding_is_found_and_shown_as_it_reads(project: Path, ripgrep: Ripgrep, codec: str) -> None:
+    text = "// 读取配置文件\nint main() {}\n// 如果文件不存在则创建\n"
+    (project / "a.c").write_bytes(text.encode(codec))
+    (project / "b.c").write_bytes("/* déjà vu, ça coûte */\n/* noël, fenêtre */\n".encode("latin-1"))
+    (project / "binary.c").write_bytes("配置文件".encode("gbk") + b"\0")
+    bench = ToolBench(project, ripgrep=ripgrep)
+    for pattern, found in [
+        ("配置.件", "a.c:1:// 读取配置文件"),
+        ("main|不存在", "a.c:2:int main() {}\na.c:3:// 如果文件不存在则创建"),
+        ("^/. noël", "b.c:2:/* noël, fenêtre */"),
+        ("fen.*re", "b.c:2:/* noël, fenêtre */"),
+    ]:
+        assert output(await bench.call("Grep", pattern=pattern, glob="*.c", output_mode="content")) == found
+    (project / ".netrc").write_bytes(text.encode("gbk"))
+    assert output(await bench.call("Grep", pattern="配置文件", glob=".netrc")) == ""
+
+
 async def test_a_match_over_several_lines_shows_them_all(project: Path, ripgrep: Ripgrep) -> None:
     bench = ToolBench(project, ripgrep=ripgrep)
     result = await bench.call(
@@ -254,7 +299,8 @@ async def test_a_search_that_cannot_be_made_is_explained(
 
 async def test_no_match_is_a_success(project: Path, ripgrep: Ripgrep) -> None:
     result = await ToolBench(project, ripgrep=ripgrep).call("Grep", pattern="no such text anywhere")
-    assert (output(result), result.message) == ("", "No matches.")
+    assert output(result) == ""
+    assert result.message.startswith("No matches. Files that git ignores were not searched; `include_ignored`")
 
 
 async def test_ignore_files_above_the_searched_directory_count(project: Path, ripgrep: Ripgrep) -> None:

@@ -20,7 +20,7 @@ from sould.agents.permissions.rules import Rules
 from sould.agents.process.commands import CommandRunner
 from sould.agents.process.guard import ProcessGuard
 from sould.agents.settings.modes import Modes
-from sould.agents.terminaltext import UPDATE_SIZE, PlainText, Updates
+from sould.agents.terminaltext import UPDATE_SIZE, LastFrames, PlainText, Updates
 from sould.agents.toolapi.base import CallReporter, ToolCallContext
 from sould.agents.tools.commands import OutputDirectory
 from sould.agents.tools.shell import Params, Shell
@@ -234,6 +234,30 @@ def test_f78_output_is_plain_text_however_it_is_cut(raw: bytes, text: str) -> No
         plain = PlainText()
         pieces = [plain.feed(raw[at : at + size]) for at in range(0, len(raw), size)]
         assert "".join([*pieces, plain.finish()]) == text
+
+
+@pytest.mark.parametrize(
+    ("raw", "lines"),
+    [
+        (b"\r1%\r10%\r100%\ndone\n", "100%\ndone\n"),
+        (b"get: 1%\rget: 100%\r\ndone\r\n\r\nend\r", "get: 1%\nget: 100%\ndone\n\nend"),
+        (b"\rlong line\rXY\n", "XYng line\n"),
+        (b"\rlong line\r\x1b[KXY\n\rlong line\rXY\x1b[0K\n", "XY\nXY\n"),
+        (b"\r1%\r\x1b[2K100%\x1b[1m ok\x1b[0m", "100% ok"),
+        (b"plain\vtext\n", "plaintext\n"),
+    ],
+)
+def test_of_a_line_that_is_written_over_the_model_gets_the_last_state_however_it_is_cut(raw: bytes, lines: str) -> None:
+    for size in (1, 2, 3, len(raw)):
+        text, last = PlainText(frames=True), LastFrames()
+        pieces = [last.feed(text.feed(raw[at : at + size])) for at in range(0, len(raw), size)]
+        assert "".join([*pieces, last.feed(text.finish()), last.finish()]) == lines
+
+
+async def test_a_progress_bar_is_shown_as_it_goes_and_the_model_gets_its_end(bench: Bench) -> None:
+    result = await bench.run(r"for i in $(seq 3000); do printf '\r%d%% of 3000' $i; done; printf '\ndone\n'")
+    assert result.output == "3000% of 3000\ndone\n"
+    assert "".join(bench.seen).startswith("\n1% of 3000\n2% of 3000\n")
 
 
 async def test_updates_come_at_once_then_gathered_and_none_is_lost() -> None:

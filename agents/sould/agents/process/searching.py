@@ -10,15 +10,19 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import orjson
 from msgspec import Struct, field
 
+from sould.agents.textencoding import Encoding, likely
+
 MAX_COMPLAINT = 4096
 _CHUNK = 256 * 1024
+MOST_ARGUMENTS = 100_000
+"""Bytes of names that a program is given at once."""
 
 
 class SearchLimits(Struct, frozen=True):
@@ -136,30 +140,73 @@ class FileHits(Struct):
 
 
 def parse_hits(output: bytes, base: Path) -> dict[Path, FileHits]:
-    """The hits in `rg --json` output, by path below `base`. A last record that was cut off is left out. Blocks."""
+    """The hits in `rg --json` output, by path below `base`. A last record that was cut off is left out. Blocks.
+
+    Lines that are not in UTF-8 are read in the encoding that those of their file are likely in.
+    """
     hits: dict[Path, FileHits] = {}
-    for line in output.split(b"\n"):
-        try:
-            record: dict[str, Any] = orjson.loads(line)
-        except orjson.JSONDecodeError:
-            continue
-        kind, data = record["type"], record["data"]
-        if kind not in {"match", "context"}:
-            continue
-        path = base / os.path.normpath(_text(data["path"]))
+    encodings = _encodings(output)
+    for kind, data in _records(output):
+        name = _text(data["path"])
+        path = base / os.path.normpath(name)
         found = hits.setdefault(path, FileHits(path))
-        for number, text in enumerate(_text(data["lines"]).removesuffix("\n").split("\n"), data["line_number"] or 1):
-            found.rows.append((number, text.removesuffix("\r"), kind == "match"))
+        text = _text(data["lines"], encodings.get(name))
+        for number, line in enumerate(text.removesuffix("\n").split("\n"), data["line_number"] or 1):
+            found.rows.append((number, line.removesuffix("\r"), kind == "match"))
         if kind == "match":
             found.count(len(data["submatches"]))
     return hits
 
 
-def _text(value: dict[str, str]) -> str:
-    """Text as it is, bytes that are not UTF-8 with replacements."""
+def by_encoding(output: bytes) -> dict[Encoding, list[str]]:
+    """The files of `rg --json` output that have lines that are not in UTF-8, by the encoding they are likely in. Blocks."""
+    found: dict[Encoding, list[str]] = {}
+    for name, encoding in _encodings(output).items():
+        found.setdefault(encoding, []).append(name)
+    return found
+
+
+def batched_by_size(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """As many at once as arguments of a program may be."""
+    batch: list[str] = []
+    size = 0
+    for name in names:
+        batch.append(name)
+        size += len(os.fsencode(name))
+        if size > MOST_ARGUMENTS:
+            yield tuple(batch)
+            batch, size = [], 0
+    if batch:
+        yield tuple(batch)
+
+
+def _records(output: bytes) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The lines that were found, and those around them."""
+    for line in output.split(b"\n"):
+        try:
+            record: dict[str, Any] = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            continue
+        if record["type"] in {"match", "context"}:
+            yield record["type"], record["data"]
+
+
+def _encodings(output: bytes) -> dict[str, Encoding]:
+    """What the lines that are not in UTF-8 are likely in, by the names of their files."""
+    lines: dict[str, list[bytes]] = {}
+    for _, data in _records(output) if b'"bytes"' in output else ():
+        if "bytes" in data["lines"]:
+            lines.setdefault(_text(data["path"]), []).append(binascii.a2b_base64(data["lines"]["bytes"]))
+    found = likely([b"".join(each) for each in lines.values()]) if lines else []
+    return {name: encoding for name, encoding in zip(lines, found, strict=True) if encoding is not None}
+
+
+def _text(value: dict[str, str], encoding: Encoding | None = None) -> str:
+    """Text as it is, bytes that are not UTF-8 in the encoding, with replacements."""
     if "text" in value:
         return value["text"]
-    return binascii.a2b_base64(value["bytes"]).decode(errors="replace")
+    data = binascii.a2b_base64(value["bytes"])
+    return data.decode(encoding.codec if encoding is not None else "utf-8", errors="replace")
 
 
 # --- unsaved buffers ---------------------------------------------------------------------------------------------------

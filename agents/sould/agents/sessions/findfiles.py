@@ -17,7 +17,7 @@ from sould.agents.editortools.site import OtherAgent
 from sould.agents.errors import SouldError
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.secretnames import certain_globs
-from sould.agents.process.ripgrep import Ripgrep
+from sould.agents.process.ripgrep import LISTING, Ripgrep, listed
 from sould.agents.process.searching import SearchLimits, run_program
 from sould.agents.sessions.shared import HostServices
 from sould.agents.sessions.unasked import Unasked
@@ -98,24 +98,16 @@ class FileFinder:
 
 
 def _arguments() -> Iterator[str]:
-    yield from ("--files", "--null", "--hidden", "--no-config", "--no-messages", "--no-require-git", "--threads=2")
+    yield from LISTING
     yield from (f"--glob=!{name}" for name in sorted(VCS))
     yield from (f"--iglob=!{'**/' if '/' in glob else ''}{glob}" for glob in certain_globs())
 
 
 def _with_directories(output: bytes, partial: bool) -> Sequence[tuple[str, str]]:
-    """The files, and the directories that they lie in; a name that is no text is left out."""
-    found = output.split(b"\0")[:-1]
-    names = [name for name in (_text(each) for each in found) if name]
+    """The files, and the directories that they lie in."""
+    names = listed(output)
     directories = {f"{parent}/" for name in names for parent in _parents(name)}
     return [(name, name.casefold()) for name in (*names, *sorted(directories))]
-
-
-def _text(name: bytes) -> str:
-    try:
-        return name.removeprefix(b"./").decode()
-    except UnicodeDecodeError:
-        return ""
 
 
 def _parents(name: str) -> Iterator[str]:

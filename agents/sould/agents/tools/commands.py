@@ -21,7 +21,7 @@ from sould.agents.permissions.approval import Approval, Consent
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import RunCommand
 from sould.agents.privatefile import write_private
-from sould.agents.terminaltext import PlainText, Updates
+from sould.agents.terminaltext import LastFrames, PlainText, Updates, each_frame
 from sould.agents.toolapi.base import ToolCallContext, tool_error
 from sould.agents.toolapi.result import ToolResultBuilder
 from sould.agents.wire.display import ShellBlock
@@ -146,12 +146,12 @@ async def end(running: RunningCommand, write: Callable[[str], object]) -> None:
 
 async def _follow(running: RunningCommand, builder: ToolResultBuilder, call: ToolCallContext) -> bool:
     """Take the output to its end. Whether it was too much, so that the command was ended."""
-    text, updates, received = PlainText(), Updates(call.stream), 0
+    text, lines, updates, received = PlainText(frames=True), LastFrames(), Updates(call.stream), 0
     flooded = False
 
     def take(piece: str) -> None:
-        builder.write(piece)
-        updates.write(piece)
+        builder.write(lines.feed(piece))
+        updates.write(each_frame(piece))
 
     try:
         async for data in running.output():
@@ -164,6 +164,7 @@ async def _follow(running: RunningCommand, builder: ToolResultBuilder, call: Too
                 await running.kill()
     finally:
         take(text.finish())
+        builder.write(lines.finish())
         updates.close()
     return flooded
 

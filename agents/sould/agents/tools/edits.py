@@ -13,6 +13,7 @@ import asyncio
 from contextlib import AsyncExitStack
 from typing import Protocol
 
+import orjson
 from msgspec import Struct
 from msgspec.structs import replace
 from pydantic import JsonValue
@@ -70,12 +71,35 @@ async def edit_file(
             proposal = await propose(before)
             if isinstance(proposal, ToolReturn):
                 return proposal
+            if before is not None and (broken := await asyncio.to_thread(_broken_notebook, before, proposal.text)):
+                return tool_error(broken, brief="No notebook any more")
             result = await _carry_out(proposal, files, approval, call, held if not asked else None)
         if isinstance(result, ToolReturn):
             return result
         if refused is not None or asked or result.seen:
             return _changed(result)
         refused = result
+
+
+def _broken_notebook(before: TextFile, text: str) -> str:
+    """Why a notebook's text would be none any more; "" where it is one still, and of all other files."""
+    if before.path.suffix != ".ipynb" or _json_problem(before.text):
+        return ""
+    problem = _json_problem(text)
+    return (
+        f"Nothing was written: {before.path.name} would be no JSON any more ({problem}), and no notebook could be opened. The lines of a "
+        'cell are JSON strings there: write quotes as \\" and line ends as \\n, and a comma behind each but the last.'
+        if problem
+        else ""
+    )
+
+
+def _json_problem(text: str) -> str:
+    try:
+        orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        return str(error)
+    return ""
 
 
 def _changed(refused: _Refused) -> ToolReturn:

@@ -76,6 +76,25 @@ def _first_braces(text: str) -> tuple[str, list[str], str] | None:
     return None
 
 
+def otherwise(pattern: str) -> list[str]:
+    """How else a pattern may be meant that fits nothing as it is written: `*.ts,*.tsx` as two, `[slug]` as a name."""
+    parts = [part.strip() for part in _split_at_commas(pattern)]
+    meant = [each for part in parts if part for each in (part, part.replace("[", "[[]"))]
+    return [each for each in dict.fromkeys(meant) if each != pattern]
+
+
+def _split_at_commas(pattern: str) -> list[str]:
+    """At those outside of braces and brackets."""
+    parts, depth = [""], 0
+    for letter in pattern:
+        depth += (letter in "{[") - (letter in "}]")
+        if letter == "," and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts
+
+
 def parse(pattern: str) -> list[_Segment]:
     """The segments of one alternative."""
     segments: list[_Segment] = []
@@ -169,11 +188,11 @@ class Walk(Struct):
     _cancelled: bool = False
 
     @classmethod
-    def of(cls, root: Path, pattern: str, *, limit: int, seconds: float, include_dirs: bool) -> "Walk":
-        """A walk for `pattern` with a deadline. Raises PatternError."""
+    def of(cls, root: Path, patterns: Sequence[str], *, limit: int, seconds: float, include_dirs: bool) -> "Walk":
+        """A walk for what fits any of the patterns, with a deadline. Raises PatternError."""
         deadline = time.monotonic() + seconds
-        patterns = [parse(one) for one in expand_braces(pattern)]
-        return cls(root, patterns, limit, deadline, include_dirs)
+        parsed = [parse(one) for pattern in patterns for one in expand_braces(pattern)]
+        return cls(root, parsed, limit, deadline, include_dirs)
 
     def cancel(self) -> None:
         """Nobody waits for the results any more; from any thread."""
@@ -181,9 +200,8 @@ class Walk(Struct):
 
     def run(self) -> None:
         """Fill `found`, sorted by path."""
-        starts = frozenset((index, 0) for index in range(len(self.patterns)))
         pending: list[Generator[tuple[Path, frozenset[tuple[int, int]]], None, None]] = [
-            self._children(self.root, starts)
+            self._children(self.root, self._starts)
         ]
         while pending and self.ended == "complete":
             following = next(pending[-1], None)
@@ -214,6 +232,19 @@ class Walk(Struct):
                 self._take(directory / name, is_dir=is_dir)
             if is_dir and self.ended == "complete":
                 yield directory / name, following
+
+    def fits(self, name: str) -> bool:
+        """Whether a file below `root`, by its relative path, is one that is looked for."""
+        states = self._starts
+        *above, last = name.split("/")
+        for part in above:
+            states = self._step(self._closure(states), part, is_dir=True)
+        states = self._closure(self._step(self._closure(states), last, is_dir=False))
+        return any(at == len(self.patterns[index]) for index, at in states)
+
+    @property
+    def _starts(self) -> frozenset[tuple[int, int]]:
+        return frozenset((index, 0) for index in range(len(self.patterns)))
 
     def _take(self, path: Path, *, is_dir: bool) -> None:
         if is_dir and not self.include_dirs:

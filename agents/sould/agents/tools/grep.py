@@ -8,33 +8,37 @@ import contextlib
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
-import orjson
 from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import Field, JsonValue
 
 from sould.agents.environment import Environment
 from sould.agents.permissions.callfiles import CallFiles
-from sould.agents.process.ripgrep import Ripgrep
+from sould.agents.process.ripgrep import BUNDLED, Ripgrep
 from sould.agents.process.searching import (
     DEFAULT_LIMITS,
     FileHits,
     Overlay,
     Ran,
     SearchLimits,
+    batched_by_size,
+    by_encoding,
     parse_hits,
     run_program,
 )
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error
 from sould.agents.toolapi.paths import failure
 from sould.agents.toolapi.result import ToolResultBuilder
-from sould.agents.tools.globmatch import VCS, PatternError, expand_braces
+from sould.agents.tools.globmatch import PatternError, otherwise
+from sould.agents.tools.searchquery import SearchQuery
 from sould.agents.wire.messages import ToolKind, ToolReturn
 from sould.agents.workspace import ResolvedPath, WorkspaceError
 
+_ANY_CHARACTER: Final = frozenset(".\\[")
+"""With one of these a pattern may be about characters beyond ASCII."""
 PROGRAM = Path(__file__).with_name("grepmain.py")
-BUNDLED = Ripgrep()
 
 
 class Params(ToolParams):
@@ -72,9 +76,20 @@ class Params(ToolParams):
         both = self.context or 0
         return (both if self.before is None else self.before, both if self.after is None else self.after)
 
-    def globs(self) -> list[str]:
-        """The given glob and those that hide version control."""
-        return [*([self.glob] if self.glob else []), *(f"!{name}" for name in sorted(VCS))]
+    def query(self, never: Sequence[str], file: str | None) -> SearchQuery:
+        """What is asked of a search program; `never` are globs of files that are not opened, `file` the only one that is."""
+        return SearchQuery(
+            self.pattern,
+            globs=(self.glob,) if self.glob else (),
+            type=self.type,
+            never=never,
+            around=self.lines_around(),
+            ignore_case=self.ignore_case,
+            multiline=self.multiline,
+            include_ignored=self.include_ignored,
+            first_only=self.output_mode == "files_with_matches",
+            files=(file,) if file else (),
+        )
 
 
 class Grep(Tool[Params]):
@@ -124,16 +139,63 @@ class Grep(Tool[Params]):
     async def _search(self, params: Params, path: ResolvedPath, *, is_file: bool) -> "_Searched | ToolReturn":
         base = path.path.parent if is_file else path.path
         never = await asyncio.to_thread(self._files.passed_over, path)
-        ran = await self._run(params, base, path.path.name if is_file else None, never)
+        query, ran, found = await self._search_disk(
+            params.query(never, path.path.name if is_file else None), base, path
+        )
         if not ran.output and ran.code not in {0, 1}:
             return self._failed(ran)
-        hits = await asyncio.to_thread(parse_hits, ran.output, base)
+        if not params.pattern.isascii() or (not found and set(params.pattern) & _ANY_CHARACTER):
+            others = await self._search_other_encodings(query, base)
+            found |= await self._visible(others, path)
         unsaved = await self._unsaved(path)
-        visible = await self._files.found_in(path, hits.keys() - unsaved.keys())
-        found = {at: hits[at] for at in hits if at in visible}
+        found = {at: each for at, each in found.items() if at not in unsaved}
         if unsaved:
-            found.update(await self._search_buffers(params, base, unsaved))
-        return _Searched(list(found.values()), ran, bool(unsaved))
+            found.update(await self._search_buffers(query, base, unsaved))
+        if query.by_ending and not found:
+            return tool_error(
+                f"The search failed: unrecognized file type: {query.type}, and nothing was found in files that end in `.{query.type}`. "
+                "Say with `glob` which files you mean.",
+                brief="Search failed",
+            )
+        return _Searched(list(found.values()), ran, bool(unsaved), query, is_file)
+
+    async def _visible(self, hits: Mapping[Path, FileHits], searched: ResolvedPath) -> dict[Path, FileHits]:
+        """Those that may be shown; of the others nothing depends, not even what is looked for next."""
+        visible = await self._files.found_in(searched, hits.keys())
+        return {at: hits[at] for at in hits if at in visible}
+
+    async def _search_disk(
+        self, query: SearchQuery, base: Path, path: ResolvedPath
+    ) -> tuple[SearchQuery, Ran, dict[Path, FileHits]]:
+        """As it is asked; where that fits nothing, as it may be meant. With what was asked at last.
+
+        Raises:
+            PatternError, OSError
+        """
+        ran = await self._run(query, base)
+        if "unrecognized file type" in ran.complaint and query.type is not None and query.type.isalnum():
+            query = replace(query, by_ending=True)
+            ran = await self._run(query, base)
+        found = await self._visible(await asyncio.to_thread(parse_hits, ran.output, base), path)
+        meant = tuple(each for glob in query.globs for each in otherwise(glob))
+        if meant and not found and ran.code in {0, 1}:
+            query = replace(query, globs=meant)
+            ran = await self._run(query, base)
+            found = await self._visible(await asyncio.to_thread(parse_hits, ran.output, base), path)
+        return query, ran, found
+
+    async def _search_other_encodings(self, query: SearchQuery, base: Path) -> Mapping[Path, FileHits]:
+        """What is found in files that are not in UTF-8, each read in its own encoding: there characters have other bytes.
+
+        That takes another look at all files. It is spared where the pattern is ASCII and something was found already.
+        """
+        ran = await self._run(replace(query, not_utf_8=True), base)
+        found: dict[Path, FileHits] = {}
+        for encoding, names in (await asyncio.to_thread(by_encoding, ran.output)).items():
+            for files in batched_by_size(names):
+                ran = await self._run(replace(query, files=files, globs=(), type=None, encoding=encoding), base)
+                found.update(await asyncio.to_thread(parse_hits, ran.output, base))
+        return found
 
     async def _unsaved(self, searched: ResolvedPath) -> Mapping[Path, str]:
         """The editor's texts of files that may be shown."""
@@ -146,25 +208,25 @@ class Grep(Tool[Params]):
                     texts[at] = file.text
         return texts
 
-    async def _search_buffers(self, params: Params, base: Path, unsaved: Mapping[Path, str]) -> Mapping[Path, FileHits]:
+    async def _search_buffers(
+        self, query: SearchQuery, base: Path, unsaved: Mapping[Path, str]
+    ) -> Mapping[Path, FileHits]:
         overlay = await asyncio.to_thread(Overlay, base, unsaved)
         try:
-            ran = await self._run(params, overlay.directory, None)
+            ran = await self._run(replace(query, files=(), never=()), overlay.directory)
             found = await asyncio.to_thread(parse_hits, ran.output, base)
         finally:
             await asyncio.to_thread(overlay.close)
         return found
 
-    async def _run(self, params: Params, base: Path, file: str | None, never: Sequence[str] = ()) -> Ran:
+    async def _run(self, query: SearchQuery, base: Path) -> Ran:
         ripgrep = await asyncio.to_thread(self._ripgrep.program, self._environment)
         if ripgrep is not None:
-            argv = [ripgrep, *_ripgrep_arguments(params, never), "--", file or "./"]
+            argv = [ripgrep, *query.arguments()]
             return await run_program(argv, cwd=base, environment=self._environment.variables, limits=self._limits)
         # The path of the interpreter, not the session's: this program is ours.
         argv = [sys.executable, "-I", "-X", "utf8", str(PROGRAM)]
-        return await run_program(
-            argv, cwd=base, environment={}, stdin=_request(params, file, never), limits=self._limits
-        )
+        return await run_program(argv, cwd=base, environment={}, stdin=query.request(), limits=self._limits)
 
     def _failed(self, ran: Ran) -> ToolReturn:
         if ran.timed_out:
@@ -188,6 +250,10 @@ class Grep(Tool[Params]):
             said = [f"{_count(len(searched.hits), 'file')} with matches."]
         if not searched.hits:
             said = ["No matches."]
+            if not params.include_ignored and not searched.is_file:
+                said.append("Files that git ignores were not searched; `include_ignored` has them searched, too.")
+        if searched.query.by_ending:
+            said.append(f"`{params.type}` is no type of files; those that end in `.{params.type}` were searched.")
         left = len(lines) - params.offset - len(page)
         if left > 0:
             said.append(f"{left} more lines: go on with offset={params.offset + len(page)}.")
@@ -232,44 +298,9 @@ class _Searched(Struct, frozen=True):
     hits: list[FileHits]
     ran: Ran
     unsaved: bool
-
-
-def _ripgrep_arguments(params: Params, never: Sequence[str]) -> list[str]:
-    before, after = params.lines_around()
-    arguments = ["--json", "--no-config", "--no-messages", "--hidden", "--no-require-git", "--crlf", "--threads=2"]
-    arguments += [f"--before-context={before}", f"--after-context={after}"]
-    arguments += [f"--glob={glob}" for glob in params.globs()]
-    arguments += [f"--iglob=!{'**/' if '/' in glob else ''}{glob}" for glob in never]
-    if params.type is not None:
-        arguments.append(f"--type={params.type}")
-    if params.ignore_case:
-        arguments.append("--ignore-case")
-    if params.multiline:
-        arguments += ["--multiline", "--multiline-dotall"]
-    if params.include_ignored:
-        arguments.append("--no-ignore")
-    if params.output_mode == "files_with_matches":
-        arguments.append("--max-count=1")
-    return [*arguments, f"--regexp={params.pattern}"]
-
-
-def _request(params: Params, file: str | None, never: Sequence[str]) -> bytes:
-    before, after = params.lines_around()
-    return orjson.dumps(
-        {
-            "pattern": params.pattern,
-            "file": file,
-            "passed_over": [one for glob in never for one in expand_braces(glob)],
-            "globs": [one for glob in params.globs() for one in expand_braces(glob)],
-            "type": params.type,
-            "before": before,
-            "after": after,
-            "ignore_case": params.ignore_case,
-            "multiline": params.multiline,
-            "include_ignored": params.include_ignored,
-            "first_only": params.output_mode == "files_with_matches",
-        }
-    )
+    query: SearchQuery
+    """What was asked at last."""
+    is_file: bool
 
 
 def _count(number: int, noun: str) -> str:

@@ -5,6 +5,7 @@ records `match`, `context` and `end` of `rg --json`. Exit 0: something matched, 
 nothing of ours, follows no link and opens nothing but regular files.
 """
 
+import base64
 import fnmatch
 import json
 import os
@@ -58,6 +59,11 @@ TYPES = {
     "zig": ("zig",),
 }
 
+NOT_UTF_8 = re.compile("[\udc80-\udcff]")
+"""What stands in a text for bytes that are none."""
+
+MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+
 Rules = list[tuple[str, pathspec.GitIgnoreSpec]]
 """Ignore files that apply: the directory each belongs to, outermost first."""
 
@@ -81,7 +87,7 @@ def main() -> int:
     search = search_text if request["multiline"] else search_lines
     any_match = any_skipped = False
     for name in files:
-        text = content(name)
+        text = content(name, request["codec"])
         try:
             any_match |= text is not None and emit(name, search(pattern, text, request))
         except MemoryError:
@@ -94,6 +100,8 @@ def main() -> int:
 
 def compiled(request: dict[str, Any]) -> re.Pattern[str]:
     """The pattern, with the meaning `rg` gives to the flags."""
+    if request["not_utf_8"]:
+        return NOT_UTF_8
     flags = re.IGNORECASE if request["ignore_case"] else re.NOFLAG
     if request["multiline"]:
         flags |= re.MULTILINE | re.DOTALL
@@ -109,11 +117,12 @@ def compiled(request: dict[str, Any]) -> re.Pattern[str]:
 def selected(request: dict[str, Any]) -> Iterator[str]:
     """The files to search, below the working directory, in order of their names."""
     wanted_type = request["type"]
-    if wanted_type is not None and wanted_type not in TYPES:
+    types = {**TYPES, wanted_type: (wanted_type,)} if request["by_ending"] else TYPES
+    if wanted_type is not None and wanted_type not in types:
         raise RequestError(f"unrecognized file type: {wanted_type} (known: {', '.join(TYPES)})")
-    suffixes = tuple(f".{ending}" for ending in TYPES[wanted_type]) if wanted_type is not None else ()
-    if request["file"] is not None:
-        return iter([request["file"]])
+    suffixes = tuple(f".{ending}" for ending in types[wanted_type]) if wanted_type is not None else ()
+    if request["files"]:
+        return iter(request["files"])
     try:
         only, never = globs(request["globs"])
     except ValueError as error:
@@ -228,8 +237,11 @@ def ignored(name: str, rules: Rules) -> bool:
     return False
 
 
-def content(name: str) -> str | None:
-    """The text of a regular file; None for anything else, for binary and for huge files."""
+def content(name: str, codec: str = "") -> str | None:
+    """The text of a regular file; None for anything else, for binary and for huge files.
+
+    Bytes that are not in UTF-8 stand in it as `surrogateescape` has them, or are read by the codec.
+    """
     try:
         if not stat.S_ISREG(os.lstat(name).st_mode):
             return None
@@ -238,9 +250,13 @@ def content(name: str) -> str | None:
             if os.fstat(fd).st_size > MAX_FILE:
                 return None
             head = file.read(8192)
-            if b"\0" in head:
+            codec = next((marked for mark, marked in MARKS.items() if head.startswith(mark)), codec)
+            if b"\0" in head and not codec:
                 return None
-            return (head + file.read(MAX_FILE)).decode("utf-8", errors="replace")
+            data = head + file.read(MAX_FILE)
+            if codec in MARKS.values():
+                return data.decode(codec, errors="replace").removeprefix("\ufeff")
+            return data.decode(codec, errors="replace") if codec else data.decode(errors="surrogateescape")
     except (OSError, MemoryError):
         return None
 
@@ -308,12 +324,19 @@ def emit(name: str, rows: Rows) -> bool:
     if not matches:
         return False
     for number, text, count in rows:
-        data: dict[str, Any] = {"path": {"text": name}, "lines": {"text": f"{text}\n"}, "line_number": number}
+        data: dict[str, Any] = {"path": {"text": name}, "lines": as_json(f"{text}\n"), "line_number": number}
         data["submatches"] = [{}] * max(count, 0)
         write({"type": "context" if count < 0 else "match", "data": data})
     write({"type": "end", "data": {"path": {"text": name}, "stats": {"matches": matches}}})
     sys.stdout.flush()
     return True
+
+
+def as_json(text: str) -> dict[str, str]:
+    """As `rg` has it: what is not in UTF-8 as bytes."""
+    if NOT_UTF_8.search(text) is None:
+        return {"text": text}
+    return {"bytes": base64.b64encode(text.encode(errors="surrogateescape")).decode()}
 
 
 def write(record: dict[str, Any]) -> None:

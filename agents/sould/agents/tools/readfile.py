@@ -1,6 +1,7 @@
 """ReadFile: a window of numbered lines, as the user sees the file; images are for ReadMediaFile."""
 
 import asyncio
+import shlex
 from typing import ClassVar
 
 from msgspec import Struct
@@ -81,7 +82,14 @@ class ReadFile(Tool[Params]):
 
     async def _as_media(self, path: ResolvedPath) -> ToolReturn | None:
         """What to do about an image or video instead; None when it is none."""
-        head = read_head(await self._files.read_bytes(path, HEAD))
+        data = await self._files.read_bytes(path, HEAD)
+        if data.startswith(b"%PDF-"):
+            name = self._files.shown(path.path)
+            return tool_error(
+                f"{name} is a PDF document: take its text with a command, such as `pdftotext -layout {shlex.quote(name)} -`.",
+                brief="It is a PDF document",
+            )
+        head = read_head(data)
         if head is None:
             return None
         offered = self._toolset.find(MEDIA) is not None
