@@ -1,7 +1,7 @@
 """Which encoding a text's bytes are in, so that a file is read, edited and written back in its own.
 
 UTF-8 is certain, and so is UTF-16 by its mark or its zeros. Everything else is a guess (`encodingguess`), and counts only where
-the text gives the very same bytes again. Blocks, a guess for a tenth of a second: call it in a thread.
+the text gives the very same bytes again. A guess blocks for a tenth of a second: call what may need one in a thread.
 """
 
 import io
@@ -89,20 +89,25 @@ def decoded(data: bytes, earlier: Encoding | None = None) -> EncodedText:
     Raises:
         NoTextError: it is no text, or cannot be told.
     """
-    if b"\0" not in data:
-        try:
-            return EncodedText(data.decode(), UTF_8)
-        except UnicodeDecodeError:
-            pass
-    by_zeros = _by_mark(data) or (_by_zeros(data) if b"\0" in data else None)
-    if by_zeros is not None:
-        return by_zeros
+    certain = certainly_decoded(data)
+    if certain is not None:
+        return certain
     if b"\0" in data:
         raise NoTextError("is not a text file (it holds NUL bytes)")
     _require_no_damaged_utf_8(data)
     if earlier is not None and earlier.certain and (text := _read_in(earlier, data)) is not None:
         return EncodedText(text, earlier)
     return _guessed(data)
+
+
+def certainly_decoded(data: bytes) -> EncodedText | None:
+    """The text, where its encoding needs no guess: UTF-8, and UTF-16 by its mark or its zeros. Does not block."""
+    if b"\0" not in data:
+        try:
+            return EncodedText(data.decode(), UTF_8)
+        except UnicodeDecodeError:
+            return _by_mark(data)
+    return _by_mark(data) or _by_zeros(data)
 
 
 def likely(samples: Sequence[bytes]) -> list[Encoding | None]:

@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+import pytest
+
 from sould.agents.opening.opening import Opening
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.wire.messages import ApprovalRequest, ToolResult
@@ -40,6 +42,19 @@ async def test_pipes_and_names_that_are_no_text_neither_hold_nor_end_a_session(t
         await finish(session, "look")
         assert r"name-\udcff" in str(watcher.of(ToolResult)[0].return_value.output)
         await finish(session, "/status")
+
+
+@pytest.mark.parametrize(("codec", "is_read"), [("utf-8", True), ("utf-8-sig", True), ("utf-16", True), ("gbk", False)])
+async def test_instructions_are_read_in_their_encoding_or_the_model_is_told(
+    tmp_path: Path, codec: str, is_read: bool
+) -> None:
+    bench = make_bench(tmp_path)
+    (bench.project / "AGENTS.md").write_bytes("所有注释用中文。\r\n".encode(codec))
+    async with bench.running():
+        prompt = (await bench.new()).log.context.system_prompt
+    assert ("所有注释用中文。" in prompt) == is_read
+    assert ("AGENTS.md is neither in UTF-8 nor in UTF-16" in prompt) != is_read
+    assert "\ufffd" not in prompt
 
 
 async def test_instructions_that_are_links_to_a_secret_or_out_of_the_project_are_not_read(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from sould.agents.diskfile import read_file
 from sould.agents.errors import ConfigError
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.secretnames import likelihood
+from sould.agents.textencoding import certainly_decoded
 from sould.agents.workspace import WorkspaceError
 
 AGENTS_MD_BUDGET = 32 * 1024
@@ -92,7 +93,12 @@ def project_instructions(cwd: Path) -> str:
             kept.append(f"<!-- {path} is a link that leads out of the project or to a secret: it was not read -->")
             continue
         try:
-            text = read_file(real, room)[0].decode(errors="replace")
+            text = _text(read_file(real, room)[0])
+        except UnicodeError:
+            kept.append(
+                f"<!-- {path} is neither in UTF-8 nor in UTF-16: it was not read here; look at it with ReadFile -->"
+            )
+            continue
         except WorkspaceError:
             continue
         room -= len(text.encode())
@@ -100,6 +106,15 @@ def project_instructions(cwd: Path) -> str:
         if room <= 0:
             break
     return "\n\n".join(reversed(kept)) or "None."
+
+
+def _text(data: bytes) -> str:
+    """Without the part of a character that the budget cut off. Raises UnicodeError: it is in an encoding that would have to be guessed."""
+    for cut in range(4):
+        read = certainly_decoded(data[: len(data) - cut])
+        if read is not None:
+            return read.text.removeprefix("\ufeff")
+    raise UnicodeError
 
 
 def _instruction_files(directories: Iterable[Path]) -> Iterator[Path]:
