@@ -1,8 +1,9 @@
 """Content blocks of ACP to and from the parts of Wire. Pure."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
 import orjson
 
@@ -32,6 +33,8 @@ Json = dict[str, Any]
 LARGEST = 1_000_000
 """Bytes of the long texts of one line, as JSON: many clients read lines of at most a mebibyte."""
 _END = "\n</resource>"
+_LINES = re.compile(r"L?([0-9]+)(?:[-:]L?([0-9]+))?")
+"""How editors write lines behind an address: `L10:20` (Zed), `L10-L20` (VS Code, GitHub), `10-20`, `L10`."""
 
 
 def user_input(blocks: Sequence[ContentBlock]) -> UserInput:
@@ -85,11 +88,34 @@ def _data_url(kind: str, data: str) -> MediaUrl:
 def _tag(name: str, uri: str, title: str = "", *, note: str = "", closed: bool = True) -> str:
     import html  # noqa: PLC0415 -- the names of all characters, half a megabyte, for few prompts
 
-    parts = urlsplit(uri)
-    place = ("path", unquote(parts.path)) if parts.scheme == "file" else ("uri", uri)
-    attributes = [place, ("name", title), ("note", note)]
+    attributes = [*_place(uri), ("name", title), ("note", note)]
     written = "".join(f' {key}="{html.escape(value)}"' for key, value in attributes if value)
     return f"<{name}{written}{' /' if closed else ''}>"
+
+
+def _place(uri: str) -> Iterator[tuple[str, str]]:
+    """What an address names, as attributes: of a file its path, and which lines or symbol of it are meant.
+
+    An address that says more than that is given as it is, too.
+    """
+    parts = _split(uri)
+    if parts is None or parts.scheme != "file":
+        yield "uri", uri
+        return
+    query, lines = parse_qs(parts.query), _LINES.fullmatch(unquote(parts.fragment))
+    yield "path", unquote(parts.path)
+    if lines is not None:
+        yield "lines", "-".join(filter(None, lines.groups()))
+    yield "symbol", ", ".join(query.get("symbol", ()))
+    if query.keys() - {"symbol"} or (parts.fragment and lines is None):
+        yield "uri", uri
+
+
+def _split(uri: str) -> SplitResult | None:
+    try:
+        return urlsplit(uri)
+    except ValueError:  # brackets that hold no address
+        return None
 
 
 def block(part: ContentPart) -> Json:

@@ -331,6 +331,39 @@ async def again(client: AcpClient, session: str, bench: Bench) -> None:
     assert shown == ["text", "image", "audio", "resource", "resource_link"]
 
 
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("#L10:20", 'path="/x/a b.py" lines="10-20"'),  # Zed
+        ("#L10-L20", 'path="/x/a b.py" lines="10-20"'),  # VS Code, GitHub
+        ("#L7", 'path="/x/a b.py" lines="7"'),
+        ("?symbol=greet#L3:5", 'path="/x/a b.py" lines="3-5" symbol="greet"'),
+        ("?symbol=operator%3C#L3:5", 'path="/x/a b.py" lines="3-5" symbol="operator&lt;"'),
+        ("#usage", 'path="/x/a b.py" uri="file:///x/a%20b.py#usage"'),
+        ("", 'path="/x/a b.py" name='),
+    ],
+)
+async def test_the_model_is_told_which_lines_and_which_symbol_of_a_file_are_meant(
+    bench: Bench, connect: Connect, address: str, told: str
+) -> None:
+    bench.script("text: seen")
+    uri = f"file:///x/a%20b.py{address}"
+    link: Json = {"type": "resource_link", "uri": uri, "name": "a b.py"}
+    selection: Json = {"type": "resource", "resource": {"uri": uri, "text": "def greet():\n"}}
+    async with bench.running() as host, connect() as client:
+        await client.initialize()
+        session = await client.new_session(bench.project)
+        await client.prompt(session, "explain", link, selection)
+        live = host.live(session)
+        assert live is not None
+        said = live.log.context.messages[0].content
+        _, named, embedded = [part.text for part in said if part.type == "text"]
+        assert told in named
+        assert told.removesuffix(" name=") in embedded.partition("\n")[0]
+        await client.request("session/load", sessionId=session, cwd=str(bench.project), mcpServers=[])
+        assert [update["content"] for update in client.updates("user_message_chunk")][1:] == [link, selection]
+
+
 @pytest.mark.parametrize("kind", ["image", "audio"])
 async def test_media_that_the_model_does_not_take_are_named_to_the_user(
     bench: Bench, connect: Connect, kind: str
