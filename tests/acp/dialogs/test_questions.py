@@ -137,6 +137,7 @@ async def test_without_forms_several_choices_end_with_done_and_own_words_can_be_
 
 
 CODE_COMPANION = {"name": "CodeCompanion.nvim", "version": "17.0.0"}
+OPEN_FILE: Json = {"type": "resource", "resource": {"uri": "file:///x/a.txt", "text": "hello"}}
 OTHERS = ("zed", "agent-shell", "Agentic.nvim", "toad", "sould-run")
 
 
@@ -164,9 +165,9 @@ async def test_where_options_are_labelled_by_kind_questions_are_words_that_the_n
         session = await client.new_session(bench.project)
         said: list[str] = []
 
-        async def says(text: str) -> str:
+        async def says(*blocks: str | Json) -> str:
             """What the agent says to a prompt, which ends then: such a client lets nobody type before."""
-            assert await client.prompt(session, text) == {"stopReason": "end_turn"}
+            assert await client.prompt(session, *blocks) == {"stopReason": "end_turn"}
             new = client.text().removeprefix("".join(said))
             said.append(new)
             return new
@@ -178,7 +179,7 @@ async def test_where_options_are_labelled_by_kind_questions_are_words_that_the_n
         assert (await says("3 a text file")).startswith(
             "Which tools?\n\n1. saw\n2. axe\n3. Other\n\nAnswer 1, 2 or 3, or "
         )
-        assert (await says("2, 1")).startswith("Which end?")
+        assert (await says(OPEN_FILE, "2, 1")).startswith("Which end?"), "what was typed is the answer"
         assert await says("n") == "As you like."
         live = host.live(session)
         assert live is not None

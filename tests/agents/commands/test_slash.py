@@ -3,8 +3,14 @@
 import pytest
 
 from sould.agents.commands.slash import for_people
-from sould.agents.wire.content import TextPart, UserInput
-from soultest.bench import Bench, Watcher, finish
+from sould.agents.wire.content import Origin, TextPart, UserInput
+from sould.agents.wire.messages import BtwEnd, Notification
+from soultest.bench import Bench, Watcher, asked, finish
+
+OPEN_FILE = TextPart(
+    text='<resource path="/x/a.txt">\nhello\n</resource>', origin=Origin(type="resource", uri="file:///x/a.txt")
+)
+"""As editors put it beside what was typed."""
 
 
 def _said(watcher: Watcher) -> str:
@@ -55,6 +61,63 @@ async def test_paths_and_text_that_only_begins_with_a_slash_go_to_the_agent(benc
         await watcher.session.prompt(text, "watcher").outcome()
         assert _said(watcher) == "I see."
         assert len(watcher.session.log.context.messages) == 2, "asked and answered"
+
+
+@pytest.mark.parametrize("before", [True, False])
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [
+        ("/review", "Nothing is to be reviewed"),
+        ("/mode", "Mode: **"),
+        ("/plan off", "Plan mode is off"),
+        ("/loop list", "no loops"),
+        ("/comapct", "`/compact`"),
+        ("/skill:nope", "There is no skill"),
+    ],
+)
+async def test_a_command_is_carried_out_whatever_editors_put_beside_it(
+    bench: Bench, typed: str, answer: str, before: bool
+) -> None:
+    prompt = (OPEN_FILE, TextPart(text=typed)) if before else (TextPart(text=typed), OPEN_FILE)
+    async with bench.running():
+        watcher = Watcher(await bench.new())
+        end = await watcher.session.prompt(prompt, "watcher").outcome()
+        answered = "".join(each.body for each in watcher.of(Notification))
+        said = _said(watcher) + answered + (end.error.message if end.error is not None else "")
+        assert answer.lower() in said.lower()
+        assert not watcher.session.log.context.messages, "the agent is not told"
+
+
+async def test_commands_that_are_no_turns_are_known_beside_attachments_too(bench: Bench) -> None:
+    bench.script("text: Aside.")
+    async with bench.running():
+        watcher = Watcher(await bench.new())
+        await watcher.session.prompt((OPEN_FILE, TextPart(text="/queue")), "watcher").outcome()
+        assert [each.title for each in watcher.of(Notification)] == ["No prompts are queued"]
+        await watcher.session.prompt((OPEN_FILE, TextPart(text="/btw what is it?")), "watcher").outcome()
+        assert [each.response for each in watcher.of(BtwEnd)] == ["Aside."]
+
+
+async def test_what_is_attached_to_a_command_reaches_the_model_where_the_command_asks_it(bench: Bench) -> None:
+    skill = bench.project / ".agents" / "skills" / "deploy"
+    skill.mkdir(parents=True)
+    (skill / "SKILL.md").write_text("---\nname: deploy\ndescription: Deploy it.\n---\nDo $ARGUMENTS now.\n")
+    bench.script("text: Done.")
+    async with bench.running():
+        session = await bench.new()
+        await session.prompt((OPEN_FILE, TextPart(text="/skill:deploy all of it")), "watcher").outcome()
+        attached, told = asked(session)
+        assert OPEN_FILE.text in attached
+        assert "Do all of it now." in told
+
+
+async def test_a_file_that_begins_like_a_command_is_none(bench: Bench) -> None:
+    bench.script("text: I see.")
+    async with bench.running():
+        session = await bench.new()
+        await session.prompt((OPEN_FILE.model_copy(update={"text": "/yolo"}),), "watcher").outcome()
+        assert asked(session) == ["/yolo"]
+        assert session.modes.mode == "ask"
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from sould.agents.sessions.port import SessionPort
 from sould.agents.turns.queueing import Edited
 from sould.agents.turns.turns import INTERRUPTED, Prompt
 from sould.agents.wire import messages as wire
-from sould.agents.wire.content import TextPart, ThinkPart, input_text
+from sould.agents.wire.content import TextPart, ThinkPart, input_text, typed_text
 
 logger = logging.getLogger(__name__)
 
@@ -191,7 +191,7 @@ class Attachment:
         """Take a prompt, or the answer to what was asked in words, which is its turn's. Synchronous, so that a cancel finds it (F33)."""
         given = user_input(blocks)
         if self._dialogs.in_words.is_set() and self.session.running:
-            self._dialogs.say(input_text(given))
+            self._dialogs.say(typed_text(given) or input_text(given))
             prompt = self.session.prompts[0]
         else:
             prompt = self.session.prompt(given, self._client_id)

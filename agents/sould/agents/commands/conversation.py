@@ -30,9 +30,15 @@ class Conversation(Struct, frozen=True):
 
     async def ask(self, turn: Turn, prompt: str) -> Ending:
         """Let the agent work on `prompt`, which people are not shown: they see the command."""
+        self._tell_attached(turn)
         self.log.publish(ContextNote(text=prompt))
         return await self.soul.turn(turn)
 
     def agent(self, turn: Turn, extensions: tuple[StepExtension, ...] = ()) -> Agent:
         """The agent, for a flow that asks it step by step within the turn."""
+        self._tell_attached(turn)
         return Agent(self.log, self.soul, turn, self.config, extensions)
+
+    def _tell_attached(self, turn: Turn) -> None:
+        if turn.attached:
+            self.log.publish(ContextNote(text=f"The user attached this to what follows:\n{turn.attached}"))

@@ -11,7 +11,7 @@ from sould.agents.commands.slash import CommandRegistry, meant_as_command
 from sould.agents.skills.catalog import SkillCatalog
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
-from sould.agents.wire.content import UserInput, input_text
+from sould.agents.wire.content import UserInput, typed_text
 
 
 class CommandReader(Struct, frozen=True):
@@ -24,7 +24,7 @@ class CommandReader(Struct, frozen=True):
     def is_command(self, user_input: UserInput) -> bool:
         """Whether a prompt is a command, or is meant as one; the rest goes to the agent."""
         on_offer = self.registry.find(user_input) is not None
-        return on_offer or meant_as_command(user_input) or calls_for_skill(input_text(user_input))
+        return on_offer or meant_as_command(user_input) or calls_for_skill(typed_text(user_input))
 
     async def run(self, turn: Turn, user_input: UserInput) -> Ending:
         """Do what a prompt says that is a command, or say what was most likely meant.
@@ -34,7 +34,7 @@ class CommandReader(Struct, frozen=True):
         """
         found = self.registry.find(user_input)
         if found is None:
-            return self._answer_unknown(input_text(user_input).strip())
+            return self._answer_unknown(typed_text(user_input).strip())
         handler, argument = found
         return await handler(turn, argument)
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 from sould.agents.permissions.visible import visible
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
-from sould.agents.wire.content import UserInput, input_text
+from sould.agents.wire.content import UserInput, typed_text
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^a-z])")
 MOST_DESCRIBED = 100
@@ -66,8 +66,8 @@ class CommandRegistry:
         self._sources += sources
 
     def find(self, user_input: UserInput) -> tuple[Handler, str] | None:
-        """The handler and argument of a prompt that is a command on offer."""
-        text = input_text(user_input).strip()
+        """The handler and argument of a prompt that is a command on offer, whatever is attached to it."""
+        text = typed_text(user_input).strip()
         if not text.startswith("/"):
             return None
         name, *argument = text[1:].split(None, 1) or [""]
@@ -106,5 +106,5 @@ def for_people(description: str) -> str:
 
 def meant_as_command(user_input: UserInput) -> bool:
     """Whether a prompt that is no known command was meant as one: one line that begins with `/word`, and no path there is."""
-    found = _MEANT.fullmatch(input_text(user_input))
+    found = _MEANT.fullmatch(typed_text(user_input))
     return found is not None and not os.path.lexists(f"/{found[1]}")

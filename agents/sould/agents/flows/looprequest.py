@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 from sould.agents.errors import OptionError
 from sould.agents.flows.loopstate import Budget, Resource
-from sould.agents.wire.content import UserInput, input_text
+from sould.agents.wire.content import UserInput, typed_text
 
 COMMAND = "/loop"
 
@@ -72,12 +72,12 @@ def parse_request(text: str) -> LoopRequest:
 
 def is_about_loops(user_input: UserInput) -> bool:
     """A prompt is a `/loop`, whatever it says."""
-    return input_text(user_input).split(None, 1)[:1] == [COMMAND]
+    return typed_text(user_input).split(None, 1)[:1] == [COMMAND]
 
 
 def read_request(user_input: UserInput) -> LoopRequest:
     """What a prompt that is about loops wants. Raises OptionError."""
-    return parse_request(input_text(user_input).strip().removeprefix(COMMAND))
+    return parse_request(typed_text(user_input).strip().removeprefix(COMMAND))
 
 
 def _alone(word: str) -> Action | None:

@@ -14,7 +14,7 @@ from sould.agents.sessionlog.log import SessionLog
 from sould.agents.timetravel.outcome import describe
 from sould.agents.timetravel.rewind import Rewinder
 from sould.agents.timetravel.timeline import Moment, timeline
-from sould.agents.wire.content import TextPart, UserInput, input_text
+from sould.agents.wire.content import TextPart, UserInput, typed_text
 from sould.agents.wire.messages import FilesRestored, FilesRestoring
 from sould.agents.wire.notice import notice
 
@@ -125,7 +125,7 @@ class TimeTravel(Struct, frozen=True):
                 notice("history", "sould was stopped while the session went back", describe(done) + returns)
             )
             return
-        said = f"sould was stopped in the middle of `{input_text(asked)}`, which is finished now: {describe(done)}{returns}"
+        said = f"sould was stopped in the middle of `{typed_text(asked)}`, which is finished now: {describe(done)}{returns}"
         self.log.publish(TextPart(text=said))
 
     async def _go_back(

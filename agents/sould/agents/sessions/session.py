@@ -9,6 +9,8 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
+from msgspec.structs import replace
+
 from sould.agents.commands.conversation import Conversation
 from sould.agents.commands.reading import CommandReader
 from sould.agents.commands.slash import CommandRegistry, SlashCommand
@@ -35,7 +37,7 @@ from sould.agents.turns.queueing import PromptQueue
 from sould.agents.turns.recovery import leave_waiting, recover
 from sould.agents.turns.sidequestions import SideQuestions
 from sould.agents.turns.turns import Prompt, Turns
-from sould.agents.wire.content import UserInput, input_text
+from sould.agents.wire.content import UserInput, attached_text, input_text
 from sould.agents.wire.messages import ContextReverted, Response, StatusUpdate, ToolResult
 from sould.agents.workspace import Workspace
 
@@ -252,6 +254,7 @@ class Session:
 
     async def _run_command(self, turn: Turn, prompt: Prompt) -> Ending:
         """A command counts as a turn of a blank session only when it leaves something behind."""
+        turn = replace(turn, attached=attached_text(prompt.user_input))
         if not self.info.blank:
             if prompt.command:
                 self.entry.count_turn(prompt.user_input)

@@ -18,5 +18,7 @@ class Turn(Struct, frozen=True):
     limits: LoopControl = field(default_factory=LoopControl)
     source: AgentSource | None = None
     """The subagent whose turn it is; None: the session's main agent."""
+    attached: str = ""
+    """Of a command's turn: what was attached to the command, for the model if the command asks it anything."""
     unattended: bool = False
     """It goes on by itself, as in a loop: nobody is asked whether a summary will do (D26)."""

@@ -14,7 +14,7 @@ from sould.agents.sessionlog.log import SessionLog
 from sould.agents.settings.awaymode import BY
 from sould.agents.settings.modeswitch import ModeSwitch
 from sould.agents.turns.turns import Prompt, Turns
-from sould.agents.wire.content import UserInput, input_text
+from sould.agents.wire.content import UserInput, typed_text
 from sould.agents.wire.messages import TurnEnd
 from sould.agents.wire.notice import answer_to
 
@@ -40,7 +40,7 @@ class GoingAway(Struct, frozen=True):
 
     def take(self, user_input: UserInput, client_id: str) -> Prompt | None:
         """See `AnswersAtOnce`."""
-        if self.turns.current is None or input_text(user_input).strip() != BY:
+        if self.turns.current is None or typed_text(user_input).strip() != BY:
             return None
         self.mode_switch.go_away()
         return Prompt.answered(user_input, client_id)
@@ -124,5 +124,5 @@ class CommandsAtOnce:
 
 def _read(user_input: UserInput) -> tuple[str, str]:
     """A command's name and what stands behind it; "" is the name of none."""
-    name, _, argument = input_text(user_input).strip().partition(" ")
+    name, _, argument = typed_text(user_input).strip().partition(" ")
     return name[1:] if name.startswith("/") else "", argument.strip()

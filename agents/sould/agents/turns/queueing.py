@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.turns.turns import Prompt, Turns
-from sould.agents.wire.content import UserInput, input_summary, input_text
+from sould.agents.wire.content import UserInput, input_summary, typed_text
 from sould.agents.wire.notice import notice
 
 PREFIX = "/queue"
@@ -58,7 +58,7 @@ class PromptQueue(Struct, frozen=True):
 
     def take(self, user_input: UserInput, client_id: str) -> Prompt | None:
         """See `AnswersAtOnce`: do what `/queue` says, if this is it."""
-        command, _, rest = input_text(user_input).strip().partition(" ")
+        command, _, rest = typed_text(user_input).strip().partition(" ")
         if command != PREFIX:
             return None
         self.log.publish(notice("queue", self._act(rest), self.text()))

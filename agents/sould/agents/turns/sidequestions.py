@@ -15,7 +15,7 @@ from sould.agents.llm.provider import ChatMessage, ChatRequest, Finish, Provider
 from sould.agents.llm.retry import stream_with_retry
 from sould.agents.soul.answer import ModelCaller
 from sould.agents.turns.turns import Prompt
-from sould.agents.wire.content import TextPart, UserInput, input_text
+from sould.agents.wire.content import TextPart, UserInput, attached_text, typed_text
 from sould.agents.wire.messages import BtwBegin, BtwEnd, FunctionCall, StopReason, ToolCall, ToolCallPart, TurnEnd
 
 logger = logging.getLogger(__name__)
@@ -61,14 +61,15 @@ class SideQuestions(Struct):
 
     def take(self, user_input: UserInput, client_id: str) -> Prompt | None:
         """See `AnswersAtOnce`: begin to answer, if this is a side question."""
-        command, _, question = input_text(user_input).strip().partition(" ")
-        if command != PREFIX or not question.strip() or self._ended:
+        command, _, typed = typed_text(user_input).strip().partition(" ")
+        if command != PREFIX or not typed.strip() or self._ended:
             return None
         prompt = Prompt(user_input, client_id, command=True)
+        question = f"{typed.strip()}\n{attached_text(user_input)}".strip()
         if self._group is None:
-            self._early.append((prompt, question.strip()))
+            self._early.append((prompt, question))
         else:
-            self._begin(self._group, prompt, question.strip())
+            self._begin(self._group, prompt, question)
         return prompt
 
     def cancel(self, client_id: str | None) -> None:

@@ -124,6 +124,23 @@ def input_text(user_input: UserInput) -> str:
     return "\n".join(part.text for part in user_input if isinstance(part, TextPart))
 
 
+def typed_text(user_input: UserInput) -> str:
+    """The text of an input as far as it was typed: what commands, and answers to questions, are read from.
+
+    Editors put the open file before or behind it by themselves.
+    """
+    if isinstance(user_input, str):
+        return user_input
+    return "\n".join(part.text for part in user_input if isinstance(part, TextPart) and part.origin is None)
+
+
+def attached_text(user_input: UserInput) -> str:
+    """The rest of the text of an input: what was attached to it or named in it, as the model is told of it."""
+    if isinstance(user_input, str):
+        return ""
+    return "\n".join(part.text for part in user_input if isinstance(part, TextPart) and part.origin is not None)
+
+
 def input_summary(user_input: UserInput) -> str:
     """An input as people see it: what was typed, and what was attached by its name."""
     if isinstance(user_input, str):
