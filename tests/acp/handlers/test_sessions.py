@@ -153,6 +153,25 @@ async def test_sessions_are_listed_by_directory_in_pages(bench: Bench, connect: 
         assert failure.value.code == -32602
 
 
+async def test_a_directory_is_the_same_one_by_every_path_that_leads_to_it(bench: Bench, connect: Connect) -> None:
+    bench.script("text: Here.")
+    link = bench.root / "link"
+    link.symlink_to(bench.project)
+    async with bench.running(), connect() as client:
+        await client.initialize()
+        session = await client.new_session(link)
+        await client.request("session/set_mode", sessionId=session, modeId="review")
+        await client.prompt(session, "hi")
+        for path in (f"{link}/", bench.project, f"/{bench.project}/."):
+            found = (await client.request("session/list", cwd=str(path)))["sessions"]
+            assert [(each["sessionId"], each["cwd"]) for each in found] == [(session, str(link))]
+            hits = await client.request("_sould/session/search", cwd=str(path), query="hi")
+            assert [each["sessionId"] for each in hits["sessions"]] == [session]
+        await client.request("session/load", sessionId=session, cwd=str(bench.project), mcpServers=[])
+        opened = await client.request("session/new", cwd=str(bench.project), mcpServers=[])
+        assert opened["modes"]["currentModeId"] == "review", "what was chosen there last"
+
+
 async def test_a_title_comes_from_the_first_prompt_or_the_client(bench: Bench, connect: Connect) -> None:
     bench.script("text: one")
     async with bench.running(), connect() as client:

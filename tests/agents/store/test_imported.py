@@ -156,6 +156,9 @@ async def test_what_others_keep_is_found_imported_and_gone_on_with(bench: Bench,
         cwd = str(bench.project)
         [found] = (await client.request("_sould/session/imports", cwd=cwd))["found"]
         assert (found["agent"], found["title"]) == ("kimi", "The magic word is plugh.")
+        link = bench.root / "link"
+        link.symlink_to(bench.project)
+        assert (await client.request("_sould/session/imports", cwd=str(link)))["found"] == [found]
         made = await client.request("_sould/session/import", cwd=cwd, path=found["path"])
         assert (made["source"], made["messages"], made["skipped"]) == ("Kimi", 2, {"lines that are no objects": 1})
         with pytest.raises(AgentError, match="holds no conversation"):

@@ -81,6 +81,40 @@ def test_lists_are_paged_newest_first_without_gap_or_repeat(store: SessionStore)
     assert [info.id for info in everything(store, Path("/w/1"), limit=4)] == one[::-1]
 
 
+def test_sessions_of_a_directory_are_found_by_every_path_that_leads_to_it(store: SessionStore, tmp_path: Path) -> None:
+    real, link, above = tmp_path / "p" / "deep", tmp_path / "link", tmp_path / "q"
+    real.mkdir(parents=True)
+    (real / "sub").mkdir()
+    link.symlink_to(real)
+    above.symlink_to(tmp_path / "p")
+    spelled = [real, link, above / "deep", Path(f"{real}/sub/.."), Path(f"{tmp_path}/p/./deep/"), Path(f"/{real}")]
+    made = {store.create(path).info.id for path in spelled}
+    other = store.create(real / "sub").info.id
+    for path in spelled:
+        store.touch(store.create(path).info.id, prompt="words")
+        assert made < {info.id for info in everything(store, path)}
+        assert other not in {info.id for info in everything(store, path)}
+    assert {info.cwd for info in everything(store, real)} == set(spelled), "as each client spelled it"
+    assert len(store.below(real)) == len(spelled)
+
+
+def test_a_session_stays_with_the_directory_in_which_it_began(store: SessionStore, tmp_path: Path) -> None:
+    first, second, link = tmp_path / "first", tmp_path / "second", tmp_path / "current"
+    first.mkdir()
+    second.mkdir()
+    link.symlink_to(first)
+    session = store.create(link).info.id
+    link.unlink()
+    link.symlink_to(second)
+    store.touch(session, prompt="words")
+    assert [info.id for info in everything(store, first)] == [session]
+    assert [info.id for info in everything(store, link)] == [session], "by the path that it was opened by, too"
+    assert not everything(store, second)
+    store.close()
+    (tmp_path / "index.sqlite").unlink()
+    assert [info.id for info in everything(store, first)] == [session], "the index is worth nothing"
+
+
 def test_a_used_session_comes_first_with_its_first_prompt_as_title(store: SessionStore) -> None:
     old = store.create(Path("/w")).info
     store.create(Path("/w"))

@@ -158,7 +158,7 @@ class LoopCommands(Struct, frozen=True):
         live = self.controls.load()
         if live is not None and live.status != "finished":
             raise OptionError("This session has a loop of its own; end it with `/loop off` first.")
-        if loop.cwd != self.cwd:
+        if loop.cwd.resolve() != self.cwd.resolve():
             raise OptionError(f"That loop belongs to {loop.cwd}; resume it there.")
         self.controls.store.delete(loop.session_id)
         return loop.model_copy(update={"session_id": self.controls.session_id, "checkpoints": []})

@@ -173,7 +173,7 @@ async def compose(
     modes = make_modes(configuration.live.now, projects.mode(opening.cwd), state, opening, new=not stored.info.turns)
     switch = ModeSwitch(modes, state, log, AwayMode(log.channel, modes), options, attached, projects, stored.info.cwd)
     permission = make_permission(host, stored, log, workplace, switch, Company(attached, modes))
-    mailbox = host.dmail.open(stored.info.id, opening.cwd)
+    mailbox = host.dmail.open(stored.info.id, stored.info.directory)
     files = await open_files(host, stored, log, workplace, permission, mailbox)
     opened.push_async_callback(files.recorded.aclose)
     project_hooks = ProjectHooks(storage.directory / "hooks.json", policy.trust, opening.cwd)

@@ -124,7 +124,7 @@ class SessionHost:
         """What clients of sessions there, above or below read and write through, by client, the newest last."""
         found: dict[str, Workspace] = {}
         for session in self._sessions.values():
-            cwd = session.info.cwd
+            cwd = session.info.directory
             if cwd.is_relative_to(directory) or directory.is_relative_to(cwd):
                 found |= session.client_files
         return found
@@ -252,7 +252,7 @@ class SessionHost:
         Raises:
             OptionError: a cursor that this store did not give.
         """
-        return self._store.list(cwd, cursor, limit, used=True, archived=archived)
+        return await asyncio.to_thread(self._store.list, cwd, cursor, limit, used=True, archived=archived)
 
     async def archive(self, session_id: str, *, archived: bool) -> SessionInfo:
         """Take a session, live or stored, out of lists and search, or back into them.

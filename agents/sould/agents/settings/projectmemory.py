@@ -4,6 +4,7 @@ One small file in the state directory. Never in the project itself, and never `f
 """
 
 import logging
+import os
 from pathlib import Path
 
 from pydantic import Field, ValidationError
@@ -33,7 +34,7 @@ class ProjectMemory:
 
     def mode(self, cwd: Path) -> Mode | None:
         """The mode chosen last in this project, None when nobody chose."""
-        project = self._read().projects.get(str(cwd))
+        project = self._read().projects.get(_key(cwd))
         return project.mode if project else None
 
     def remember_mode(self, cwd: Path, mode: Mode) -> None:
@@ -44,7 +45,7 @@ class ProjectMemory:
 
     def editor_context(self, cwd: Path) -> Sharing:
         """Whether agents may know what the user looks at in this project."""
-        return (self._read().projects.get(str(cwd)) or _Project()).editor_context
+        return (self._read().projects.get(_key(cwd)) or _Project()).editor_context
 
     def remember_editor_context(self, cwd: Path, sharing: Sharing) -> None:
         """Remember a choice."""
@@ -52,8 +53,8 @@ class ProjectMemory:
 
     def _change(self, cwd: Path, **update: str) -> None:
         content = self._read()
-        known = content.projects.get(str(cwd)) or _Project()
-        content.projects[str(cwd)] = known.model_copy(update=update)
+        known = content.projects.get(_key(cwd)) or _Project()
+        content.projects[_key(cwd)] = known.model_copy(update=update)
         try:
             write_private(self._path, content.model_dump_json(indent=1).encode())
         except OSError as error:  # what was chosen holds all the same, for a mode
@@ -64,3 +65,8 @@ class ProjectMemory:
             return _Projects.model_validate_json(self._path.read_bytes())
         except (OSError, ValidationError):
             return _Projects()
+
+
+def _key(cwd: Path) -> str:
+    """The same for every path that leads to a directory."""
+    return os.path.realpath(cwd)

@@ -5,6 +5,7 @@ Where not even that works (read-only or full disk) it lives in memory. Safe to u
 
 import contextlib
 import logging
+import os
 import sqlite3
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -17,20 +18,22 @@ from sould.agents.store.info import SessionInfo
 
 logger = logging.getLogger(__name__)
 
-VERSION = 2
+VERSION = 3
 BUSY_SECONDS = 2.0
 MEMORY = ":memory:"
 _SCHEMA = """
 CREATE TABLE sessions (
     id TEXT PRIMARY KEY, cwd TEXT NOT NULL, additional TEXT NOT NULL, title TEXT NOT NULL,
-    created REAL NOT NULL, updated REAL NOT NULL, turns INTEGER NOT NULL, archived INTEGER NOT NULL
+    created REAL NOT NULL, updated REAL NOT NULL, turns INTEGER NOT NULL, archived INTEGER NOT NULL,
+    directory TEXT NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX by_time ON sessions (updated DESC, id DESC);
+CREATE INDEX by_directory ON sessions (directory, updated DESC, id DESC);
 CREATE INDEX by_cwd ON sessions (cwd, updated DESC, id DESC);
 CREATE TABLE stamp (value INTEGER NOT NULL);
 INSERT INTO stamp VALUES (0);
 """
-_COLUMNS = "id, cwd, additional, title, created, updated, turns, archived"
+_COLUMNS = "id, cwd, additional, title, created, updated, turns, archived, directory"
 _NOT_ITS_FAULT = {
     sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_LOCKED,
@@ -45,7 +48,7 @@ _NOT_ITS_FAULT = {
 ResultT = TypeVar("ResultT")
 AllSessions: TypeAlias = Callable[[], Iterable[SessionInfo]]
 """Reads all of them from where they really are."""
-Row: TypeAlias = tuple[str, str, str, str, float, float, int, int]
+Row: TypeAlias = tuple[str, str, str, str, float, float, int, int, str]
 
 
 class SessionIndex:
@@ -89,10 +92,11 @@ class SessionIndex:
         self._run(lambda db: db.executemany("DELETE FROM sessions WHERE id = ?", rows))
 
     def newest(
-        self, cwd: str | None, before: tuple[float, str] | None, limit: int, *, used: bool, archived: bool
+        self, cwd: Path | None, before: tuple[float, str] | None, limit: int, *, used: bool, archived: bool
     ) -> list[SessionInfo]:
         """Up to `limit` sessions (-1: all) by falling (updated, id), those `before` a pair only.
 
+        `cwd`: those of the directory that it leads to, and those opened by this very path, which may have led elsewhere then.
         `used`: none that are blank; `archived`: also those.
         """
         conditions: list[str] = ["(turns > 0 OR title <> '')"] if used else []
@@ -100,8 +104,8 @@ class SessionIndex:
             conditions.append("archived = 0")
         values: list[str | float] = []
         if cwd is not None:
-            conditions.append("cwd = ?")
-            values.append(cwd)
+            conditions.append("(directory = ? OR cwd = ?)")
+            values += [os.path.realpath(cwd), str(cwd)]
         if before:
             conditions.append("(updated, id) < (?, ?)")
             values.extend(before)
@@ -209,13 +213,24 @@ def _insert(db: sqlite3.Connection, infos: Iterable[SessionInfo]) -> None:
             info.updated,
             info.turns,
             info.archived,
+            str(info.directory),
         )
         for info in infos
     )
-    db.executemany(f"INSERT OR REPLACE INTO sessions ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)  # noqa: S608 -- constants
+    db.executemany(f"INSERT OR REPLACE INTO sessions ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)  # noqa: S608 -- constants
 
 
 def _info(row: Row) -> SessionInfo:
-    session_id, cwd, additional, title, created, updated, turns, archived = row
+    session_id, cwd, additional, title, created, updated, turns, archived, directory = row
     paths: list[str] = orjson.loads(additional)
-    return SessionInfo(session_id, Path(cwd), tuple(map(Path, paths)), title, created, updated, turns, bool(archived))
+    return SessionInfo(
+        session_id,
+        Path(cwd),
+        tuple(map(Path, paths)),
+        title,
+        created,
+        updated,
+        turns,
+        bool(archived),
+        Path(directory),
+    )

@@ -26,7 +26,10 @@ _ADDED = re.compile(r"<([A-Za-z][\w-]*)(?:\s[^<>]*)?(?:/>|>.*?</\1\s*>)", re.DOT
 
 
 class SessionInfo(Struct, frozen=True):
-    """What a list shows of a session. Times are wall seconds; `title` is "" until the first prompt."""
+    """What a list shows of a session. Times are wall seconds; `title` is "" until the first prompt.
+
+    `cwd` is its directory as its client spelled it; which directory that is, `directory` says.
+    """
 
     id: str
     cwd: Path
@@ -37,6 +40,13 @@ class SessionInfo(Struct, frozen=True):
     turns: int = 0
     archived: bool = False
     """Left out of lists and search, unless they are asked for it."""
+    led_to: Path | None = None
+    """Where `cwd` led when the session began; None where nobody noted it: looking now could wait for a network disk."""
+
+    @property
+    def directory(self) -> Path:
+        """Where it works, every link followed: sessions of one directory have the same, however they were opened."""
+        return self.led_to or self.cwd
 
     @property
     def blank(self) -> bool:

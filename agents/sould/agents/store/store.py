@@ -62,7 +62,7 @@ class WeighedSession(Struct, frozen=True):
 class SessionStore:
     """All sessions of a state directory.
 
-    Every method is synchronous; `search` and `weigh` are for a thread, all others take milliseconds at most.
+    Every method is synchronous; `list`, `search` and `weigh` are for a thread, all others take milliseconds at most.
     """
 
     def __init__(self, state: Path, later: DoLater = _at_once) -> None:
@@ -90,8 +90,9 @@ class SessionStore:
             SouldError: a path that is no text cannot be kept.
         """
         now = time.time()
-        info = SessionInfo(new_id(now), cwd, tuple(additional), created=now, updated=now)
-        _require_text(cwd, *additional)
+        led_to = Path(os.path.realpath(cwd))
+        info = SessionInfo(new_id(now), cwd, tuple(additional), created=now, updated=now, led_to=led_to)
+        _require_text(cwd, led_to, *additional)
         directory = self._root / info.id
         before = self._stamp()
         try:
@@ -152,7 +153,7 @@ class SessionStore:
         used: bool = False,
         archived: bool = False,
     ) -> Page:
-        """Sessions, most recently updated first; `cwd`: only that directory's; `used`: none that are blank.
+        """Sessions, most recently updated first; `cwd`: only that directory's, by whatever path; `used`: none that are blank.
 
         A cursor of ours goes on after it. `archived`: also those.
 
@@ -161,8 +162,7 @@ class SessionStore:
         """
         self._refresh()
         limit = max(1, min(limit, MAX_PAGE))
-        place = str(cwd) if cwd else None
-        found = self._index.newest(place, _position(cursor), limit + 1, used=used, archived=archived)
+        found = self._index.newest(cwd, _position(cursor), limit + 1, used=used, archived=archived)
         items = tuple(found[:limit])
         return Page(items, _cursor(items[-1]) if len(found) > limit else None)
 
@@ -177,7 +177,7 @@ class SessionStore:
             OptionError: the query has no word.
         """
         self._refresh()
-        infos = self._index.newest(str(cwd) if cwd else None, None, -1, used=True, archived=archived)
+        infos = self._index.newest(cwd, None, -1, used=True, archived=archived)
         stored = [StoredSession(info, self._root / info.id) for info in infos]
         return self._search.search(query, stored, max(1, min(limit, MAX_PAGE)), known=self._index.ids())
 
@@ -193,7 +193,7 @@ class SessionStore:
         """The sessions that work in a directory or in one below it, most recently updated first; also archived ones."""
         self._refresh()
         infos = self._index.newest(None, None, -1, used=True, archived=True)
-        return [info for info in infos if info.cwd.is_relative_to(directory)]
+        return [info for info in infos if info.directory.is_relative_to(directory)]
 
     def touch(
         self, session_id: str, *, prompt: str = "", turns: int | None = None, additional: Sequence[Path] | None = None

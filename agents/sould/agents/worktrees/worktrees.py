@@ -74,9 +74,10 @@ class Worktrees(Struct, frozen=True):
     def around_each(self, directories: Iterable[Path]) -> Mapping[Path, Worktree]:
         """Likewise, of many: those that are in one."""
         checkouts = os.path.realpath(self.checkouts)
-        inside = [each for each in directories if each.is_relative_to(checkouts)]
+        real = {each: Path(os.path.realpath(each)) for each in directories}
+        inside = {each: place for each, place in real.items() if place.is_relative_to(checkouts)}
         known = {worktree.path: worktree for worktree in self.all()} if inside else {}
-        found = ((each, known.get(place)) for each in inside for place in (each, *each.parents))
+        found = ((each, known.get(above)) for each, place in inside.items() for above in (place, *place.parents))
         return {each: worktree for each, worktree in found if worktree is not None}
 
     def make(self, wish: Wish) -> Worktree:

@@ -141,7 +141,7 @@ def _find(store: LoopStore, beginning: str) -> LoopState:
     loops = store.list()
     unfinished = [each for each in loops if each.status != "finished"]
     if not beginning:
-        here = [each for each in unfinished if each.cwd == Path.cwd()]
+        here = [each for each in unfinished if each.cwd.resolve() == Path.cwd()]
         if here:
             return here[0]
         _show(unfinished)

@@ -1,7 +1,7 @@
 """Where other agents keep the conversations of a directory, and reading one of them. Links are not followed. Blocks."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -39,19 +39,22 @@ class Kept(Struct, frozen=True):
 
 
 def kept_for(cwd: Path, environment: Mapping[str, str]) -> tuple[Kept, ...]:
-    """The conversations about a directory, last used first."""
+    """The conversations about a directory, last used first: those about this path, and about the one that it leads to."""
     home = Path(environment.get("HOME") or "/")
     share = Path(environment.get("KIMI_SHARE_DIR") or home / ".kimi")
-    places: list[tuple[Agent, Path, str]] = [
-        ("claude", claude.folder_of(home, cwd), "*.jsonl"),
-        ("codex", codex.folder_of(home), "**/rollout-*.jsonl"),
-        ("kimi", kimi.folder_of(share, cwd), "*/context.jsonl"),
-    ]
-    found = [each for agent, folder, names in places for each in _in(agent, folder, names, cwd)]
+    spelled = {cwd, Path(os.path.realpath(cwd))}
+    places: set[tuple[Agent, Path, str]] = {("codex", codex.folder_of(home), "**/rollout-*.jsonl")}
+    for path in spelled:
+        places |= {
+            ("claude", claude.folder_of(home, path), "*.jsonl"),
+            ("kimi", kimi.folder_of(share, path), "*/context.jsonl"),
+        }
+    about = {"", *map(str, spelled)}
+    found = [each for agent, folder, names in places for each in _in(agent, folder, names, about)]
     return tuple(sorted(found, key=lambda each: -each.updated)[:MOST])
 
 
-def _in(agent: Agent, folder: Path, names: str, cwd: Path) -> Iterator[Kept]:
+def _in(agent: Agent, folder: Path, names: str, about: Collection[str]) -> Iterator[Kept]:
     newest = sorted(_files(folder, names), reverse=True)
     for updated, path in newest[:MOST_LOOKED_AT]:
         try:
@@ -59,7 +62,7 @@ def _in(agent: Agent, folder: Path, names: str, cwd: Path) -> Iterator[Kept]:
         except WorkspaceError:
             continue
         said = READERS[agent](head)
-        if said.said and said.cwd in ("", str(cwd)):
+        if said.said and said.cwd in about:
             yield Kept(agent, path, title_of(said), updated)
 
 
