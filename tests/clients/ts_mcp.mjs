@@ -51,7 +51,8 @@ await app.connectWith(acp.ndJsonStream(Writable.toWeb(agent.stdin), Readable.toW
     return { result: await answer(operation) };
   };
   const server = mcp.registerServer(cx, { name: 'editor', handler });
-  const initialized = await cx.request(m.initialize, { protocolVersion: acp.PROTOCOL_VERSION, clientCapabilities: {} });
+  const clientInfo = { name: 'editor', version: '1' };
+  const initialized = await cx.request(m.initialize, { protocolVersion: acp.PROTOCOL_VERSION, clientInfo, clientCapabilities: {} });
   say({ event: 'capability', acp: initialized.agentCapabilities.mcpCapabilities.acp });
   const { sessionId } = await cx.request(m.session.new, { cwd, mcpServers: [server.declaration] });
   const prompt = (text) => cx.request(m.session.prompt, { sessionId, prompt: [{ type: 'text', text }] });

@@ -10,7 +10,7 @@ from sould.acp.introduction import Implementation
 LABELS_BY_KIND: Final = frozenset({"codecompanion.nvim", "acpx"})
 """They show an option of a permission by its kind alone: CodeCompanion has one label for each, acpx asks yes or no.
 
-By name show: Zed, agent-shell, agentic.nvim, avante.nvim, Toad, ACP Client and ACP Plugin of VS Code, Agent Client of
+By name show: Zed, agent-shell, agentic.nvim, Toad, ACP Client and ACP Plugin of VS Code, Agent Client of
 Obsidian. (2026-11)
 """
 
@@ -27,6 +27,17 @@ FOLLOWS: Final = {"zed": "Zed"}
 avante.nvim does that, too, and says no name. (2026-11)
 """
 
+REDRAWS: Final = frozenset({"zed"})
+"""Clients in which a card becomes what its updates say, its title too. (2026-11)
+
+agentic.nvim and acpx ask their user about the card as it was shown first, so it must say what the call does from the start.
+"""
+
+
+def redraws_cards(client: Implementation | None) -> bool:
+    """Whether a call may be shown before its arguments are whole."""
+    return client is not None and client.name.lower() in REDRAWS
+
 
 def follows_as(client: Implementation | None) -> str:
     """What a client is called that may go where a tool call is; "" for all others."""
@@ -39,5 +50,9 @@ def reviews_as(client: Implementation | None) -> str:
 
 
 def shows_names(client: Implementation | None) -> bool:
-    """Whether options of the same kind can be told apart there; so it is in a client that nothing is known of."""
-    return client is None or client.name.lower() not in LABELS_BY_KIND
+    """Whether options of the same kind can be told apart there; so it is in a client of which only its name is known.
+
+    Not in one without a name: avante.nvim tells options apart by kind and order, and would take an answer for the session for
+    the one that holds for ever.
+    """
+    return client is not None and client.name.lower() not in LABELS_BY_KIND

@@ -9,6 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from sould.acp.clients import shows_names
+from sould.acp.dialogs.asking import buttons, pressed
 from sould.acp.introduction import Implementation
 from sould.acp.schema import ElicitationAnswer
 from sould.agents.toolapi.questions import OWN_WORDS
@@ -136,6 +137,13 @@ async def test_without_forms_several_choices_end_with_done_and_own_words_can_be_
     assert await answered(bench, connect, {}, permissions=pick("blue", "Dismiss")) == {"Which colour?": "blue"}
 
 
+def test_the_names_of_buttons_are_plain_text() -> None:
+    item = QuestionItem(question="Which?", options=(QuestionOption(label="`make` or `tox`"),))
+    params = buttons("s", QuestionRequest(id="q", tool_call_id="c", questions=(item,)), item)
+    assert [each["name"] for each in params["options"]] == ["make or tox", "Dismiss"]
+    assert pressed("option_0", item) == 0
+
+
 CODE_COMPANION = {"name": "CodeCompanion.nvim", "version": "17.0.0"}
 OPEN_FILE: Json = {"type": "resource", "resource": {"uri": "file:///x/a.txt", "text": "hello"}}
 OTHERS = ("zed", "agent-shell", "Agentic.nvim", "toad", "sould-run")
@@ -146,7 +154,8 @@ def test_clients_are_known_that_label_options_by_kind() -> None:
         return Implementation(name=name, version="1")
 
     assert not any(shows_names(named(name)) for name in ("CodeCompanion.nvim", "acpx"))
-    assert all(map(shows_names, (None, *map(named, OTHERS))))
+    assert not shows_names(None), "avante.nvim says no name, and tells options apart by kind and order"
+    assert all(map(shows_names, map(named, OTHERS)))
 
 
 async def test_where_options_are_labelled_by_kind_questions_are_words_that_the_next_prompt_answers(

@@ -236,7 +236,7 @@ async def test_what_a_call_brought_is_read_whole_and_passed_on_from_anywhere(ben
         )
         assert item["more"] > 0
         assert whole["lines"] == lines.split("\n")
-        assert [each["label"] for each in whole["scopes"]] == ["Pass on", "Pass on from `box__echo` this session"]
+        assert [each["label"] for each in whole["scopes"]] == ["Pass on", "Pass on from “box__echo” this session"]
         await client.request("_sould/inbox/answer", id=asked.id, decision="approve")
         assert (await watcher.wait_for(ToolResult)).return_value.output == lines
 

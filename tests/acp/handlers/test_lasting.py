@@ -81,12 +81,12 @@ async def test_an_answer_for_the_project_holds_in_its_other_sessions_after_a_res
         await one.turn()
         assert one.names == {
             "allow_once": "Allow once",
-            "allow_always": "Allow `echo hello > new.t…` this session",
-            PROJECT: "Allow `echo hello > ne…` in this project",
+            "allow_always": "Allow “echo hello > new.t…” this session",
+            PROJECT: "Allow “echo hello > ne…” in this project",
             "reject_once": "Reject",
         }
         where = f"every session in {bench.project}; kept in {bench.config / FILE}"
-        assert f"“{one.names[PROJECT]}” covers exactly this command in " in one.text
+        assert f"{one.names[PROJECT]}: exactly this command in " in one.text
         assert where in one.text
         await two.turn()
         assert not two.asked
@@ -146,10 +146,10 @@ async def test_a_host_is_allowed_in_all_projects(bench: Bench, connect: Connect)
     async with bench.running(), sitting(bench, connect, EVERYWHERE) as one, sitting(bench, connect, place=other) as two:
         await one.turn()
         assert one.lasting == {
-            PROJECT: "Allow `docs.invalid` in this project",
-            EVERYWHERE: "Always allow `docs.invalid`",
+            PROJECT: "Allow “docs.invalid” in this project",
+            EVERYWHERE: "Always allow “docs.invalid”",
         }
-        assert "covers fetching from docs.invalid, in every project; kept in" in one.text
+        assert ": fetching from docs.invalid, in every project; kept in" in one.text
         await two.turn()
         assert not two.asked
 
@@ -165,9 +165,37 @@ async def test_a_file_outside_is_read_and_a_command_about_the_machine_run_wherev
     async with bench.running(), sitting(bench, connect, EVERYWHERE) as one, sitting(bench, connect, place=other) as two:
         await one.turn()
         assert len(one.asked) == 2
-        assert "covers exactly this command in any directory, in every project" in one.text
+        assert ": exactly this command in any directory, in every project" in one.text
         await two.turn()
         assert not two.asked
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        ECHO,
+        call("StrReplaceFile", path="a.txt", edit={"old": "hello", "new": "bye"}),
+        call("FetchURL", url="http://docs.invalid/page"),
+    ],
+)
+async def test_a_client_without_a_name_has_one_option_of_each_kind_and_none_outlives_the_session(
+    bench: Bench, connect: Connect, step: str
+) -> None:
+    asked: list[Json] = []
+
+    def widest(params: Json) -> Json:
+        asked.append(params)
+        always = [each["optionId"] for each in params["options"] if each["kind"] == "allow_always"]
+        return {"outcome": "selected", "optionId": always[-1]}
+
+    bench.script(step, step, DONE)
+    async with bench.running(), connect(permissions=widest) as client:
+        await client.initialize(clientInfo=None)
+        session = await client.new_session(bench.project)
+        await client.prompt(session, "go")
+    (params,) = asked
+    assert [each["kind"] for each in params["options"]] == ["allow_once", "allow_always", "reject_once"]
+    assert not (bench.config / FILE).exists()
 
 
 @pytest.mark.parametrize(
@@ -226,7 +254,7 @@ async def test_edits_are_allowed_for_the_directory_of_the_session_in_its_project
     async with bench.running(), sitting(bench, connect, PROJECT, below) as one, sitting(bench, connect) as two:
         await one.turn()
         assert one.lasting == {PROJECT: "Allow edits in this project"}
-        assert f"covers edits in {below}, in every session in {bench.project};" in one.text
+        assert f": edits in {below}, in every session in {bench.project};" in one.text
         await two.turn()
         assert [asked["toolCall"]["locations"][0]["path"] for asked in two.asked] == [str(bench.project / "d.txt")]
 
@@ -239,7 +267,7 @@ async def test_a_tool_of_a_server_is_allowed_in_the_project_until_it_is_another_
     bench.script(use, DONE)
     async with bench.running(), sitting(bench, connect, PROJECT) as one:
         await one.turn()
-        assert one.lasting == {PROJECT: "Allow `box__sum` in this project"}
+        assert one.lasting == {PROJECT: "Allow “box__sum” in this project"}
     async with bench.running(), sitting(bench, connect) as two:
         await two.turn()
         assert not two.asked

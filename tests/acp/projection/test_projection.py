@@ -69,7 +69,7 @@ def test_a_call_is_announced_described_asked_about_run_and_ended() -> None:
     assert [update["status"] for update in screen.show(REQUEST)] == ["pending"]
     params = permission("s1", screen.updates.calls["c1"], REQUEST)
     assert not faults("RequestPermissionRequest", params)
-    scope = {"type": "text", "text": "“Allow edits this session” covers edits in this project"}
+    scope = {"type": "text", "text": "Allow edits this session: edits in this project"}
     assert params["toolCall"] == {
         **{key: value for key, value in described.items() if key != "sessionUpdate"},
         "status": "pending",

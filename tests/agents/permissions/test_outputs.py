@@ -68,7 +68,7 @@ async def test_a_page_is_shown_before_the_model_sees_it_in_every_mode(bench: Ben
     assert INJECTION in str(asked.held.result.output)
     assert INJECTION in str(asked.display), "also for a client that knows nothing of outputs"
     assert asked.description == "`FetchURL` has run. May the model see what came from 127.0.0.1?"
-    assert [each.label for each in offered(asked)] == ["Pass on", "Pass on from `127.0.0.1` this session"]
+    assert [each.label for each in offered(asked)] == ["Pass on", "Pass on from “127.0.0.1” this session"]
     assert rejection(asked) == "Withhold"
     assert not result.is_error
     assert INJECTION in told
@@ -123,7 +123,7 @@ async def test_a_tool_is_asked_about_until_its_user_passes_on_all_it_brings(benc
         other = await answer(watcher, 1)
         assert (await prompt.outcome()).stop_reason == "finished"
         assert [each.return_value.output for each in watcher.of(ToolResult)][:2] == ["one", "two"]
-    assert asked.scope_button == "Pass on from `box__echo` this session"
+    assert asked.scope_button == "Pass on from “box__echo” this session"
     assert asked.description == "`box__echo` has run. May the model see its output?"
     assert other.sender == "box__sum"
 

@@ -150,8 +150,11 @@ class AcpClient:
         self.send({"jsonrpc": "2.0", "method": method, "params": params})
 
     async def initialize(self, capabilities: Json | None = None, **more: Any) -> Json:
-        """The handshake."""
-        return await self.request("initialize", protocolVersion=1, clientCapabilities=capabilities or {}, **more)
+        """The handshake. The client has a name, unless it is given `clientInfo` None."""
+        said = {"clientInfo": {"name": "an ACP client", "version": "1"}, **more}
+        if said["clientInfo"] is None:
+            del said["clientInfo"]
+        return await self.request("initialize", protocolVersion=1, clientCapabilities=capabilities or {}, **said)
 
     async def new_session(self, cwd: Path, **more: Any) -> str:
         """A session's id."""

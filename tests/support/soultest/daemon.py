@@ -34,7 +34,12 @@ FULL = os.environ.get("SOULD_FAULTS") == "full"
 NOBODY = 65534
 PATIENCE = 40.0
 """Seconds that anything may take on a busy machine (D46): only what never comes is waited for so long."""
-INITIALIZE = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}}
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": 1, "clientInfo": {"name": "an ACP client", "version": "1"}},
+}
 
 
 def count(full: int, short: int) -> int:

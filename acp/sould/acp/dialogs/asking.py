@@ -49,7 +49,7 @@ def buttons(
     `chosen`: of a question with several answers, those given so far, which are not offered again.
     """
     options: list[Json] = [
-        {"optionId": f"option_{number}", "name": option.label, "kind": "allow_once"}
+        {"optionId": f"option_{number}", "name": _plain(option.label), "kind": "allow_once"}
         for number, option in enumerate(item.options)
         if not chosen or number not in chosen
     ]
@@ -69,6 +69,11 @@ def buttons(
     if body:
         call["content"] = [{"type": "content", "content": text_block(body)}]
     return {"sessionId": session_id, "toolCall": call, "options": options}
+
+
+def _plain(label: str) -> str:
+    """A label as the name of an option: no client shows Markdown there."""
+    return label.replace("`", "")
 
 
 def pressed(option_id: str, item: QuestionItem) -> int | None:

@@ -241,7 +241,7 @@ def permission_call(call: Call, request: ApprovalRequest, scopes: Iterable[Offer
         content = [_text_content(_as_written(request.description)), *content]
     for each in scopes:
         if each.scope != "session_also_changed" and each.remembers and request.scope_button:
-            covers = verbatim(f"“{each.label}” covers {each.remembers}".replace("\n", " ⏎ "))
+            covers = verbatim(f"{each.label}: {each.remembers}".replace("\n", " ⏎ "))
             content = [*content, _text_content(covers)]
     if request.subagent_type:
         content = [_text_content(_who_asks(request)), *content]

@@ -23,6 +23,7 @@ WITHHOLD: Final = "Withhold"
 ALSO_CHANGED: Final = "Allow this session, also when it changes"
 _FOR_SESSION: Final = "Allow this session"
 """Of a request that an earlier version left behind."""
+_QUOTES: Final = str.maketrans({"“": "\\u201c", "”": "\\u201d"})
 LONGEST_COMMAND: Final = 20_000
 """Characters of a command that its user writes anew."""
 PLACE: Final = 24
@@ -210,11 +211,11 @@ def _path(path: str) -> str:
 
 
 def _quoting(text: str, before: str, after: str) -> str:
-    """The text between backticks, its end left out where there is no room for it."""
-    shown = visible(" ".join(file_name(text).split()))
-    room = BUTTON - len(f"{before}``{after}")
+    """The text in quotes, which nothing in it closes, its end left out where there is no room for it: a button shows no Markdown."""
+    shown = visible(" ".join(file_name(text).split())).translate(_QUOTES)
+    room = BUTTON - len(f"{before}“”{after}")
     if columns_of(shown) > room:
         while columns_of(shown) > room - 1:
             shown = shown[:-1]
         shown = f"{shown.rstrip()}…"
-    return f"{before}`{shown}`{after}"
+    return f"{before}“{shown}”{after}"

@@ -149,7 +149,7 @@ def worded(request: ApprovalRequest) -> str:
             shown.append(block.path if block.secret else f"{block.path}:\n{block.new_text}")
     if request.held is not None:
         shown.append(output_text(request.held.result))
-    shown += [f"“{each.label}” covers {each.remembers}" for each in offered(request) if each.remembers]
+    shown += [f"{each.label}: {each.remembers}" for each in offered(request) if each.remembers]
     return "\n".join(("sould asks: may this be done?", *shown))
 
 
