@@ -8,8 +8,8 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from sould.acp.clients import shows_names
-from sould.acp.introduction import ClientCapabilities, Implementation
+from sould.acp.clients import redraws_cards, shows_names
+from sould.acp.introduction import ClientCapabilities, Implementation, OwnCapabilities
 from sould.agents.commands.slash import SlashCommand
 from sould.agents.settings.options import SessionOption
 from sould.agents.turns.turns import Prompt
@@ -25,6 +25,8 @@ class Features(Struct, frozen=True):
     """Questions are forms of the client's own; without them they are buttons beside a tool card."""
     names: bool = True
     """Buttons say what they are; without that, questions are asked in words and permissions one at a time."""
+    redraws: bool = False
+    """A card becomes what its updates say: a call may be shown before its arguments are whole."""
     pages: bool = False
     """It sends the user to pages that servers want them to visit."""
     queue: bool = False
@@ -72,6 +74,7 @@ def features_of(capabilities: ClientCapabilities, info: Implementation | None) -
         terminals=capabilities.display_terminals,
         forms=capabilities.forms,
         names=shows_names(info),
+        redraws=redraws_cards(info) or capabilities.own != OwnCapabilities(),
         pages=capabilities.pages,
         queue=capabilities.own.queue,
         custom=capabilities.own.custom,

@@ -114,7 +114,7 @@ async def test_a_tool_of_the_user_s_has_a_display_terminal_when_it_runs_a_comman
     (agents / "builder.yaml").write_text("version: 1\nagent: {extend: default, tools: ['./deploying.py:deploy']}\n")
     bench.script(call("Deploy", target="staging"), call("Deploy", target="nowhere"), "text: Done.")
     async with bench.running(), connect() as client:
-        await client.initialize(FULL)
+        await client.initialize(FULL, clientInfo={"name": "zed", "version": "1"})  # it is shown calls early
         session = await client.new_session(bench.project)
         await client.request("session/set_config_option", sessionId=session, configId="agent", value="builder")
         await client.prompt(session, "deploy")

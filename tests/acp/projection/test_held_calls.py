@@ -1,14 +1,19 @@
-"""A history shows a call that has ended at once with its result, and in all else says what was seen live."""
+"""Calls that are not shown as soon as they are opened.
+
+A history shows a call that has ended at once with its result, and in all else says what was seen live. Where a card stays as it
+was shown first, it is shown when it is known what the call does.
+"""
 
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sould.acp.dialogs.asking import permission
 from sould.acp.features import Features
 from sould.agents.wire import messages as wire
 from sould.agents.wire.content import TextPart
-from soultest.acpscreen import DETAIL, REQUEST, Json, Screen, lawful, result, tool_call
+from soultest.acpscreen import DETAIL, DIFF, REQUEST, Json, Screen, lawful, result, tool_call
 
 IDS = ("c1", "c2", "c3")
 OPS = ("open", "part", "detail", "ask", "answer", "result", "text", "step", "child", "child result", "plan", "end")
@@ -78,12 +83,12 @@ def seen(updates: list[Json]) -> list[tuple[str, Any]]:
     return [("message" if key.startswith("message") else key, value) for key, value in shown.items()]
 
 
-@given(STREAMS, st.booleans())
+@given(STREAMS, st.booleans(), st.booleans())
 def test_a_history_ends_with_the_cards_and_words_that_were_seen_live(
-    drawn: list[tuple[str, str, bool]], terminals: bool
+    drawn: list[tuple[str, str, bool]], terminals: bool, redraws: bool
 ) -> None:
-    messages = stream(drawn)
-    live, again = Screen(Features(terminals=terminals)), Screen(Features(terminals=terminals))
+    messages, features = stream(drawn), Features(terminals=terminals, redraws=redraws)
+    live, again = Screen(features), Screen(features)
     then = seen(live.show(*messages))
     now = seen(again.show(*messages, history=True) + lawful(again.updates.end_history()))
     for (_, card), (_, before) in zip(now, then, strict=False):
@@ -108,3 +113,45 @@ def test_a_call_that_runs_is_announced_where_the_history_ends() -> None:
     assert screen.show(tool_call("StrReplaceFile"), DETAIL, history=True) == []
     (card,) = lawful(screen.updates.end_history())
     assert (card["sessionUpdate"], card["status"]) == ("tool_call", "in_progress")
+
+
+def test_a_card_that_stays_as_it_is_shown_first_is_shown_when_it_is_known_what_the_call_does() -> None:
+    """agentic.nvim and acpx ask about the card as it came, and keep no more of it than its last update says."""
+    screen = Screen(Features())
+    said = screen.show(tool_call("StrReplaceFile"), wire.ToolCallPart(arguments_part='{"path": "a.py"}'))
+    said += lawful(screen.updates.open_calls())
+    assert said == []
+    (card,) = screen.show(DETAIL.model_copy(update={"display": ()}))
+    assert (card["sessionUpdate"], card["title"], "content" in card) == ("tool_call", "Edit a.py", False)
+    (asked,) = screen.show(REQUEST)
+    assert asked == {
+        "sessionUpdate": "tool_call_update",
+        "toolCallId": "c1",
+        "title": "Edit a.py",
+        "status": "pending",
+        "content": [DIFF],
+    }
+    (approved,) = screen.show(wire.ApprovalResponse(request_id="r1", response="approve"))
+    assert approved == {**asked, "status": "in_progress"}
+    (ended,) = screen.show(result(output="Replaced."))
+    assert (ended["title"], ended["status"]) == ("Edit a.py", "completed")
+
+
+def test_a_call_whose_arguments_were_cut_off_is_shown_with_its_end() -> None:
+    screen = Screen(Features(terminals=True))
+    screen.show(wire.TurnBegin(user_input="go", turn_id="t", client_id="me"))
+    assert screen.show(tool_call("Shell", "c1"), tool_call("StrReplaceFile", "c2"), tool_call("Shell", "c3")) == []
+    updates = screen.show(result("c1", is_error=True, message="Malformed."), wire.TurnEnd(turn_id="t"))
+    ends = {update["toolCallId"]: update["status"] for update in updates if "status" in update}
+    assert ends == {"c1": "failed", "c2": "failed", "c3": "failed"}
+    opened = [update["toolCallId"] for update in updates if update["sessionUpdate"] == "tool_call"]
+    assert sorted(opened) == ["c1", "c2", "c3"]
+
+
+def test_a_secret_s_difference_is_in_the_question_and_not_in_the_card() -> None:
+    screen = Screen(Features())
+    secret = DETAIL.display[0].model_copy(update={"secret": True})
+    screen.show(tool_call("StrReplaceFile"), DETAIL.model_copy(update={"display": ()}))
+    request = REQUEST.model_copy(update={"display": (secret,)})
+    assert "content" not in screen.show(request)[0]
+    assert permission("s1", screen.updates.calls["c1"], request)["toolCall"]["content"][0] == DIFF

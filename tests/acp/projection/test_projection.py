@@ -94,7 +94,8 @@ def test_a_call_that_waits_for_another_is_pending_until_that_has_ended() -> None
     assert [update["status"] for update in screen.show(behind)] == ["pending"]
     ended, began = screen.show(result("c1"))
     assert (ended["toolCallId"], ended["status"]) == ("c1", "completed")
-    assert began == {"sessionUpdate": "tool_call_update", "toolCallId": "c2", "status": "in_progress"}
+    told = {"title": "Edit a.py", "status": "in_progress", "content": [DIFF]}
+    assert began == {"sessionUpdate": "tool_call_update", "toolCallId": "c2", **told}
 
 
 def test_a_restore_of_files_is_a_card_that_says_what_went_back_and_what_did_not() -> None:
@@ -318,7 +319,7 @@ def test_the_end_of_a_turn_closes_what_is_still_open() -> None:
     ],
 )
 def test_display_blocks_become_tool_content(block: Any, content: Json) -> None:
-    (ended,) = Screen(Features()).show(tool_call("X"), result(display=(block,)))[1:]
+    (ended,) = Screen(Features(redraws=True)).show(tool_call("X"), result(display=(block,)))[1:]
     shown = ended["content"][0]
     shown = shown.get("content", shown)
     for key, value in content.items():

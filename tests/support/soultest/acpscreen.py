@@ -18,7 +18,7 @@ from soultest.schema import faults
 
 Json = dict[str, Any]
 
-EVERYTHING = Features(notices=True, compaction=True, terminals=True)
+EVERYTHING = Features(notices=True, compaction=True, terminals=True, redraws=True)
 
 
 class Standing:

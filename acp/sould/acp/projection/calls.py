@@ -10,8 +10,9 @@ from typing import TypeAlias
 from sould.acp.features import Facts, Features
 from sould.acp.outbound import Json, ToolStatus
 from sould.acp.projection.titles import title
-from sould.acp.projection.toolcalls import Call
+from sould.acp.projection.toolcalls import Call, contents
 from sould.agents.wire import messages as wire
+from sould.agents.wire.display import DiffBlock
 
 CallMessage: TypeAlias = (
     wire.ToolCall | wire.ToolCallPart | wire.ToolCallDetail | wire.CommandBegin | wire.ToolOutput | wire.ToolResult
@@ -31,7 +32,10 @@ class Calls:
         self._questions: dict[str, str] = {}
         """The card that each open question has of its own."""
         self._held: dict[str, Call] = {}
-        """Those that a history has not announced yet: each will be, at once with its result, if nothing else comes before."""
+        """Those that are not announced yet. Each will be when its arguments are whole, where a card stays as it is shown first;
+
+        in a history at once with its result, if nothing else comes before.
+        """
 
     def __getitem__(self, call_id: str) -> Call:
         """An open call."""
@@ -52,23 +56,27 @@ class Calls:
             if call.id in call_ids and call.tail:
                 yield _json(call.printed_again())
 
-    def release(self) -> Iterator[Json]:
-        """Announce what is held: something else comes before its results, or the history ends."""
-        if self._held:
-            held, self._held = self._held, {}
-            for call in held.values():
+    def release(self, *, unknown: bool = False) -> Iterator[Json]:
+        """Announce what is held: something else comes before its results, or the history ends.
+
+        `unknown`: also calls of which nobody will know what they do.
+        """
+        for call in tuple(self._held.values()):
+            if unknown or call.known or self._features.redraws:
+                del self._held[call.id]
                 yield _json(call.announcement())
 
     def announcements(self) -> Iterator[Json]:
         """The calls that are still open, for a client that has not seen them."""
         for call in self._open.values():
-            yield _json(call.announcement())
+            if call.id not in self._held:
+                yield _json(call.announcement())
 
     def points(self, call_id: str, path: str, line: int) -> Iterator[Json]:
         """An open call is at this place now."""
         call = self._open.get(call_id)
         if call is not None:
-            yield from self.release()
+            yield from self._runs(call)
             yield _json(call.points(path, line))
 
     def take(self, message: CallMessage, parent: str | None = None, *, hold: bool = False) -> Iterator[Json]:
@@ -80,7 +88,7 @@ class Calls:
                 call = Call.opened(message, self._cwd, terminals=self._features.terminals, parent=parent)
                 self._open[message.id] = call
                 self._last = message.id
-                if hold and not call.terminal:
+                if not self._features.redraws or (hold and not call.terminal):
                     self._held[message.id] = call
                     return
                 yield from self.release()
@@ -90,33 +98,49 @@ class Calls:
                 if call is not None and message.arguments_part:
                     call.fragments.append(message.arguments_part)
             case wire.ToolCallDetail():
-                call = self._open.get(message.tool_call_id)
-                if message.tool_call_id in self._held:
-                    self._held[message.tool_call_id].learn(message, waits=message.after in self._open)
-                elif call is not None:
-                    yield _json(call.describe(message, waits=message.after in self._open))
+                yield from self._detailed(message, hold=hold)
             case wire.CommandBegin():
                 call = self._open.get(message.tool_call_id)
                 if call is not None and self._features.terminals:
-                    yield from self.release()
+                    yield from self._runs(call)
                     yield from map(_json, call.runs_command())
             case wire.ToolOutput():
                 call = self._open.get(message.tool_call_id)
                 if call is not None:
-                    yield from self.release()
+                    yield from self._runs(call)
                     yield _json(call.printed(message.text))
             case wire.ToolResult():
-                yield from self._ended(message)
+                yield from self._ended(message, hold=hold)
 
-    def _ended(self, message: wire.ToolResult) -> Iterator[Json]:
+    def _runs(self, call: Call) -> Iterator[Json]:
+        call.begin()
+        yield from self.release()
+
+    def _detailed(self, message: wire.ToolCallDetail, *, hold: bool) -> Iterator[Json]:
+        call, waits = self._open.get(message.tool_call_id), message.after in self._open
+        if call is None:
+            return
+        if call.id not in self._held:
+            yield _json(call.describe(message, waits=waits))
+            return
+        call.learn(message, waits=waits)
+        if not hold:
+            del self._held[call.id]
+            yield _json(call.announcement())
+
+    def _ended(self, message: wire.ToolResult, *, hold: bool) -> Iterator[Json]:
         call = self._open.pop(message.tool_call_id, None)
-        if message.tool_call_id in self._held and message.tool_call_id != next(iter(self._held)):
+        held = self._held.get(message.tool_call_id)
+        if held is not None and (held.terminal or not hold):
+            yield from self._runs(held)
+        elif held is not None and held.id != next(iter(self._held)):
             yield from self.release()
         if held := self._held.pop(message.tool_call_id, None):
             yield _json(held.at_once(message.return_value))
         elif call is not None:
             if call.arguments is None and (raw := call.raw_input()) is not None:
-                yield {"sessionUpdate": "tool_call_update", "toolCallId": call.id, "rawInput": raw}
+                update = {"sessionUpdate": "tool_call_update", "toolCallId": call.id, "title": call.title}
+                yield {**update, "rawInput": raw}
             yield from map(_json, call.ended(message.return_value))
         for follower in self._open.values():
             if follower.after == message.tool_call_id and follower.status == "pending":
@@ -145,15 +169,23 @@ class Calls:
             case _:
                 return
 
-    def asks(self, request: wire.ApprovalRequest) -> Iterator[Json]:
-        """The call waits; one that nobody announced is announced by what the request says of it."""
+    def asks(self, request: wire.ApprovalRequest, *, hold: bool = False) -> Iterator[Json]:
+        """The call waits; one that nobody announced is announced by what the request says of it.
+
+        Its card has what is asked about before anybody is asked: there are clients that show nothing else. But no secret.
+        """
         self._asked[request.id] = request.tool_call_id
         call = self._open.get(request.tool_call_id)
+        display = [each for each in request.display if not (isinstance(each, DiffBlock) and each.secret)]
         if call is not None:
+            call.begin()
+            if not hold:
+                yield from self.release()
+            call.show(contents(display, call.cwd))
             yield from self._now(call, "pending")
             return
-        shown = title(request.description or request.action)
-        yield from self._announce(Call(request.tool_call_id, request.sender, self._cwd, title=shown))
+        named, shown = title(request.description or request.action), contents(display, self._cwd)
+        yield from self._announce(Call(request.tool_call_id, request.sender, self._cwd, title=named, content=shown))
 
     def decided(self, message: wire.ApprovalResponse) -> Iterator[Json]:
         """An approved call runs on; a rejected one is closed by its result."""
@@ -182,7 +214,7 @@ class Calls:
 
     def end_turn(self) -> Iterator[Json]:
         """Nothing of the turn runs any more, so no card stays open."""
-        yield from self.release()
+        yield from self.release(unknown=True)
         for call in self._open.values():
             if call.status in ("pending", "in_progress"):
                 yield from map(_json, call.ended(wire.ToolReturn(is_error=True, message="Interrupted.")))

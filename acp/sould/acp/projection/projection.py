@@ -230,14 +230,14 @@ class UpdatesV1:
             case wire.CommandBegin() | wire.ToolOutput():
                 yield from self.calls.take(message)
             case wire.ToolResult():
-                yield from self.calls.take(message)
+                yield from self.calls.take(message, hold=self._holding)
                 for item in message.return_value.display:
                     if isinstance(item, TodoBlock):
                         yield self._plan.show(item.items)
             case wire.SubagentEvent():
                 yield from self.calls.of_subagent(message, hold=self._holding)
             case wire.ApprovalRequest():
-                yield from self.calls.asks(message)
+                yield from self.calls.asks(message, hold=self._holding)
             case wire.ApprovalResponse():
                 yield from self.calls.decided(message)
             case wire.QuestionRequest():

@@ -62,6 +62,8 @@ class Call(Struct):
     status: ToolStatus = "pending"
     fragments: list[str] = field(default_factory=list[str])
     arguments: Json | None = None
+    known: bool = False
+    """What it does is known: its arguments are whole, or it runs."""
     locations: list[Location] = field(default_factory=list[Location])
     content: list[Json] = field(default_factory=list[Json])
     tail: str = ""
@@ -86,6 +88,10 @@ class Call(Struct):
             fragments=[call.function.arguments] if call.function.arguments else [],
             parent=parent,
         )
+
+    def begin(self) -> None:
+        """It runs, or its user is asked about it: more will not be known of it."""
+        self.known = True
 
     def miss(self) -> None:
         """What it has printed was not sent."""
@@ -130,7 +136,7 @@ class Call(Struct):
     def learn(self, detail: ToolCallDetail, *, waits: bool) -> None:
         """Take in what the call will do. `waits`: the call before it has not ended."""
         said = detail.title != self.name and title(detail.title)
-        self.title = said or self.title
+        self.title, self.known = said or self.title, True
         self.kind = detail.kind
         self.cwd = detail.cwd or self.cwd
         self.arguments = detail.arguments
@@ -151,10 +157,22 @@ class Call(Struct):
         before, self.tail = self.tail, ""
         return [self.announcement(), *([self.printed(before)] if before else [])]
 
+    def show(self, content: list[Json]) -> None:
+        """There is this to be seen of it; nothing: what there was stays."""
+        self.content = content or self.content
+
     def now(self, status: ToolStatus) -> ToolFields:
-        """The call's state changes, nothing else."""
+        """The call's state changes, said with what the card has: there are editors that keep no more than the last update."""
         self.status = status
-        return ToolFields(sessionUpdate="tool_call_update", toolCallId=self.id, status=status)
+        fields = self._update()
+        fields["status"] = status
+        if self.content and not self.terminal:
+            fields["content"] = self.content
+        return fields
+
+    def _update(self) -> ToolFields:
+        """An update with the call's title: it may come when the client has forgotten the card."""
+        return ToolFields(sessionUpdate="tool_call_update", toolCallId=self.id, title=self.title)
 
     def raw_input(self) -> Json | None:
         """The arguments, long texts cut."""
@@ -165,11 +183,13 @@ class Call(Struct):
     def points(self, path: str, line: int) -> ToolFields:
         """It is at this place now."""
         self.locations = [_location(path, line)]
-        return ToolFields(sessionUpdate="tool_call_update", toolCallId=self.id, locations=self.locations)
+        fields = self._update()
+        fields["locations"] = self.locations
+        return fields
 
     def printed(self, text: str) -> ToolFields:
         """More output: appended to the terminal, or the end of it all as content."""
-        fields = ToolFields(sessionUpdate="tool_call_update", toolCallId=self.id)
+        fields = self._update()
         seen = self.tail + text
         self.tail = seen[-TAIL:]
         if self.terminal:
@@ -188,7 +208,8 @@ class Call(Struct):
     def ended(self, result: ToolReturn) -> list[ToolFields]:
         """The result, as one update or two."""
         self.status = "failed" if result.is_error else "completed"
-        fields = ToolFields(sessionUpdate="tool_call_update", toolCallId=self.id, status=self.status)
+        fields = self._update()
+        fields["status"] = self.status
         content = result_content(result, self.kind, self.cwd)
         fields["rawOutput"] = raw_output(result)
         if changed := changed_places(result, self.cwd):
