@@ -5,7 +5,7 @@ from typing import Final
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies
 
-from sould.agents.textencoding import UTF_8, Encoding, NoBytesError, NoTextError, decoded, encoded
+from sould.agents.textencoding import UTF_8, Encoding, NoBytesError, NoTextError, decoded, encoded, may_be_shown_as
 
 CHINESE: Final = "// 读取配置文件\nint main() { return 1; }\n// 如果文件不存在则创建\n"
 JAPANESE: Final = "// 設定ファイルを読み込む\nint x = 1;\n// エラーが発生しました\n"
@@ -81,6 +81,23 @@ def test_a_character_that_an_encoding_lacks_is_named_with_the_way_on() -> None:
         encoded(FRENCH + "中", read.encoding, FRENCH)
     with pytest.raises(NoBytesError, match=r"U\+D800"):
         encoded("\ud800", UTF_8, "")
+
+
+@pytest.mark.parametrize(
+    ("data", "text", "is_shown"),
+    [
+        (CHINESE.encode("gbk"), CHINESE, True),
+        (CHINESE.encode("gbk"), CHINESE.encode("gbk").decode(errors="replace"), True),
+        (CHINESE.encode("gbk"), CHINESE.encode("gbk").decode("latin-1"), True),
+        (CHINESE.encode("gbk"), CHINESE.replace("1", "2"), False),
+        (CHINESE.encode(), CHINESE, True),
+        (CHINESE.encode(), CHINESE.encode().decode("latin-1"), False),
+        (("\ufeff" + FRENCH).encode("utf-16-le"), FRENCH, True),
+        (b"", "", True),
+    ],
+)
+def test_what_editors_may_show_of_a_file_is_known(data: bytes, text: str, is_shown: bool) -> None:
+    assert may_be_shown_as(data, text) == is_shown
 
 
 def test_a_file_stays_in_the_encoding_it_was_read_in_while_it_can_be() -> None:

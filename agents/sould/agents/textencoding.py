@@ -79,6 +79,14 @@ _READINGS: Final = {
     "tis-620": (Encoding("CP874", "cp874"),),
 }
 """What a guess may mean, the encoding with the fewest characters first: all programs that know it can read what is added."""
+_ENCODINGS: Final = frozenset(
+    (
+        Encoding("ISO-8859-1", "latin-1"),
+        *(each for _, each in _MARKS),
+        *(each for some in _READINGS.values() for each in some),
+    )
+)
+"""What a file may be in that an editor shows."""
 (_USUAL,) = _WINDOWS["cp1252"]
 """What is in single bytes that read the same in another, or make no sense there."""
 
@@ -108,6 +116,25 @@ def certainly_decoded(data: bytes) -> EncodedText | None:
         except UnicodeDecodeError:
             return _by_mark(data)
     return _by_mark(data) or _by_zeros(data)
+
+
+def may_be_shown_as(data: bytes, text: str) -> bool:
+    """Whether an editor shows this text that has read these bytes: in any encoding, or in UTF-8, which they are not. Does not guess."""
+    if text.encode(errors="surrogatepass") == data:
+        return True
+    certain = certainly_decoded(data)
+    if certain is not None and certain.encoding == UTF_8:
+        return False
+    return data.decode(errors="replace") == text or any(_has_bytes(text, each, data) for each in _ENCODINGS)
+
+
+def _has_bytes(text: str, encoding: Encoding, data: bytes) -> bool:
+    """`data` with or without a mark, which editors do not show."""
+    mark = next((mark for mark, marked in _MARKS if marked == encoding and data.startswith(mark)), b"")
+    try:
+        return mark + text.removeprefix("\ufeff").encode(encoding.codec) == data
+    except UnicodeEncodeError:
+        return False
 
 
 def likely(samples: Sequence[bytes]) -> list[Encoding | None]:

@@ -193,6 +193,26 @@ async def test_an_agent_writes_into_the_unsaved_buffer_of_a_client_without_a_ses
         assert [line["text"] for line in hunk["lines"]] == ["B\n"]
 
 
+async def test_what_is_not_in_utf_8_is_written_on_disk_and_not_by_an_editor_that_may_misread_it(
+    bench: Bench, connect: Connect
+) -> None:
+    path = bench.project / "a.txt"
+    text = "// 读取配置文件\nint b;\n// 如果文件不存在则创建\n"
+    path.write_bytes(text.encode("gbk"))
+    bench.script(call("StrReplaceFile", path="a.txt", edit={"old": "int b", "new": "int B"}), "text: done")
+    async with bench.running(), connect() as client:
+        await client.initialize({"_meta": {"sould": {"buffers": True}}}, clientInfo={"name": "B", "version": "1"})
+        shown = path.read_bytes().decode(errors="replace")
+        params: Json = {"event": "open", "path": str(path), "version": 1, "text": shown}
+        assert await client.request("_sould/review/report", **params) == {"outcome": "taken"}
+        session = Watcher(await bench.new("full")).session
+        await finish(session, "go")
+        assert path.read_bytes() == text.replace("int b", "int B").encode("gbk")
+        assert client.asked("_sould/review/write") == []
+        await finish(session, "/undo")
+        assert path.read_bytes() == text.encode("gbk")
+
+
 async def test_an_edit_that_is_refused_for_what_was_typed_just_then_is_made_on_the_new_text(
     bench: Bench, connect: Connect
 ) -> None:

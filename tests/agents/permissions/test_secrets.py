@@ -71,6 +71,7 @@ SECRETS = {
     "a provider's key under any name": ("prod.env", "PAYMENT=sk_live_4eC39HqLyjWDarjtT1zdp7dc"),
     "a password in an address": ("prod.env", "DATABASE_URL=postgres://app:s3cr3tpw@db/x"),
     "a file in UTF-16": ("prod.env", "DB_PASSWORD=hunter2".encode("utf-16")),
+    "a file in UTF-16 without its mark": ("prod.env", "DB_PASSWORD=hunter2\n".encode("utf-16-le")),
     "a literal in code": ("secrets.py", "PASSWORD = 'hunter2'\n"),
     "rails": ("secrets.yml", "production:\n  secret_key_base: 8f7a6b5c4d3e2f1a0b9c8d7e6f5a4b3c\n"),
     "a value on its own line": ("secrets.yml", "password: |\n  hunter2xx\n"),

@@ -15,6 +15,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict
 
 from sould.agents.permissions.secretnames import LARGEST
+from sould.agents.textencoding import certainly_decoded
 
 RULES = Path(__file__).with_name("secretrules.json")
 
@@ -116,7 +117,10 @@ def secret_in(data: bytes, name: str, *, fixture: bool = False) -> str:
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         data = data.decode("utf-16", "replace").encode()
     if b"\0" in data:
-        return ""
+        read = certainly_decoded(data)
+        if read is None:
+            return ""
+        data = read.text.encode()
     if found := _provider_key(data, fixture=fixture):
         return found
     if fixture:

@@ -15,6 +15,7 @@ from sould.agents.projects.port import no_commands
 from sould.agents.reviewclients.projects import OpenProjects, ReviewedProject
 from sould.agents.reviewclients.reported import BufferEdits, Reported, ReportedWorkspace
 from sould.agents.reviewclients.textbuffer import Position, PositionEncoding, TextBuffer
+from sould.agents.textencoding import may_be_shown_as
 
 ReportOutcome: TypeAlias = Literal["taken", "outdated", "needsText", "tooLarge"]
 """`needsText`: the text that ranges are relative to is not known; `tooLarge`: it is not kept. The file counts as unsaved."""
@@ -189,9 +190,11 @@ class Reports:
 
 
 def is_on_disk(path: Path, text: str) -> bool:
-    """Whether a file holds this text. Blocks."""
-    data = text.encode()
+    """Whether a file holds this text, in any encoding, or what an editor takes for it. Blocks."""
+    longest = 4 * len(text) + 4
     try:
-        return path.stat().st_size == len(data) and path.read_bytes() == data
+        with path.open("rb") as file:
+            data = file.read(longest + 1)
+        return len(text) <= len(data) <= longest and may_be_shown_as(data, text)
     except OSError:
         return False
