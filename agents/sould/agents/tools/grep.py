@@ -189,7 +189,8 @@ class Grep(Tool[Params]):
 
         That takes another look at all files. It is spared where the pattern is ASCII and something was found already.
         """
-        ran = await self._run(replace(query, not_utf_8=True), base)
+        looking = replace(query, not_utf_8=True, around=(0, 0), multiline=False, first_only=False)
+        ran = await self._run(looking, base)
         found: dict[Path, FileHits] = {}
         for encoding, names in (await asyncio.to_thread(by_encoding, ran.output)).items():
             for files in batched_by_size(names):
