@@ -25,6 +25,8 @@ class Features(Struct, frozen=True):
     """Questions are forms of the client's own; without them they are buttons beside a tool card."""
     names: bool = True
     """Buttons say what they are; without that, questions are asked in words and permissions one at a time."""
+    between_turns: bool = False
+    """It shows what comes between two turns; others take words of no turn for a mistake of the agent's (agent-shell, pi)."""
     redraws: bool = False
     """A card becomes what its updates say: a call may be shown before its arguments are whole."""
     pages: bool = False
@@ -68,13 +70,15 @@ class Facts(Struct, frozen=True):
 
 def features_of(capabilities: ClientCapabilities, info: Implementation | None) -> Features:
     """What a client said that it understands, and what is known of it by its name."""
+    knows_us = capabilities.own != OwnCapabilities()
     return Features(
         notices=capabilities.notices,
         compaction=capabilities.compaction,
         terminals=capabilities.display_terminals,
         forms=capabilities.forms,
         names=shows_names(info),
-        redraws=redraws_cards(info) or capabilities.own != OwnCapabilities(),
+        between_turns=capabilities.notices or knows_us,
+        redraws=redraws_cards(info) or knows_us,
         pages=capabilities.pages,
         queue=capabilities.own.queue,
         custom=capabilities.own.custom,

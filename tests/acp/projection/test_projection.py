@@ -403,6 +403,7 @@ def test_a_foreign_turn_s_error_is_shown_and_the_own_one_is_the_answer_s() -> No
 
 def test_notices_and_compaction_are_text_for_clients_that_do_not_know_them() -> None:
     said = (
+        wire.TurnBegin(user_input="go", turn_id="t", client_id="me"),
         wire.StepRetry(n=1, next_attempt=2, max_attempts=3, wait_s=1.0, error_type="rate_limited", status_code=429),
         wire.Notification(id="n", title="Careful", body="now", severity="warning"),
         wire.HookResolved(event="e", target="Shell", action="block", reason="no"),

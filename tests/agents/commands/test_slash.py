@@ -93,7 +93,7 @@ async def test_commands_that_are_no_turns_are_known_beside_attachments_too(bench
     async with bench.running():
         watcher = Watcher(await bench.new())
         await watcher.session.prompt((OPEN_FILE, TextPart(text="/queue")), "watcher").outcome()
-        assert [each.title for each in watcher.of(Notification)] == ["No prompts are queued"]
+        assert [each.body for each in watcher.of(Notification)] == ["No prompts are queued"]
         await watcher.session.prompt((OPEN_FILE, TextPart(text="/btw what is it?")), "watcher").outcome()
         assert [each.response for each in watcher.of(BtwEnd)] == ["Aside."]
 

@@ -29,8 +29,8 @@ async def test_waiting_prompts_are_listed_and_changed_at_once(tmp_path: Path) ->
 
         async def queue(argument: str) -> tuple[str, str]:
             assert (await finish(session, f"/queue {argument}")).stop_reason == "finished"
-            said = watcher.of(Notification)[-1]
-            return said.title, said.body
+            done, _, waiting = watcher.of(Notification)[-1].body.partition("\n\n")
+            return done, waiting
 
         assert await queue("") == ("Queued prompts", "1. first\n2. second\n3. third")
         assert (await queue("remove 1"))[1] == "1. second\n2. third"

@@ -181,7 +181,9 @@ class Attachment:
         """No more updates; dialogs close. Prompts without an answer are the successor's to answer, or cancelled."""
         self._dialogs.close_all()
         self._follower.end(successor._follower if successor is not None else None)
-        if successor is None:
+        if successor is not None:
+            successor.updates.go_on(self.updates)
+        else:
             self._tools.keep(self.session.id, ())
             self.prompts.cancel()
 

@@ -6,7 +6,7 @@ and what depends on whose turn it is; each family of updates has a module beside
 """
 
 from collections.abc import Iterator
-from typing import assert_never
+from typing import TypeAlias, assert_never
 
 import orjson
 
@@ -27,6 +27,10 @@ from sould.agents.wire.content import AudioPart, ImagePart, TextPart, ThinkPart,
 from sould.agents.wire.display import TodoBlock
 from sould.agents.wire.notice import ANSWER
 
+BesideTurns: TypeAlias = (
+    wire.CompactionBegin | wire.CompactionEnd | wire.StepRetry | wire.Notification | wire.HookResolved
+)
+"""What happens beside the conversation."""
 _ABOUT_NO_TURN = (
     wire.Notification,
     wire.PromptQueued,
@@ -82,7 +86,9 @@ class UpdatesV1:
         self._told_once = features.notices and not features.sequence
         """Notices are events to this client, and no part of what is kept."""
         self._plan = Plan()
-        self._mine = False
+        self._in_turn = self._mine = False
+        self._late: dict[int, Record] = {}
+        """What was said since the last turn, where that is shown with the next one."""
         self._side_questions: set[str] = set()  # those of others, while only the client's own turns are shown
         self._steered: list[UserInput] = []
 
@@ -112,6 +118,7 @@ class UpdatesV1:
         if type(message) is wire.StepBegin:
             return b""
         if type(message) is wire.TurnBegin:
+            self._in_turn = True
             return self.turn(running=True) + self._turn_begin(message, record.seq)
         custom = custom_in(message)
         if custom is not None:
@@ -246,8 +253,6 @@ class UpdatesV1:
                 yield from self.calls.answered(message)
             case wire.StatusUpdate():
                 yield from self._status(message)
-            case wire.CompactionBegin() | wire.CompactionEnd():
-                yield self._notices.compacting(message, record)
             case wire.SessionChanged():
                 yield from () if self._replaying else self.status.changed(message, record.timestamp)
             case ImagePart() | AudioPart() | VideoPart() | TextPart() | ThinkPart():
@@ -263,9 +268,11 @@ class UpdatesV1:
             case wire.Notification(category=category) if category == ANSWER:
                 own = not self._replaying and self._own(message.source_id)
                 yield from self._notices.answer(message, record, own=own)
-            case wire.StepRetry() | wire.Notification() | wire.HookResolved():
-                # a notice is an event and no history; the words in place of one are part of the conversation
-                yield from () if self._replaying and self._told_once else self._notices.of(message, record)
+            case (
+                wire.CompactionBegin() | wire.CompactionEnd()
+                | wire.StepRetry() | wire.Notification() | wire.HookResolved()
+            ):  # fmt: skip
+                yield from self._beside(message, record)
             case wire.PromptQueued():
                 yield from self._queued(message, record)
             case (
@@ -283,22 +290,49 @@ class UpdatesV1:
 
     # --- what depends on whose turn it is, and on whether it is over ------------------------------------------------
 
+    def go_on(self, before: "UpdatesV1") -> None:
+        """This client was shown the session by another one of these: what is to come with the next turn still is."""
+        self._late |= before._late
+
+    def _beside(self, message: BesideTurns, record: Record) -> Iterator[Json]:
+        """What happens beside the conversation; between turns it waits for the next one where the client shows nothing then."""
+        if self._holding:
+            self._late.pop(record.seq, None)
+        elif not self._in_turn and not self._features.between_turns:
+            self._late[record.seq] = record
+            return
+        if isinstance(message, wire.CompactionBegin | wire.CompactionEnd):
+            yield self._notices.compacting(message, record)
+        elif not (self._replaying and self._told_once):
+            # a notice is an event and no history; the words in place of one are part of the conversation
+            yield from self._notices.of(message, record)
+
+    def _told_late(self) -> bytes:
+        late, self._late = self._late, {}
+        return b"".join(map(self.line, (each for record in late.values() for each in self._updates(record))))
+
     def _turn_begin(self, message: wire.TurnBegin, seq: int) -> bytes:
         given = message.user_input
         self._mine = self._own(message.client_id)
         changed = self.waiting.was_changed(message)
         queue = self.waiting.news() if self._features.queue and not self._replaying else b""
-        if self.elsewhere or not given or not (self._replaying or not self._mine or changed):
+        if self.elsewhere:
             return queue
+        return queue + self._prompt(given, seq, shown=self._replaying or not self._mine or changed) + self._told_late()
+
+    def _prompt(self, given: UserInput, seq: int, *, shown: bool) -> bytes:
+        if not given or not shown:
+            return b""
         if isinstance(given, str):
-            return queue + self._chunks.lines(given, seq, wire.TurnBegin, end=self._end)
-        return queue + b"".join(map(self.line, user_chunks(given, seq)))
+            return self._chunks.lines(given, seq, wire.TurnBegin, end=self._end)
+        return b"".join(map(self.line, user_chunks(given, seq)))
 
     def _turn_end(self, message: wire.TurnEnd, record: Record) -> Iterator[Json]:
         yield from self.calls.end_turn()
         if message.stop_reason != "finished":
             yield from self._plan.put_down()
         self._steered.clear()
+        self._in_turn = False
         kept = self._replaying and not self._features.sequence
         said = self._notices.words if kept else self._notices.notice
         if message.error is not None and (self._replaying or not self._mine):

@@ -11,7 +11,7 @@ from msgspec import Struct
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.turns.turns import Prompt, Turns
 from sould.agents.wire.content import UserInput, input_summary, typed_text
-from sould.agents.wire.notice import notice
+from sould.agents.wire.notice import answer_to
 
 PREFIX = "/queue"
 Removed: TypeAlias = Literal["removed", "not_waiting"]
@@ -61,7 +61,8 @@ class PromptQueue(Struct, frozen=True):
         command, _, rest = typed_text(user_input).strip().partition(" ")
         if command != PREFIX:
             return None
-        self.log.publish(notice("queue", self._act(rest), self.text()))
+        said = "\n\n".join(filter(None, (self._act(rest), self.text())))
+        self.log.publish(answer_to(f"{PREFIX} {rest}".strip(), said, client_id, ""))
         return Prompt.answered(user_input, client_id)
 
     def status_lines(self) -> Iterable[str]:
