@@ -16,20 +16,24 @@ import secrets
 import signal
 import stat
 import sys
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sould.agents.workspace import FileChangedError, NotAFileError, OutsideError, WorkspaceError
+from sould.agents.descriptors import content_digest, decides_modes, open_regular, opened_directory, read_bytes
+from sould.agents.inplace import is_mount_point, stays_in_place, write_in_place
+from sould.agents.workspace import FileChangedError, NotAFileError, WorkspaceError
 
-_WALK = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _SWAP = 2
 _MOST_SWAPS = 64
 """How often a text is put back against a program that writes again and again in between."""
+_MOST_LEFT = 16
+"""Files that killed processes left of their writes that are looked into."""
 _NO_REPLACE = 4 if sys.platform == "darwin" else 1
 _TEMP = re.compile(r"\.sould-[0-9a-f]{16}\.tmp")
+_MOUNTED = "is a mount point and has other names (hard links) that would change with it, which nobody allowed; nothing was written"
+_MAKES_NO_FILES = {errno.EACCES, errno.EPERM, errno.EROFS}
 _UNSUPPORTED = {errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM, errno.EMLINK}
 
 
@@ -44,12 +48,8 @@ def read_file(path: Path, limit: int) -> tuple[bytes, int]:
     Raises:
         NotAFileError, OutsideError, WorkspaceError
     """
-    with _said(path, "read"), _directory(path.parent) as folder:
-        fd = _open_regular(folder, path)
-        try:
-            return _read(fd, limit), os.fstat(fd).st_size
-        finally:
-            os.close(fd)
+    with _said(path, "read"), opened_directory(path.parent) as folder, _regular(folder, path) as fd:
+        return read_bytes(fd, limit), os.fstat(fd).st_size
 
 
 def list_directory(path: Path) -> list[tuple[str, bool]]:
@@ -58,7 +58,7 @@ def list_directory(path: Path) -> list[tuple[str, bool]]:
     Raises:
         NotAFileError, OutsideError, WorkspaceError
     """
-    with _said(path, "list"), _directory(path) as folder:
+    with _said(path, "list"), opened_directory(path) as folder:
         fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
         try:
             with os.scandir(fd) as entries:
@@ -67,31 +67,61 @@ def list_directory(path: Path) -> list[tuple[str, bool]]:
             os.close(fd)
 
 
-def replace_file(path: Path, data: bytes, *, expected: str | None, umask: int) -> None:
+def replace_file(path: Path, data: bytes, *, expected: str | None, umask: int, names: int = 1) -> None:
     """Put `data` in place of the content with digest `expected` (None: of nothing; parent directories are made).
 
     What is new gets its mode by `umask`, as from a program of the user's; mode, owner and extended attributes of a file
     that is replaced stay. What another program writes at the same moment is either noticed or comes after. (Where the
     system cannot swap two files, as on some network file systems, the last look is just before.)
 
+    `names`: how many names (hard links) of the file may change with it. One that has just so many keeps them, and a mount
+    point stays one: these are written where they are (`inplace`), and until that is done what they held and are to hold lies
+    beside them, where the directory lets it. Where a file has other names than that, this name alone changes.
+
     Raises:
         FileChangedError: the content is not `expected`; the file is as the other program left it.
         NotAFileError, OutsideError, WorkspaceError: nothing was written.
     """
-    with _said(path, "write"), _directory(path.parent, create=umask if expected is None else None) as folder:
+    with _said(path, "write"), opened_directory(path.parent, create=umask if expected is None else None) as folder:
         old = _check_target(folder, path, expected)
-        temp = f".sould-{secrets.token_hex(8)}.tmp"
-        try:
-            _write_temp(folder, temp, data, old, umask)
-            if expected is None:
+        if old is None or expected is None:
+            with _temp(folder, data, None, umask) as temp:
                 _publish_new(folder, temp, path)
+            return
+        try:
+            if stays_in_place(folder, old, names):
+                _replace_in_place(folder, path, old, data, expected, names)
             else:
-                _publish_over(folder, temp, path, expected, digest_of(data))
+                with _temp(folder, data, old) as temp:
+                    _publish_over(folder, temp, path, expected, digest_of(data))
         finally:
-            if old is not None:
-                os.close(old)
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(temp, dir_fd=folder)
+            os.close(old)
+
+
+def part_from_names(path: Path) -> None:
+    """Give this name of a file a file of its own, which is the same but for that: the other names keep what they have.
+
+    Raises:
+        FileChangedError: another program wrote the file meanwhile.
+        NotAFileError, OutsideError, WorkspaceError: nothing was changed.
+    """
+    with _said(path, "write"), opened_directory(path.parent) as folder, _regular(folder, path) as fd:
+        if is_mount_point(folder, fd):
+            raise WorkspaceError(f"{path} {_MOUNTED}")
+        found = os.fstat(fd)
+        data = read_bytes(fd, found.st_size)
+        with _temp(folder, data, fd) as temp:
+            os.utime(temp, ns=(found.st_atime_ns, found.st_mtime_ns), dir_fd=folder, follow_symlinks=False)
+            _publish_over(folder, temp, path, digest_of(data), digest_of(data))
+
+
+def is_written_in_place(path: Path, names: int) -> bool:
+    """Whether `replace_file` writes the file where it is, so that a write that is cut off leaves a part of it."""
+    try:
+        with opened_directory(path.parent) as folder, _regular(folder, path) as fd:
+            return stays_in_place(folder, fd, names)
+    except (OSError, WorkspaceError):
+        return False
 
 
 def remove_file(path: Path, *, expected: str) -> None:
@@ -103,7 +133,7 @@ def remove_file(path: Path, *, expected: str) -> None:
         FileChangedError: the content is not `expected`; the file is as the other program left it.
         NotAFileError, OutsideError, WorkspaceError: nothing was removed.
     """
-    with _said(path, "delete"), _directory(path.parent) as folder:
+    with _said(path, "delete"), opened_directory(path.parent) as folder:
         old = _check_target(folder, path, expected)
         if old is not None:
             os.close(old)
@@ -124,7 +154,7 @@ def make_directories(path: Path, umask: int) -> None:
     Raises:
         NotAFileError, OutsideError, WorkspaceError
     """
-    with _said(path, "make"), _directory(path, create=umask):
+    with _said(path, "make"), opened_directory(path, create=umask):
         pass
 
 
@@ -139,110 +169,34 @@ def sweep(folder: Path, known: Iterable[bytes]) -> None:
     That is a file with one of our temporary names that holds the beginning of a known content. All else stays.
     """
     contents = tuple(known)
-    try:
-        left = [entry for entry in os.scandir(folder) if is_passing(entry.name)]
-    except OSError:
-        return
-    for entry in left:
+    for path in _passing(folder):
         with contextlib.suppress(OSError, WorkspaceError):
-            data, size = read_file(Path(entry.path), max(map(len, contents), default=0))
+            data, size = read_file(path, max(map(len, contents), default=0))
             if len(data) == size and any(content.startswith(data) for content in contents):
-                os.unlink(entry.path)
+                os.unlink(path)
 
 
-# --- opening ---------------------------------------------------------------------------------------------------------
+def left_in(folder: Path, most: int) -> Iterator[bytes]:
+    """What a killed process left of its writes in `folder`, each up to `most` bytes."""
+    for path in _passing(folder)[:_MOST_LEFT]:
+        with contextlib.suppress(WorkspaceError):
+            yield read_file(path, most)[0]
+
+
+def _passing(folder: Path) -> list[Path]:
+    try:
+        return sorted(Path(entry.path) for entry in os.scandir(folder) if is_passing(entry.name))
+    except OSError:
+        return []
 
 
 @contextmanager
-def _directory(path: Path, *, create: int | None = None) -> Generator[int, None, None]:
-    """A descriptor of the directory; `create`: the umask with which missing ones are made."""
-    fd = os.open("/", _WALK)
+def _regular(folder: int, path: Path) -> Generator[int, None, None]:
+    fd = open_regular(folder, path)
     try:
-        for part in path.parts[1:]:
-            following = _step(fd, part, path, create=create)
-            os.close(fd)
-            fd = following
         yield fd
     finally:
         os.close(fd)
-
-
-def _step(fd: int, part: str, path: Path, *, create: int | None) -> int:
-    try:
-        return os.open(part, _WALK, dir_fd=fd)
-    except FileNotFoundError:
-        if create is None:
-            raise NotAFileError(f"{path} does not exist") from None
-        with contextlib.suppress(FileExistsError):
-            _make_directory(fd, part, create)
-        return os.open(part, _WALK, dir_fd=fd)
-    except OSError as error:
-        if error.errno not in {errno.ENOTDIR, errno.ELOOP}:
-            raise
-        if stat.S_ISLNK(os.stat(part, dir_fd=fd, follow_symlinks=False).st_mode):
-            raise OutsideError(f"{path} now goes through a link (`{part}`) that was not there before") from None
-        raise NotAFileError(f"`{part}` in {path} is not a directory") from None
-
-
-def _make_directory(folder: int, name: str, umask: int) -> None:
-    os.mkdir(name, dir_fd=folder)
-    if _decides_modes(folder):
-        return
-    fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
-    try:
-        inherited = stat.S_IMODE(os.fstat(fd).st_mode) & ~0o777  # the set-group-id bit of the directory above
-        os.fchmod(fd, inherited | (0o777 & ~umask))
-    finally:
-        os.close(fd)
-
-
-def _decides_modes(folder: int) -> bool:
-    """Whether a default ACL says what new files in a directory may be, in place of any umask (Linux)."""
-    if not hasattr(os, "getxattr"):
-        return False
-    try:
-        return bool(os.getxattr(f"/proc/self/fd/{folder}", "system.posix_acl_default"))
-    except OSError:
-        return False
-
-
-def _open_regular(folder: int, path: Path) -> int:
-    """A descriptor for reading; what is not a regular file is refused before it is opened (opening a device acts)."""
-    try:
-        found = os.stat(path.name, dir_fd=folder, follow_symlinks=False)
-    except FileNotFoundError:
-        raise NotAFileError(f"{path} does not exist") from None
-    _refuse_special(path, found.st_mode)
-    fd = os.open(path.name, _READ, dir_fd=folder)
-    try:
-        _refuse_special(path, os.fstat(fd).st_mode)
-    except NotAFileError:
-        os.close(fd)
-        raise
-    return fd
-
-
-def _refuse_special(path: Path, mode: int) -> None:
-    if stat.S_ISREG(mode):
-        return
-    if stat.S_ISLNK(mode):
-        raise OutsideError(f"{path} is a link now; it was not one before")
-    kind = "a directory" if stat.S_ISDIR(mode) else "not a regular file (a device, pipe or socket)"
-    raise NotAFileError(f"{path} is {kind}")
-
-
-def _read(fd: int, limit: int) -> bytes:
-    pieces: list[bytes] = []
-    while limit > 0 and (piece := os.read(fd, min(limit, 1 << 20))):
-        pieces.append(piece)
-        limit -= len(piece)
-    return b"".join(pieces)
-
-
-def _content_digest(fd: int) -> str:
-    os.lseek(fd, 0, os.SEEK_SET)
-    with open(fd, "rb", closefd=False) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 # --- replacing -------------------------------------------------------------------------------------------------------
@@ -251,7 +205,7 @@ def _content_digest(fd: int) -> str:
 def _check_target(folder: int, path: Path, expected: str | None) -> int | None:
     """The descriptor of the file to be replaced, its content checked; None when there is to be none and is none."""
     try:
-        fd = _open_regular(folder, path)
+        fd = open_regular(folder, path)
     except NotAFileError:
         if _exists(folder, path.name):
             raise
@@ -263,7 +217,7 @@ def _check_target(folder: int, path: Path, expected: str | None) -> int | None:
             raise FileChangedError(f"{path} exists already; nothing was written")
         if not _no_writer(fd):
             raise FileChangedError(f"another program is writing {path} just now; nothing was written")
-        if _content_digest(fd) != expected:
+        if content_digest(fd) != expected:
             raise _changed(path)
         if not os.access(path.name, os.W_OK, dir_fd=folder):
             raise WorkspaceError(f"{path} is read-only; nothing was written")
@@ -285,8 +239,44 @@ def _changed(path: Path) -> FileChangedError:
     return FileChangedError(f"{path} changed since it was read; nothing was written")
 
 
+def _replace_in_place(folder: int, path: Path, old: int, data: bytes, expected: str, names: int) -> None:
+    if os.fstat(old).st_nlink > names:
+        raise WorkspaceError(f"{path} {_MOUNTED}")
+    os.lseek(old, 0, os.SEEK_SET)
+    held = read_bytes(old, os.fstat(old).st_size)
+    if digest_of(held) != expected:
+        raise _changed(path)
+    with _beside(folder, old, held), _beside(folder, old, data):
+        _sync_directory(folder)
+        write_in_place(folder, path, old, held, data)
+
+
+@contextmanager
+def _beside(folder: int, old: int, data: bytes) -> Generator[None, None, None]:
+    """A copy as long as the block lasts, in a directory in which files may be made."""
+    with contextlib.ExitStack() as copies:
+        try:
+            copies.enter_context(_temp(folder, data, old))
+        except OSError as error:
+            if error.errno not in _MAKES_NO_FILES:
+                raise
+        yield
+
+
+@contextmanager
+def _temp(folder: int, data: bytes, old: int | None, umask: int = 0) -> Generator[str, None, None]:
+    """The name of a file with this content, on disk, and with what `old` is beside its content; gone with the block."""
+    temp = f".sould-{secrets.token_hex(8)}.tmp"
+    try:
+        _write_temp(folder, temp, data, old, umask)
+        yield temp
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temp, dir_fd=folder)
+
+
 def _write_temp(folder: int, temp: str, data: bytes, old: int | None, umask: int) -> None:
-    decided = old is None and _decides_modes(folder)
+    decided = old is None and decides_modes(folder)
     fd = os.open(temp, _CREATE, 0o666 if decided else 0o600, dir_fd=folder)
     try:
         rest = memoryview(data)
@@ -367,11 +357,11 @@ def _still_holds(folder: int, temp: str, digest: str) -> bool:
 def _digest_at(folder: int, name: str) -> str:
     """The digest of what `name` is now; empty for anything but a regular file that nobody is writing to."""
     try:
-        fd = _open_regular(folder, Path(name))
+        fd = open_regular(folder, Path(name))
     except (WorkspaceError, OSError):
         return ""
     try:
-        return _content_digest(fd) if _no_writer(fd) else ""
+        return content_digest(fd) if _no_writer(fd) else ""
     finally:
         os.close(fd)
 
@@ -438,6 +428,8 @@ _REASONS = {
     errno.ENOENT: "its directory was removed",
     errno.ELOOP: "it became a link since it was resolved",
     errno.EMFILE: "too many files are open",
+    errno.EBUSY: "it is a mount point, or another program holds it",
+    errno.ETXTBSY: "it is a program that runs just now",
 }
 
 

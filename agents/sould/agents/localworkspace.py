@@ -25,6 +25,7 @@ from sould.agents.workspace import (
     WorkspaceError,
     content_in_place_of,
     digest_expected,
+    names_expected,
     text_expected,
 )
 
@@ -123,17 +124,20 @@ class LocalWorkspace:
         """Replace the file whole. Once begun it is finished, also when the caller is cancelled. Raises as Workspace says."""
         before = await self._replaced(path, expected)
         data = content_in_place_of(before, path, text)
-        digest = digest_expected(expected)
-        await run_shielded_in_thread(replace_file, path, data, expected=digest, umask=self._umask)
+        digest, names = digest_expected(expected), names_expected(expected)
+        await run_shielded_in_thread(replace_file, path, data, expected=digest, umask=self._umask, names=names)
         return TextFile(path, text, digest_of(data), encoding=before.encoding if before is not None else UTF_8)
 
     async def _replaced(self, path: Path, expected: Expected) -> TextFile | None:
         """What a write replaces, in whose encoding it is then; None: nothing, something else than is expected, or no text."""
-        if not isinstance(expected, str):
-            return text_expected(expected)
+        if (before := text_expected(expected)) is not None:
+            return before
+        digest = digest_expected(expected)
+        if digest is None:
+            return None
         with contextlib.suppress(WorkspaceError):
             file = await self.read_text(path)
-            return file if file.digest == expected else None
+            return file if file.digest == digest else None
         return None
 
     async def delete(self, path: Path, *, expected: str) -> None:

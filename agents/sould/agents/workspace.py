@@ -44,7 +44,8 @@ class TextFile(Struct, frozen=True):
     """A text as the user sees it. `digest` (sha256 hex of its bytes, BOM and line ends as they are) binds a later write to it.
 
     `unsaved`: the text comes from an editor buffer that differs from the disk. Of a text that was written: `by_editor`: an editor took
-    it, which may make something else of it while it saves it; `shown_in`: the editor that lets its user review it (D43).
+    it, which may make something else of it while it saves it; `shown_in`: the editor that lets its user review it (D43); `others`: the
+    other names of the file (hard links) that hold it now, as far as they are known; `parted`: there are some that do not.
     """
 
     path: Path
@@ -55,6 +56,8 @@ class TextFile(Struct, frozen=True):
     shown_in: str = ""
     encoding: Encoding = UTF_8
     """Of its bytes on disk."""
+    others: tuple[Path, ...] = ()
+    parted: bool = False
 
     @property
     def content(self) -> bytes:
@@ -76,18 +79,37 @@ class JustRead(Struct, frozen=True):
         return self.file.digest if self.file is not None else None
 
 
-Expected: TypeAlias = str | JustRead | None
-"""What a write may replace: the text with this digest, nothing (None), or what was read a moment ago."""
+class Linked(Struct, frozen=True):
+    """What an edit replaces in a file of so many `names` (hard links), all of which change with it."""
+
+    text: str | JustRead
+    names: int
+
+
+Expected: TypeAlias = str | JustRead | Linked | None
+"""What a write may replace: the text with this digest, nothing (None), or what was read a moment ago; `Linked`: under all names."""
 
 
 def digest_expected(expected: Expected) -> str | None:
     """The digest of what a write may replace, None for a file that must not exist."""
-    return expected.digest if isinstance(expected, JustRead) else expected
+    text = expected.text if isinstance(expected, Linked) else expected
+    return text.digest if isinstance(text, JustRead) else text
+
+
+def expected_of(text: str | JustRead | None, names: int) -> Expected:
+    """What a write may replace, in a file of which so many names change with it."""
+    return Linked(text, names) if text is not None and names > 1 else text
+
+
+def names_expected(expected: Expected) -> int:
+    """How many names of a file may change with it."""
+    return expected.names if isinstance(expected, Linked) else 1
 
 
 def text_expected(expected: Expected) -> TextFile | None:
     """The text that a write replaces, where it was read a moment ago; None: there is none, or it is not known."""
-    return expected.file if isinstance(expected, JustRead) else None
+    text = expected.text if isinstance(expected, Linked) else expected
+    return text.file if isinstance(text, JustRead) else None
 
 
 def is_utf_8(expected: Expected) -> bool:
@@ -206,7 +228,7 @@ class Workspace(Protocol):
         ...
 
     async def write_text(self, path: Path, text: str, *, expected: Expected) -> TextFile:
-        """Write whole, atomically, through the editor when it offers that; parent directories are made.
+        """Write whole, through the editor when it offers that, else as `replace_file`; parent directories are made.
 
         Returns the text as it is now: an editor may have formatted it while saving.
 

@@ -23,12 +23,15 @@ from sould.agents.workspace import (
     Expected,
     FileChangedError,
     JustRead,
+    Linked,
     NotAFileError,
     ResolvedPath,
     RunningCommand,
     TextFile,
     Workspace,
     digest_expected,
+    expected_of,
+    names_expected,
 )
 
 PATIENCE = 30.0
@@ -169,7 +172,8 @@ class ClientWorkspace:
                 f"{path} has unsaved changes in the editor, which did not take this edit; save it first"
             )
         if written is None:
-            written = await self._inner.write_text(path, text, expected=JustRead(before))
+            just_read = expected_of(JustRead(before), names_expected(expected))
+            written = await self._inner.write_text(path, text, expected=just_read)
         self._remember(_mtime(path), written)
         return replace(written, by_editor=True, shown_in=self._reviews_as) if by_client else written
 
@@ -227,8 +231,9 @@ class ClientWorkspace:
     async def _replaced(self, path: Path, expected: Expected) -> TextFile | None:
         """What stands where the write goes; what was read a moment ago is only compared with the disk's time."""
         known = self._shown.get(path)
-        if isinstance(expected, JustRead) and (known.file if known is not None else None) == expected.file:
-            before = expected.file
+        read = expected.text if isinstance(expected, Linked) else expected
+        if isinstance(read, JustRead) and (known.file if known is not None else None) == read.file:
+            before = read.file
             unchanged = known.mtime_ns == _mtime(path) if known is not None else not path.exists()
         else:
             before = await self._present(path)

@@ -93,6 +93,13 @@ def is_file(node: Node | None) -> bool:
     return node is None or node.kind == stat.S_IFREG
 
 
+def is_rewritten(found: Node | None, wanted: Node | None) -> bool:
+    """A file stays one and gets another content."""
+    if found is None or wanted is None or found.data == wanted.data:
+        return False
+    return is_file(found) and is_file(wanted)
+
+
 def read_node(path: Path) -> Node | None:
     """What is there. Raises WorkspaceError for what can be neither kept nor restored."""
     try:
@@ -113,8 +120,10 @@ def read_node(path: Path) -> Node | None:
     return Node(mode, data)
 
 
-def replace_node(path: Path, found: Node | None, wanted: Node | None, umask: int) -> None:
+def replace_node(path: Path, found: Node | None, wanted: Node | None, umask: int, names: int = 1) -> None:
     """Put `wanted` where `found` is; a directory goes only when it is empty. `umask`: where no mode is known.
+
+    `names`: see `replace_file`.
 
     Raises:
         FileChangedError: something else is there by now; nothing was changed.
@@ -123,7 +132,7 @@ def replace_node(path: Path, found: Node | None, wanted: Node | None, umask: int
     _refuse_links_above(path)
     try:
         if found is not None and wanted is not None and found.kind == wanted.kind:
-            _exchange(path, found, wanted, umask)
+            _exchange(path, found, wanted, umask, names)
         else:
             if found is not None:
                 _remove(path, found)
@@ -138,13 +147,13 @@ def _refuse_links_above(path: Path) -> None:
         raise OutsideError(f"{path.parent} now goes through a link")
 
 
-def _exchange(path: Path, found: Node, wanted: Node, umask: int) -> None:
+def _exchange(path: Path, found: Node, wanted: Node, umask: int, names: int) -> None:
     if found.kind == stat.S_IFLNK:
         _remove(path, found)
         _make(path, wanted, umask)
         return
     if found.kind == stat.S_IFREG and found.data != wanted.data:
-        replace_file(path, wanted.data, expected=digest_of(found.data), umask=umask)
+        replace_file(path, wanted.data, expected=digest_of(found.data), umask=umask, names=names)
     set_permissions(path, wanted.permissions)
 
 
