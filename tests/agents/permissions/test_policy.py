@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from sould.agents.environment import Environment
+from sould.agents.filenames import FileNames
 from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.permissions.policy import (
     Action,
@@ -24,7 +25,7 @@ from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.protected import account_places
 from sould.agents.permissions.rules import Rule, Rules, RulesError
 from sould.agents.permissions.secrets import SecretFiles
-from sould.agents.workspace import ResolvedPath
+from sould.agents.workspace import ResolvedPath, WriteOperation
 
 ROOT = Path("/w/project")
 HOME = Path("/people/u")
@@ -76,6 +77,54 @@ TABLE: dict[str, tuple[Action, str]] = {
 @pytest.mark.parametrize(("action", "expected"), TABLE.values(), ids=TABLE.keys())
 def test_each_mode_decides_as_the_table_says(action: Action, expected: str, where: PolicyContext) -> None:
     assert [decide(action, Rules(), "trusted", mode, where).decision for mode in MODES] == expected.split()
+
+
+def named(where: PolicyContext, names: FileNames) -> PolicyContext:
+    """Every file has these names."""
+
+    def names_of(path: Path, /) -> FileNames:
+        del path
+        return names
+
+    return replace(where, names_of=names_of)
+
+
+ELSEWHERE = FileNames(3, (ROOT / "b.py",))
+
+
+@pytest.mark.parametrize(
+    ("names", "operation", "expected"),
+    [
+        (FileNames(2, (ROOT / "b.py",)), "modify", "deny ask allow allow allow"),
+        (ELSEWHERE, "modify", "deny ask ask ask allow"),
+        (ELSEWHERE, "delete", "deny ask allow allow allow"),
+        (FileNames(2, (ROOT / ".git" / "hooks" / "a",)), "modify", "deny ask ask ask ask"),
+        (FileNames(2, (ROOT / ".env",)), "modify", "deny ask ask ask ask"),
+    ],
+)
+def test_an_edit_is_judged_by_all_names_that_change_with_the_file(
+    where: PolicyContext, names: FileNames, operation: WriteOperation, expected: str
+) -> None:
+    where = named(where, names)
+    verdicts = [decide(EditFile(at("a.py"), operation), Rules(), "trusted", mode, where) for mode in MODES]
+    assert [verdict.decision for verdict in verdicts] == expected.split()
+    for verdict in verdicts:
+        is_told = "a.py has other names outside the project" in verdict.reason
+        assert verdict.all_names == is_told == (verdict.decision == "ask" and names.elsewhere and operation == "modify")
+
+
+def test_a_rule_about_one_name_is_about_the_file(where: PolicyContext) -> None:
+    where = named(where, FileNames(2, (ROOT / "b.py",)))
+    rules = Rules((Rule("deny", "edit", path="b.py"), Rule("allow", "edit", cwd="workspace")))
+    assert decide(edit("a.py"), rules, "trusted", "full", where).decision == "deny"
+    where = named(where, ELSEWHERE)
+    allowed = Rules((Rule("allow", "edit", cwd="workspace"),))
+    verdict = decide(edit("a.py"), allowed, "trusted", "ask", where)
+    assert verdict.decision == "ask"
+    assert verdict.grant is not None
+    granted = decide(edit("a.py"), allowed + Rules((verdict.grant,)), "trusted", "ask", where)
+    assert (granted.decision, granted.all_names) == ("allow", True)
+    assert decide(edit("b.py"), allowed + Rules((verdict.grant,)), "trusted", "ask", where).decision == "ask"
 
 
 def test_a_restricted_workspace_gets_at_most_ask(where: PolicyContext) -> None:

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from pydantic import JsonValue
 
 from sould.agents.clock import waiting_for_the_user
+from sould.agents.filenames import FileNames, names_of
 from sould.agents.permissions.asking import Ask, RulesSource, request_of
 from sould.agents.permissions.hardlinks import HardLinks
 from sould.agents.permissions.lasting import Lasting, Offer
@@ -74,12 +75,14 @@ class CurrentMode(Protocol):
 class Consent(Struct, frozen=True):
     """Whether an action may go ahead. `refused`: why not, as the call's result. `seen`: a person was shown it and said yes.
 
-    `text`: what that person made of the text that was to be written, or of the command that was to be run.
+    `text`: what that person made of the text that was to be written, or of the command that was to be run. `all_names`: the yes
+    is also for names of the file outside the project (hard links).
     """
 
     refused: ToolReturn | None = None
     seen: bool = False
     text: str | None = None
+    all_names: bool = False
 
 
 class Approval:
@@ -110,13 +113,16 @@ class Approval:
         self._configured_names = where.secret_names
         self._names = where.secret_names()
         where = replace(where, secret_names=lambda: self._names, secret_look=self._secrets.look)
-        self._where = replace(where, other_names=HardLinks(where).other_names)
+        self._where = replace(where, other_names=HardLinks(where).other_names, names_of=self._names_of)
         self._judging = asyncio.Lock()
         self._shown = asyncio.Semaphore(MOST_SHOWN)
         self.unanswered: set[str] = set()
         """Calls that wait for an answer, or were cancelled while they did: nothing of them has run."""
         self.trust: Trust = trust
         self._modes = modes
+
+    def _names_of(self, path: Path) -> FileNames:
+        return names_of(path, (self._where.root, *self._where.additional))
 
     def judge_as(self, trust: Trust) -> None:
         """From now on the workspace stands like this."""
@@ -219,6 +225,7 @@ class Approval:
         shown: Programs | None = None
         """What the command runs, as it was when a person allowed it."""
         text: str | None = None
+        all_names = False
         watched = not isinstance(action, RunCommand | CallExternal)
         while True:
             action, verdict = await self._judged(action, call)
@@ -238,7 +245,7 @@ class Approval:
                             answered = await self._put(question, verdict, offers)
                         if answered.refused is not None:
                             return answered
-                        shown = now
+                        shown, all_names = now, verdict.all_names
                         if answered.text is not None:
                             text = answered.text
                             if isinstance(action, RunCommand):
@@ -246,7 +253,8 @@ class Approval:
             elif watched:
                 if (source := _source(action)) is not None:
                     call.reached(source)
-                return Consent(seen=shown is not None, text=text)
+                all_names = all_names or (verdict.decision == "allow" and verdict.all_names)
+                return Consent(seen=shown is not None, text=text, all_names=all_names)
             else:
                 await call.effects()
                 watched = True

@@ -8,15 +8,25 @@ what the text shows is protected.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sould.agents.filenames import ONE_NAME
+from sould.agents.permissions.actions import (
+    Action,
+    CallExternal,
+    EditFile,
+    FetchPage,
+    ReadFile,
+    RepeatCall,
+    RunCommand,
+)
 from sould.agents.permissions.harmless import SEARCHES, harmless
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.programs import Changed, Programs, changed, programs
@@ -36,7 +46,6 @@ from sould.agents.permissions.rules import (
 from sould.agents.permissions.secretnames import likelihood
 from sould.agents.permissions.secrets import secret_file
 from sould.agents.permissions.shelltext import Argv, Reading, read_loosely, read_strictly, words_of
-from sould.agents.workspace import ResolvedPath, WriteOperation
 
 Mode: TypeAlias = Literal["plan", "ask", "review", "auto", "full"]
 """D20. `auto` needs a sandbox; there is none yet, so it is never offered."""
@@ -59,69 +68,13 @@ MOST_PLACES = 8
 
 READ_SECRET = "read secret"  # noqa: S105 -- a name, too
 EDIT_SECRET = "edit secret"  # noqa: S105 -- a name
+EDIT_ALL_NAMES = "edit all names"
 """Tools of rules that only a yes of this session makes; no file can name them."""
 A_YES = "your answer holds for this file until the session ends"
+OTHER_NAMES = "{} has other names outside the project (hard links), under which it would change, too"
 UNDO_ENDS = "its old content is kept in memory only, so undo ends with the daemon"
 
 Trust: TypeAlias = Literal["unknown", "trusted", "restricted"]
-
-
-class ReadFile(Struct, frozen=True):
-    """Show a file to the model. `to_edit`: because of an edit, which tells what it replaces.
-
-    `secret`: why it holds one, when that was found in its text.
-    """
-
-    path: ResolvedPath
-    to_edit: bool = False
-    secret: str = ""
-
-
-class EditFile(Struct, frozen=True):
-    """Create, change or delete a file.
-
-    `secret`: why it holds one, when that was found in its text. `others`: what of another session's it meets. `encoding`: the one its
-    text is in, where that is not UTF-8: then the review has no hunks of it.
-    """
-
-    path: ResolvedPath
-    operation: WriteOperation
-    secret: str = ""
-    others: str = ""
-    encoding: str = ""
-
-
-class RunCommand(Struct, frozen=True):
-    """Run a line with bash."""
-
-    line: str
-    cwd: Path
-
-
-class CallExternal(Struct, frozen=True):
-    """Call a tool that is not ours (`server__tool`, a client's). `looks`: a client says that it changes nothing."""
-
-    name: str
-    arguments: Mapping[str, Any]
-    looks: bool = False
-    definition: str = ""  # tells it from others of its name; "" where nobody can
-
-
-class RepeatCall(Struct, frozen=True):
-    """Make an identical call once more; asked in every mode but `full`, never remembered."""
-
-    name: str
-    arguments: Mapping[str, Any]
-
-
-class FetchPage(Struct, frozen=True):
-    """Send a request to a web host; asked for once a host, by its exact name (F80)."""
-
-    host: str
-    url: str
-
-
-Action: TypeAlias = ReadFile | EditFile | RunCommand | CallExternal | RepeatCall | FetchPage
 
 
 class Verdict(Struct, frozen=True):
@@ -138,6 +91,8 @@ class Verdict(Struct, frozen=True):
     """Allowed because it only looks, into files that it does not name: it is to be kept from secrets."""
     changes: tuple[Changed, ...] = ()
     """What the session would have allowed, had it stayed as it was."""
+    all_names: bool = False
+    """Of an edit, with a yes: names of the file outside the project change, too, as `reason` says or a person said before."""
 
 
 def decide(action: Action, rules: Rules, trust: Trust, mode: Mode, where: PolicyContext) -> Verdict:
@@ -199,7 +154,24 @@ def _judge_read(action: ReadFile, rules: Rules, mode: Mode, where: PolicyContext
 
 
 def _judge_edit(action: EditFile, rules: Rules, mode: Mode, where: PolicyContext) -> Verdict:
-    path, inside, names = action.path.path, action.path.inside, action.path.names
+    """By all names of the file, which change with it. In `full` those outside the project are not asked about: they stay as they are."""
+    path = action.path.path
+    links = where.names_of(path) if action.operation == "modify" else ONE_NAME
+    verdict = _judge_names(action, (*action.path.names, *links.inside), rules, mode, where)
+    if not links.elsewhere or verdict.decision == "deny":
+        return verdict
+    reason = OTHER_NAMES.format(path)
+    if verdict.decision == "ask":
+        return replace(verdict, reason="; ".join(filter(None, (verdict.reason, reason))), all_names=True)
+    if is_granted(path, rules, EDIT_ALL_NAMES):
+        return replace(verdict, all_names=True)
+    if mode == "full":
+        return verdict
+    return Verdict("ask", f"{reason}; {A_YES}", grant=Rule("allow", EDIT_ALL_NAMES, path=str(path)), all_names=True)
+
+
+def _judge_names(action: EditFile, names: Collection[Path], rules: Rules, mode: Mode, where: PolicyContext) -> Verdict:
+    path, inside = action.path.path, action.path.inside
     if any(_path_rule("deny", "edit", name, rules, where) for name in names):
         return Verdict("deny", f"a rule forbids changing {action.path.written}")
     if mode == "plan":

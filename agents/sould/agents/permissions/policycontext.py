@@ -8,6 +8,7 @@ from typing import Protocol
 from msgspec import Struct, field
 
 from sould.agents.environment import Environment
+from sould.agents.filenames import ONE_NAME, FileNames
 from sould.agents.permissions.gitlooks import plain_history, plain_repository
 
 
@@ -22,6 +23,11 @@ def _is_not_known(cwd: Path, hidden: Callable[[Path], bool]) -> bool:
 
 def _finds_nothing(program: str) -> Path | None:
     del program
+
+
+def _has_one(path: Path) -> FileNames:
+    del path
+    return ONE_NAME
 
 
 def _knows_none(path: Path) -> tuple[Path, ...]:
@@ -81,6 +87,14 @@ class OtherNames(Protocol):
         ...
 
 
+class NamesOf(Protocol):
+    """Knows the names of a file (hard links)."""
+
+    def __call__(self, path: Path, /) -> FileNames:
+        """Those in the project, and whether there are others. Blocks."""
+        ...
+
+
 class RepositoryCheck(Protocol):
     """Looks whether git may be run in a directory without asking."""
 
@@ -114,6 +128,8 @@ class PolicyContext(Struct, frozen=True):
 
     other_names: OtherNames = _knows_none
     """The secrets that a file is by names it has elsewhere (hard links). Blocks."""
+    names_of: NamesOf = _has_one
+    """All names that a file has, secret or not. Blocks."""
     plain_repository: RepositoryCheck = _is_not_known
     """Whether git's showing commands run nothing of the project's there, and show none of the files that are hidden."""
     plain_history: RepositoryCheck = _is_not_known

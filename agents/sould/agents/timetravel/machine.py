@@ -4,6 +4,7 @@ An extension of the loop, which knows nothing of it. The context goes back by `C
 journal and in the rotated context file.
 """
 
+import asyncio
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -135,16 +136,17 @@ class TimeMachine(StepExtension, Struct):
         files = NOT_RESTORED
         if mail.restore_filesystem:
             found = self.rewinder.files_after(checkpoint_id, log)
-            left = [path for path in found if path not in mail.asked and not self._may_change(path)]
+            left = [path for path in found if path not in mail.asked and not await self._may_change(path)]
             files = _worded(await self.rewinder.restore(checkpoint_id, turn.id, log, leave=left))
         log.publish(ContextReverted(checkpoint_id=checkpoint_id))
         text = FROM_CHILD if mail.sender else ARRIVED
         log.publish(ContextNote(text=text.format(files=files, message=mail.message, sender=mail.sender)))
         await log.commit()
 
-    def _may_change(self, path: Path) -> bool:
+    async def _may_change(self, path: Path) -> bool:
         """Whether a file may be changed without asking, as things stand."""
-        return self.approval.judge(EditFile(self.files.resolve(str(path)), "modify")).decision == "allow"
+        action = EditFile(self.files.resolve(str(path)), "modify")
+        return (await asyncio.to_thread(self.approval.judge, action)).decision == "allow"
 
 
 def _rejected(result: ToolReturn | None) -> bool:

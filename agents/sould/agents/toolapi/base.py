@@ -143,6 +143,8 @@ class ToolCallContext(Struct, frozen=True):
     """The model that made the call."""
     allowed: bool = False
     """A person saw what the call is about to write and said yes."""
+    all_names: bool = False
+    """A person said that names of the file outside the project (hard links) may change with it."""
 
     def stream(self, text: str) -> None:
         """Show output while the tool runs; synchronous, bounded by the caller's channel."""

@@ -10,8 +10,9 @@ What a user types in the very moment of the writing refuses it. Where nobody was
 """
 
 import asyncio
+from collections.abc import Iterator
 from contextlib import AsyncExitStack
-from typing import Protocol
+from typing import Final, Protocol
 
 import orjson
 from msgspec import Struct
@@ -28,6 +29,8 @@ from sould.agents.toolapi.base import ToolCallContext, tool_error, tool_ok
 from sould.agents.wire.display import DiffBlock
 from sould.agents.wire.messages import ToolReturn
 from sould.agents.workspace import Expected, FileChangedError, JustRead, ResolvedPath, TextFile, WriteOperation
+
+PARTED: Final = "The file had other names outside the project (hard links). They were not changed: this one is a file of its own now."
 
 
 class Proposal(Struct, frozen=True):
@@ -109,6 +112,14 @@ def _changed(refused: _Refused) -> ToolReturn:
     )
 
 
+def _about_names(written: TextFile, files: CallFiles) -> Iterator[str]:
+    if written.others:
+        names = ", ".join(file_name(files.shown(name)) for name in written.others)
+        yield f"It is the same file as {names} (hard links)."
+    if written.parted:
+        yield PARTED
+
+
 async def _carry_out(
     proposal: Proposal,
     files: CallFiles,
@@ -149,12 +160,12 @@ async def _carry_out(
     just_read = JustRead(before)
     expected: Expected = just_read if held is not None else just_read.digest
     known = await files.problems.known(files, path.path)
-    writer = files.for_call(replace(call, allowed=True)) if consent.seen else files
+    writer = files.for_call(replace(call, allowed=consent.seen, all_names=consent.all_names))
     try:
         written = await writer.write_text(path.path, text, expected=expected)
     except FileChangedError as error:
         return _Refused(before, consent.seen, error)
-    notes = [proposal.done]
+    notes = [proposal.done, *_about_names(written, files)]
     if before is not None and before.unsaved:
         notes.append("The editor had unsaved changes in this file; they are kept.")
     extras: dict[str, JsonValue] = {"path": str(path.path), "operation": operation}

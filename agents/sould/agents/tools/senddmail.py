@@ -4,6 +4,7 @@ The tool only posts it; the loop's hooks turn time back after the step. With `re
 user is asked as for any edit.
 """
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -131,7 +132,7 @@ class SendDMail(Tool[Params]):
             return None
         names = ", ".join(file_name(self._files.shown(path)) for path in files)
         actions = [EditFile(self._files.resolve(str(path)), "modify") for path in files]
-        verdicts = [self._approval.judge(action).decision for action in actions]
+        verdicts = [(await asyncio.to_thread(self._approval.judge, action)).decision for action in actions]
         hardest = max(range(len(files)), key=lambda at: ("allow", "ask", "deny").index(verdicts[at]))
         return await self._approval.request(
             call,
