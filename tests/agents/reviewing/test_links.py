@@ -1,10 +1,13 @@
 """Files that have several names: what an agent writes through a link is reviewed as the file that it leads to."""
 
+import os
 from pathlib import Path
 
 from tests.agents.reviewing.test_commands import Desk, desk, shell
 
-from sould.agents.wire.messages import ApprovalRequest
+from sould.agents.reviewing.listing import Selection
+from sould.agents.reviewing.orders import Order
+from sould.agents.wire.messages import ApprovalRequest, ContextNote, ToolResult
 from soultest.bench import Bench, Watcher, call, finish
 
 TEXT = "1\n2\n3\n"
@@ -101,13 +104,118 @@ async def test_what_a_command_writes_to_a_file_of_two_names_is_reviewed_under_bo
         assert (at.text("b.txt"), at.text("sub/same.txt")) == (TEXT, TEXT)
 
 
-async def test_an_edit_of_a_file_of_two_names_is_of_that_name_alone(bench: Bench) -> None:
+async def test_an_edit_of_a_file_of_two_names_its_reject_and_undo_are_of_both(bench: Bench) -> None:
     (bench.project / "b.txt").write_text(TEXT)
     (bench.project / "same.txt").hardlink_to(bench.project / "b.txt")
+    edited = TEXT.replace("2", "two")
     async with desk(bench, through("b.txt"), "text: 1") as at:
         await at.turn()
         assert await hunks(at) == [("b.txt", "two\n")]
+        assert at.text("same.txt") == edited
+        [hunk] = await at.pending()
+        await at.reject()
         assert at.text("same.txt") == TEXT
+        await at.port.decide(Order("undo", Selection((hunk.id,)), "test"))
+        assert at.text("same.txt") == edited
+        await at.says("/undo")
+        assert at.text("same.txt") == TEXT
+        await at.says("/redo")
+        assert at.text("same.txt") == at.text("b.txt") == edited
+        assert (at.root / "b.txt").samefile(at.root / "same.txt")
+
+
+async def test_what_a_tool_wrote_under_another_name_is_no_change_of_the_users(bench: Bench) -> None:
+    (bench.project / "b.txt").write_text(TEXT)
+    (bench.project / "same.txt").hardlink_to(bench.project / "b.txt")
+    edit = call("StrReplaceFile", path="same.txt", edit={"old": "3", "new": "three"})
+    read = call("ReadFile", path="same.txt")
+    bench.script(read, through("b.txt"), "text: 1", edit, "text: 2", "text: 3")
+    async with bench.running():
+        watcher = Watcher(await bench.new("full"))
+        for _ in range(3):
+            await finish(watcher.session, "go")
+        results = [result.return_value.message for result in watcher.of(ToolResult)]
+        assert "It is the same file as same.txt (hard links)." in results[1]
+        assert not watcher.of(ContextNote)
+        review = watcher.session.operations.review
+        pending = [(Path(hunk.path).name, hunk.texts) for each in await review.pending() for hunk in each.hunks]
+        assert pending == [("b.txt", ("two\n",)), ("same.txt", ("three\n",))]
+        await finish(watcher.session, "/reject all")
+        assert (bench.project / "b.txt").read_text() == (bench.project / "same.txt").read_text() == TEXT
+
+
+async def test_what_is_kept_under_one_name_is_not_rejected_under_another(bench: Bench) -> None:
+    (bench.project / "b.txt").write_text(TEXT)
+    (bench.project / "same.txt").hardlink_to(bench.project / "b.txt")
+    async with desk(bench, shell("echo 4 >> b.txt; echo new > c.txt"), "text: 1") as at:
+        await at.turn()
+        first, *_ = await at.pending()
+        outcome = await at.port.decide(Order("keep", Selection((first.id,)), "test"))
+        assert [Path(each.path).name for each in outcome.done] == ["b.txt", "same.txt"]
+        assert await hunks(at) == [("c.txt", "new\n")]
+        await at.reject()
+        assert at.text("b.txt") == at.text("same.txt") == f"{TEXT}4\n"
+
+
+async def test_a_name_outside_the_project_is_asked_about_once_and_changes_with_the_file(bench: Bench) -> None:
+    outside = bench.root / "outside.txt"
+    outside.write_text(TEXT)
+    (bench.project / "b.txt").hardlink_to(outside)
+    edit = call("StrReplaceFile", path="b.txt", edit={"old": "3", "new": "three"})
+    bench.script(through("b.txt"), "text: 1", edit, "text: 2")
+    async with bench.running():
+        watcher = Watcher(await bench.new("review"))
+        await finish(watcher.session, "go")
+        await finish(watcher.session, "go")
+        [asked] = watcher.of(ApprovalRequest)
+        assert "other names outside the project (hard links)" in asked.description
+        assert outside.read_text() == "1\ntwo\nthree\n"
+        await finish(watcher.session, "/reject all")
+        assert outside.read_text() == "1\ntwo\n3\n"  # what was seen in the question is not pending
+        await finish(watcher.session, "/undo")
+        await finish(watcher.session, "/undo")
+        assert outside.read_text() == TEXT
+        assert outside.samefile(bench.project / "b.txt")
+
+
+async def test_a_name_outside_the_project_that_nobody_was_asked_about_stays_as_it_was(bench: Bench) -> None:
+    outside = bench.root / "outside.txt"
+    outside.write_text(TEXT)
+    (bench.project / "b.txt").hardlink_to(outside)
+    async with desk(bench, through("b.txt"), "text: 1") as at:
+        await at.turn()
+        assert at.text("b.txt") == TEXT.replace("2", "two")
+        assert outside.read_text() == TEXT
+        os.link(bench.project / "b.txt", bench.root / "backup.txt")
+        await at.reject()
+        assert at.text("b.txt") == TEXT
+        assert (bench.root / "backup.txt").read_text() == TEXT.replace("2", "two")
+
+
+async def test_a_refused_question_about_a_name_outside_the_project_changes_nothing(bench: Bench) -> None:
+    outside = bench.root / "outside.txt"
+    outside.write_text(TEXT)
+    (bench.project / "b.txt").hardlink_to(outside)
+    bench.script(through("b.txt"), "text: 1")
+    async with bench.running():
+        watcher = Watcher(await bench.new("review"), answer="reject")
+        await finish(watcher.session, "go")
+        assert outside.read_text() == TEXT
+        assert outside.samefile(bench.project / "b.txt")
+
+
+async def test_a_protected_name_in_the_project_is_asked_about_under_any_name(bench: Bench) -> None:
+    hook = bench.project / ".githooks" / "pre-commit"
+    hook.parent.mkdir()
+    hook.write_text(TEXT)
+    (bench.project / "b.txt").hardlink_to(hook)
+    bench.script(through("b.txt"), "text: 1")
+    async with bench.running():
+        watcher = Watcher(await bench.new("full"), answer="reject")
+        await finish(watcher.session, "go")
+        [asked] = watcher.of(ApprovalRequest)
+        assert ".githooks" in asked.description
+        assert hook.read_text() == TEXT
 
 
 async def test_a_second_name_that_a_command_gives_a_file_is_a_new_file(bench: Bench) -> None:

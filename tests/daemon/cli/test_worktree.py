@@ -157,6 +157,22 @@ def test_what_both_changed_in_the_same_place_and_what_runs_by_itself_stays_as_it
     assert not (user.project / "sub" / "b.txt").exists()
 
 
+def test_a_merge_keeps_the_names_of_a_file_and_changes_none_outside_the_project(user: User) -> None:
+    place = Path(in_worktree(user)["worktree"]["cwd"])
+    (place / "a.txt").write_text("theirs\n")
+    (place / "sub" / "b.txt").write_text("theirs\n")
+    (user.project / "same.txt").hardlink_to(user.project / "a.txt")
+    (user.home / "outside.txt").hardlink_to(user.project / "sub" / "b.txt")
+    done = user.sould("worktree", "merge", "work-1")
+    assert done.returncode == 1
+    assert (user.project / "same.txt").read_text() == (user.project / "a.txt").read_text() == "theirs\n"
+    assert "b.txt was left as it is" in done.stderr
+    assert "has other names outside the project (hard links)" in done.stderr
+    assert (user.home / "outside.txt").read_text() == (user.project / "sub" / "b.txt").read_text() == "b\n"
+    assert user.sould("review", "reject", "all").returncode == 0
+    assert (user.project / "same.txt").read_text() == TEXT
+
+
 def test_a_worktree_is_removed_only_when_nothing_is_lost_and_its_session_says_how_it_comes_back(user: User) -> None:
     result = in_worktree(user, script=writing(a_txt="agent\n"))
     place = Path(result["worktree"]["cwd"])

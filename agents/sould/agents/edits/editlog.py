@@ -59,6 +59,8 @@ class Intent(_Event, frozen=True, kw_only=True, tag="intent", gc=False):
     """A person saw the difference and said yes before it was written."""
     subagent: str = ""
     model: str = ""
+    in_place: bool = False
+    """The file is written where it is, for it has other names or is a mount point: what is cut off leaves a part of it."""
     becomes: str = ""
     """Of a write that took edits back, the digest of the file under review as it is with it; "" of any other."""
 

@@ -39,6 +39,10 @@ class ProjectPast:
         """Those of one file, oldest first."""
         return self._state.edits_of(path)
 
+    def was_written_in_place(self, path: Path) -> bool:
+        """Whether an agent wrote the file where it is, so that all its names changed."""
+        return any(edit.in_place for edit in self.edits_of(path))
+
     def unsettled(self, path: Path) -> Sequence[Edit]:
         """Edits of a file of which nobody knows yet if they happened."""
         return [edit for at, edit in self._state.unsettled() if at == path]

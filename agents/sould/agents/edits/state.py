@@ -48,6 +48,8 @@ class Edit(Struct, frozen=True, array_like=True, gc=False):
     """When it was made by this daemon, in the order of its edits; 0 of what was read from the log."""
     moved_from: str = ""
     """The file was at that path before."""
+    in_place: bool = False
+    """See `Intent`."""
 
     @property
     def key(self) -> EditKey:
@@ -293,4 +295,5 @@ def _edit(event: Intent, order: int) -> Edit:
         secret=event.secret,
         moved_from=event.moved_from if isinstance(event, Captured) else "",
         order=order,
+        in_place=event.in_place,
     )

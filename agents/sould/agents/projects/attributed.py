@@ -19,10 +19,14 @@ from sould.agents.workspace import Command, Expected, ResolvedPath, RunningComma
 
 
 class Writing(Struct, frozen=True):
-    """In whose name a file is changed. `allowed`: a person saw the difference and said yes before."""
+    """In whose name a file is changed. `allowed`: a person saw the difference and said yes before.
+
+    `all_names`: names of the file outside the project (hard links) may change with it, as a person said.
+    """
 
     call: AgentCall
     allowed: bool = False
+    all_names: bool = False
 
 
 def captured(change: Change, call: AgentCall, *, allowed: bool) -> Captured:

@@ -21,6 +21,7 @@ from sould.agents.directories.nodes import (
     content_of,
     digest_of_node,
     is_file,
+    is_rewritten,
     is_text,
     read_node,
     replace_node,
@@ -38,6 +39,7 @@ from sould.agents.edits.project import Project
 from sould.agents.edits.state import Edit, FileChange, changes_of
 from sould.agents.environment import USUAL_UMASK
 from sould.agents.errors import SouldError
+from sould.agents.filenames import ONE_WRITTEN, Reach, WrittenNames
 from sould.agents.patience import run_shielded_in_thread
 from sould.agents.projects.attributed import AttributedWorkspace, Writing, captured
 from sould.agents.projects.borrowing import BorrowedProjects
@@ -68,6 +70,8 @@ from sould.agents.workspace import (
     Workspace,
     WorkspaceError,
     content_in_place_of,
+    digest_expected,
+    expected_of,
 )
 
 
@@ -256,20 +260,22 @@ class SessionFiles:
         async with self._locks.editing(path):
             project = await self._writable(path)
             await project.judge(path, digest_of_node(found))
+            names = await self._names(project, path) if is_rewritten(found, wanted) else ONE_WRITTEN
             intent = self._intent(path, digest_of_node(found), digest_of_node(wanted), self._call(turn_id, call_id))
-            intent = replace(intent, before_mode=found and found.mode, after_mode=wanted and wanted.mode)
+            modes = (found and found.mode, wanted and wanted.mode)
+            intent = replace(intent, before_mode=modes[0], after_mode=modes[1], in_place=names.in_place)
             n = await self._announce(project, path, intent, (content_of(found), content_of(wanted)), step.becomes)
             try:
                 if is_file(found) and is_file(wanted) and is_text(found) and is_text(wanted):
-                    await self._put_text(path, found, wanted)
+                    await self._put_text(path, found, wanted, names.count)
                 else:
-                    await run_shielded_in_thread(replace_node, path, found, wanted, self.umask)
+                    await run_shielded_in_thread(replace_node, path, found, wanted, self.umask, names.count)
             except FileChangedError:
                 await project.settle(n, written=False)
                 raise
             await project.settle(n, written=True)
 
-    async def _put_text(self, path: Path, found: Node | None, wanted: Node | None) -> None:
+    async def _put_text(self, path: Path, found: Node | None, wanted: Node | None, names: int) -> None:
         """Through the editor, so that its buffer follows."""
         expected = digest_of(found.data) if found is not None else None
         if wanted is None:
@@ -277,9 +283,19 @@ class SessionFiles:
                 await self.inner.delete(path, expected=expected)
             return
         if found is None or found.data != wanted.data:
-            await self.inner.write_text(path, wanted.data.decode(), expected=expected)
+            await self.inner.write_text(path, wanted.data.decode(), expected=expected_of(expected, names))
         with contextlib.suppress(FileNotFoundError):  # it may be in an editor's buffer only
             await run_shielded_in_thread(set_permissions, path, wanted.permissions)
+
+    async def _names(self, project: Project, path: Path, *, all_names: bool | None = None) -> WrittenNames:
+        """What a write is going to do to the names of a file; None: what takes edits back reaches as far as they did.
+
+        Raises WorkspaceError.
+        """
+        if all_names is None:
+            all_names = project.was_written_in_place(path)
+        inside = [each for each in (self.root, *self.additional, project.root) if each != ALONE]
+        return await run_shielded_in_thread(Reach(tuple(inside), all_names).prepare, path)
 
     async def _writable(self, path: Path) -> Project:
         """The project of a file that is to be written. Raises WorkspaceError."""
@@ -295,7 +311,7 @@ class SessionFiles:
         """The workspace as one tool call sees it."""
         agent_id = call.source.agent_id if call.source is not None else ""
         made_by = AgentCall(self._author.session_id, call.turn_id, call.id, agent_id, call.model)
-        return AttributedWorkspace(self, Writing(made_by, call.allowed))
+        return AttributedWorkspace(self, Writing(made_by, call.allowed, call.all_names))
 
     @property
     def root(self) -> Path:
@@ -365,15 +381,18 @@ class SessionFiles:
         await self._borrowed.review(project).look_before_write(str(path), before)
         digest = before.digest if before is not None else None
         written: TextFile | None = None
+        is_written = before is not None and data is not None
+        names = await self._names(project, path, all_names=writing.all_names) if is_written else ONE_WRITTEN
         mode, missing = await asyncio.to_thread(surroundings, path)
         intent = self._intent(path, digest, digest_of(data) if data is not None else None, writing.call)
-        intent = replace(intent, allowed=writing.allowed or self._found.unreviewed)
+        intent = replace(intent, allowed=writing.allowed or self._found.unreviewed, in_place=names.in_place)
         if before is not None:
             intent = replace(intent, before_mode=mode, after_mode=mode if data is not None else None)
         n = await self._announce(project, path, intent, (before.content if before is not None else None, data))
         try:
             if text is not None:
-                written = await self.inner.write_text(path, text, expected=JustRead(before))
+                expected = expected_of(JustRead(before), names.count)
+                written = await self.inner.write_text(path, text, expected=expected)
             elif digest is not None:
                 await self.inner.delete(path, expected=digest)
         except FileChangedError:
@@ -383,13 +402,26 @@ class SessionFiles:
         mark = moment()
         self.foreseen.writes(writing.call.call_id)
         await project.settle(n, written=True, shown_in=written.shown_in if written is not None else "")
+        is_there = written is not None and not written.unsaved and written.digest == intent.after
+        others = names.others if is_there else ()
+        await self._note_other_names(project, intent, writing.call, others)
         if written is not None:
             await self._save_by_editor(project, intent, before, written)
         if missing and data is not None:
             made = await asyncio.to_thread(_made, missing)
             with contextlib.suppress(OSError, SouldError):  # then they stay when the edit is taken back
                 await self.note(made, mark, writing.call)
-        return written
+        return replace(written, parted=names.parted, others=others) if written is not None else None
+
+    async def _note_other_names(self, project: Project, intent: Intent, call: AgentCall, names: Sequence[Path]) -> None:
+        """A write changed the file under these names, too: that is the call's doing, and is reviewed under the name that was written."""
+        modes = (intent.before_mode, intent.after_mode)
+        change = Change(Path(), intent.before, intent.after, *modes, secret=intent.secret)
+        reviewed = [name for name in names if str(name) in project.review.state.files]
+        drafts = [captured(replace(change, path=name), call, allowed=True) for name in reviewed]
+        if drafts:
+            with contextlib.suppress(OSError, SouldError):  # then it is found there at the next look, as the user's
+                await project.record(drafts)
 
     async def _save_by_editor(
         self, project: Project, intent: Intent, before: TextFile | None, written: TextFile
@@ -447,11 +479,11 @@ class SessionFiles:
             try:
                 found = await self.inner.read_text(path)
             except NotAFileError:
-                if expected is not None:
+                if digest_expected(expected) is not None:
                     raise FileChangedError(f"{path} was deleted since it was read; nothing was written") from None
         digest = found.digest if found is not None else None
         await project.judge(path, digest)
-        if digest != expected:
+        if digest != digest_expected(expected):
             raise FileChangedError(f"{path} changed since it was read; nothing was written")
         return found
 

@@ -199,9 +199,11 @@ class Untold(Looks):
 
     def wrote(self, agent_id: str, file: TextFile) -> None:
         """The agent wrote the file, and knows what it holds now."""
-        path = str(file.path)
-        before = self._seen.get(agent_id, {}).get(path)
-        self._remember(agent_id, path, _Seen(file.text, before.changes if before is not None else [], known=file.text))
+        known = self._seen.get(agent_id, {})
+        for path in (str(file.path), *(str(name) for name in file.others if str(name) in known)):
+            before = known.get(path)
+            changes = before.changes if before is not None else []
+            self._remember(agent_id, path, _Seen(file.text, changes, known=file.text))
 
     def others_changed(self, path: str, before: TrackedFile | None, after: TrackedFile | None, by: ChangedBy) -> None:
         """The user, an agent of another session, or what an agent left running, changed a file under review."""

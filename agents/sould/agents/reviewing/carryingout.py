@@ -14,7 +14,9 @@ from msgspec.structs import replace
 from sould.agents.edits.blobs import BlobMissingError
 from sould.agents.edits.editlog import Decided
 from sould.agents.edits.outcomes import change_of, decided_change_of, outcome, outcomes_at_once
+from sould.agents.edits.ownership import ALONE
 from sould.agents.edits.project import Project
+from sould.agents.filenames import Reach
 from sould.agents.review.file import TrackedFile
 from sould.agents.review.filedecisions import Done, PutContent, creates, removes
 from sould.agents.reviewing.answers import Outcome, failed, together
@@ -65,7 +67,9 @@ class CarryingOut:
         made = [folder for each in filter(removes, effects) for folder in self._project.made_above(Path(each.path))]
         is_new = any(creates(each) or isinstance(each, PutContent) for each in effects)
         mode = self._project.mode_before_deletion(Path(path)) if is_new else None
-        await self._files.carry_out(effects, sessions, made, mode)
+        directories = () if self._project.root == ALONE else (self._project.root,)
+        reach = Reach(directories, self._project.was_written_in_place(Path(path)))
+        await self._files.carry_out(effects, sessions, made, mode, reach)
 
 
 def steps_of(

@@ -21,6 +21,7 @@ from sould.agents.directories.nodes import (
     content_of,
     held_in,
     is_file,
+    is_rewritten,
     link_node,
     read_node,
     ref_of,
@@ -30,6 +31,7 @@ from sould.agents.directories.nodes import (
 from sould.agents.diskfile import digest_of, make_directories, remove_file, replace_file
 from sould.agents.edits.blobs import BlobStore
 from sould.agents.environment import USUAL_UMASK
+from sould.agents.filenames import Reach
 from sould.agents.patience import run_shielded_in_thread
 from sould.agents.review.file import TrackedFile
 from sould.agents.review.filedecisions import Effect, Move, PutContent, PutText, SetMode
@@ -43,6 +45,7 @@ from sould.agents.workspace import (
     TextFile,
     Workspace,
     WorkspaceError,
+    expected_of,
 )
 
 GRAIN: Final = 20_000_000
@@ -197,9 +200,14 @@ class ReviewFiles(Struct):
             self._stamps[str(path)] = stamp
 
     async def carry_out(
-        self, effects: Iterable[Effect], sessions: Collection[str], made: Collection[Path], mode: int | None
+        self,
+        effects: Iterable[Effect],
+        sessions: Collection[str],
+        made: Collection[Path],
+        mode: int | None,
+        reach: Reach,
     ) -> None:
-        """Do these, in order.
+        """Do these, in order; what is written `reach`es further names of a file.
 
         `made` are directories that agents made, which go when a file leaves them empty; `mode` is the permissions of a file
         that is brought back, None when nobody knows them.
@@ -211,18 +219,18 @@ class ReviewFiles(Struct):
         for effect in effects:
             match effect:
                 case PutText():
-                    await self._put_text(effect, sessions, made)
+                    await self._put_text(effect, sessions, made, reach)
                     if effect.expected is None:
                         await run_shielded_in_thread(set_permissions, Path(effect.path), mode)
                 case PutContent():
-                    await self._put_content(effect, made, mode)
+                    await self._put_content(effect, made, mode, reach)
                 case Move():
                     await run_shielded_in_thread(_move, Path(effect.path), Path(effect.to))
                     await run_shielded_in_thread(_remove_empty, Path(effect.path), made)
                 case SetMode():
                     await run_shielded_in_thread(set_permissions, Path(effect.path), int(effect.mode, 8))
 
-    async def _put_text(self, effect: PutText, sessions: Collection[str], made: Collection[Path]) -> None:
+    async def _put_text(self, effect: PutText, sessions: Collection[str], made: Collection[Path], reach: Reach) -> None:
         path = Path(effect.path)
         workspace = self.serving(path, sessions)
         expected = _digest(effect.expected)
@@ -233,13 +241,17 @@ class ReviewFiles(Struct):
             else:
                 await workspace.delete(path, expected=expected)
             await run_shielded_in_thread(_remove_empty, path, made)
-        elif workspace is None:
-            data = "".join(effect.wanted).encode()
-            await run_shielded_in_thread(replace_file, path, data, expected=expected, umask=USUAL_UMASK)
+            return
+        text, names = "".join(effect.wanted), 1
+        if expected is not None:
+            names = (await run_shielded_in_thread(reach.prepare, path)).count
+        if workspace is None:
+            data = text.encode()
+            await run_shielded_in_thread(replace_file, path, data, expected=expected, umask=USUAL_UMASK, names=names)
         else:
-            await workspace.write_text(path, "".join(effect.wanted), expected=expected)
+            await workspace.write_text(path, text, expected=expected_of(expected, names))
 
-    async def _put_content(self, effect: PutContent, made: Collection[Path], mode: int | None) -> None:
+    async def _put_content(self, effect: PutContent, made: Collection[Path], mode: int | None, reach: Reach) -> None:
         path = Path(effect.path)
         found = await asyncio.to_thread(read_node, path)
         held = held_in(content_of(found), found.mode if found is not None else None)
@@ -250,7 +262,10 @@ class ReviewFiles(Struct):
             data = await asyncio.to_thread(self.store.get, effect.wanted)
             permissions = stat.S_IFREG | mode if mode is not None else None
             wanted = Node(found.mode if found is not None and is_file(found) else permissions, data)
-        await run_shielded_in_thread(replace_node, path, found, wanted, USUAL_UMASK)
+        names = 1
+        if is_rewritten(found, wanted):
+            names = (await run_shielded_in_thread(reach.prepare, path)).count
+        await run_shielded_in_thread(replace_node, path, found, wanted, USUAL_UMASK, names)
         if not effect.wanted:
             await run_shielded_in_thread(_remove_empty, path, made)
 

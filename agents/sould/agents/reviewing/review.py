@@ -4,6 +4,7 @@ A decision is on disk before anything is done about it, and is done when its fil
 the project is opened. Nobody who was second undoes what the first one did.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator, Generator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from itertools import groupby
@@ -16,6 +17,7 @@ from sould.agents.edits.editlog import Decided
 from sould.agents.edits.project import Project
 from sould.agents.edits.reviewed import Follower
 from sould.agents.filelocks import FileLocks
+from sould.agents.filenames import names_among
 from sould.agents.reviewing.answers import (
     DecidedHunk,
     DecisionListener,
@@ -159,7 +161,7 @@ class Review(LookingReview):
         if not order.selection.ids:
             await self.look_at_all()  # some may be back in their files
         outcome = await self._decide(order)
-        outcome = together([outcome, await self._decide_again(order, outcome)])
+        outcome = together([outcome, await self._decide_again(order, outcome), await self._keep_twins(order, outcome)])
         if outcome.done:
             sessions = frozenset(self._part_in(outcome))
             self._tell(DecisionNews(self.root, order.by, outcome, sessions, order.answered_in))
@@ -186,6 +188,20 @@ class Review(LookingReview):
         seen = {each.id for each in (*first.done, *first.left)}
         ids = tuple(each.id for file in self.pending(order.selection) for each in file.hunks if each.id not in seen)
         return await self._decide(replace(order, selection=Selection(ids))) if ids else Outcome()
+
+    async def _keep_twins(self, order: Order, first: Outcome) -> Outcome:
+        """What was kept of a file is kept under its other names (hard links), too: to reject it there would take it out of the file."""
+        if order.verdict != "keep":
+            return Outcome()
+        kept = {
+            (each.path, each.hunk.digest) for each in first.done if each.hunk is not None and each.hunk.kind == "text"
+        }
+        ids: set[int] = set()
+        for path in {path for path, _ in kept}:
+            names = await asyncio.to_thread(names_among, tuple(self._files), path)
+            twins = [hunk for name in names for hunk in self.pending_in(name).values()]
+            ids |= {hunk.id for hunk in twins if (path, hunk.digest) in kept}
+        return await self._decide(replace(order, selection=Selection(tuple(ids)))) if ids else Outcome()
 
     def _part_in(self, outcome: Outcome) -> set[str]:
         """The sessions whose agents had a part in what was decided."""
