@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
@@ -139,7 +139,7 @@ async def test_a_log_with_a_damaged_byte_opens(tmp_path: Path, with_snapshot: bo
                     assert file.text.base is not None
 
 
-def run(base: Path, n: int, what: str) -> subprocess.CompletedProcess[str]:
+def run(base: Path, n: int | str, what: str) -> subprocess.CompletedProcess[str]:
     """See `killedreview`."""
     program = [sys.executable, str(Path(__file__).with_name("killedreview.py")), str(base), str(n), what]
     return subprocess.run(program, check=False, capture_output=True, text=True, cwd=ROOT, env=ENVIRONMENT)
@@ -236,6 +236,106 @@ async def test_a_daemon_that_is_killed_before_any_write_of_a_decision_has_made_i
     else:
         pytest.fail("it never came to an end")
     assert seen == {"before", "between", "after"}
+
+
+LONG = f"not {NUMBERS * 1000}"
+
+
+@contextmanager
+def mounted(source: Path, path: Path) -> Generator[Path]:
+    """`source` is mounted there, as containers mount single files."""
+    source.write_bytes(path.read_bytes())
+    subprocess.run(["mount", "--bind", str(source), str(path)], check=True)
+    try:
+        yield source
+    finally:
+        subprocess.run(["umount", "-l", str(path)], check=True)
+
+
+@contextmanager
+def linked(other: Path, path: Path) -> Generator[Path]:
+    """`other` is another name of the file."""
+    other.hardlink_to(path)
+    yield other
+
+
+InPlace: TypeAlias = Callable[[Path, Path], AbstractContextManager[Path]]
+"""Why a file is written where it is: given another path, and its own; the other path that has its text, too."""
+IN_PLACE = pytest.mark.parametrize("in_place", [linked, pytest.param(mounted, marks=pytest.mark.needs_root)])
+
+
+@IN_PLACE
+@pytest.mark.parametrize(
+    ("text", "call", "left"),
+    [
+        ("short\n", "pwrite:1", "before"),
+        ("short\n", "ftruncate:1", "torn"),
+        (LONG, "pwrite:1", "before"),
+        (LONG, "pwrite:2", "torn"),
+        (LONG, "ftruncate:1", "after"),
+        ("", "ftruncate:1", "before"),
+    ],
+)
+async def test_a_daemon_that_is_killed_while_it_writes_in_place_has_made_the_edit_or_not(
+    tmp_path: Path, in_place: InPlace, text: str, call: str, left: str
+) -> None:
+    desk = ReviewDesk(tmp_path)
+    desk.user("a.txt", NUMBERS)
+    with in_place(desk.root / "other", desk.root / "a.txt") as other:
+        await desk.hunks()
+        await desk.aclose()
+        killed = await asyncio.to_thread(run, tmp_path, call, text)
+        assert killed.returncode == -signal.SIGKILL, killed.stderr
+        assert {NUMBERS: "before", text: "after"}.get(desk.text("a.txt"), "torn") == left
+
+        again = ReviewDesk(tmp_path, desk.root)
+        hunks = await again.hunks()
+
+        assert other.read_text() == again.text("a.txt") == (text if left == "after" else NUMBERS)
+        assert len(hunks) == (left == "after")
+        assert sorted(os.listdir(again.root)) == ["a.txt", "other"]
+        await again.aclose()
+
+
+@IN_PLACE
+@pytest.mark.parametrize("call", ["pwrite:1", "ftruncate:1"])
+async def test_a_decision_that_was_cut_off_while_it_wrote_in_place_is_carried_out(
+    tmp_path: Path, in_place: InPlace, call: str
+) -> None:
+    desk = ReviewDesk(tmp_path)
+    desk.user("a.txt", NUMBERS)
+    with in_place(desk.root / "other", desk.root / "a.txt") as other:
+        agents = NUMBERS.replace("3\n", "three\n").replace("9\n", "nine\n")
+        await desk.agent("a.txt", agents)
+        await desk.aclose()
+        killed = await asyncio.to_thread(run, tmp_path, call, "reject")
+        assert killed.returncode == -signal.SIGKILL, killed.stderr
+        assert (desk.text("a.txt") == agents) == (call == "pwrite:1")
+        assert desk.text("a.txt") != NUMBERS
+
+        again = ReviewDesk(tmp_path, desk.root)
+
+        assert not await again.hunks()
+        assert other.read_text() == again.text("a.txt") == NUMBERS
+        assert sorted(os.listdir(again.root)) == ["a.txt", "other"]
+        await again.aclose()
+
+
+async def test_what_was_written_since_a_write_in_place_was_cut_off_stays(tmp_path: Path) -> None:
+    desk = ReviewDesk(tmp_path)
+    desk.user("a.txt", NUMBERS)
+    (desk.root / "same.txt").hardlink_to(desk.root / "a.txt")
+    await desk.hunks()
+    await desk.aclose()
+    await asyncio.to_thread(run, tmp_path, "ftruncate:1", "short\n")
+    (desk.root / "a.txt").write_text("the user's\n")
+
+    again = ReviewDesk(tmp_path, desk.root)
+    await again.hunks()
+
+    assert again.text("a.txt") == again.text("same.txt") == "the user's\n"
+    assert sorted(os.listdir(again.root)) == ["a.txt", "same.txt"]
+    await again.aclose()
 
 
 async def test_a_daemon_that_is_killed_while_old_edits_go_leaves_the_old_log_or_the_new_one(tmp_path: Path) -> None:

@@ -14,8 +14,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from sould.agents.directories.nodes import Held, content_of, digest_of_node, held_in, read_node, ref_of
-from sould.agents.directories.refs import DIRECTORY, UNKEPT
-from sould.agents.diskfile import digest_of, sweep
+from sould.agents.diskfile import digest_of
 from sould.agents.edits.ageing import Aged, Needed, aged
 from sould.agents.edits.blobs import BlobMissingError, BlobStore
 from sould.agents.edits.editlog import (
@@ -40,6 +39,7 @@ from sould.agents.edits.reviewed import digest_held
 from sould.agents.edits.snapshot import Snapshot, Snapshots
 from sould.agents.edits.state import Edit, EditState
 from sould.agents.edits.texts import encoded
+from sould.agents.edits.tornwrites import take_back_decisions, take_back_edit
 from sould.agents.patience import run_shielded_in_thread
 from sould.agents.review.file import TrackedFile
 from sould.agents.review.useredit import How
@@ -378,15 +378,16 @@ class Project(ProjectPast):
 
     async def _settle_found(self) -> None:
         for path, edit in self._state.unsettled():
-            await asyncio.to_thread(sweep, path.parent, list(_texts(self._store, edit)))
+            await run_shielded_in_thread(take_back_edit, path, edit, self._store)
             await self._judge(edit, await asyncio.to_thread(_digest_at, path))
 
     async def _settle_decided(self) -> None:
         """Before anybody writes: decisions that a killed daemon had carried out are done, and what it left of others goes."""
         for file, steps in tuple(self.review.state.waiting()):
             path = Path(file.path)
-            texts = ["".join(each.text.current).encode() for each in (file, *(after for _, after in steps))]
-            await asyncio.to_thread(sweep, path.parent, texts)
+            in_place = self.was_written_in_place(path)
+            results = [after for _, after in steps]
+            await run_shielded_in_thread(take_back_decisions, file, results, self._store, in_place=in_place)
             found, mode = await asyncio.to_thread(_found_at, path)
             if all(mode_held(after) == mode_held(file) for _, after in steps):
                 mode = None  # whoever gave the file its permissions: none of these is about them
@@ -432,11 +433,3 @@ def _found_at(path: Path) -> tuple[str | None, int | None]:
 def _is_as(file: TrackedFile, found: str | None, mode: int | None) -> bool:
     """Whether this is what is there; `mode` None: its permissions are no matter."""
     return digest_held(file) == found and (mode is None or mode_held(file) == mode)
-
-
-def _texts(store: BlobStore, edit: Edit) -> Iterator[bytes]:
-    """What the edit replaced and what it wrote, as far as it was saved."""
-    for digest in (edit.before, edit.after):
-        if digest not in (None, DIRECTORY, UNKEPT):
-            with contextlib.suppress(BlobMissingError):
-                yield store.get(digest)
