@@ -263,6 +263,18 @@ def test_a_read_only_file_stays_as_it_is(user: User) -> None:
     assert '"sould": {' in said
 
 
+def test_a_dotfile_of_two_names_keeps_both(user: User) -> None:
+    path = zed(user, MINE)
+    (user.home / "dotfiles").mkdir()
+    other = user.home / "dotfiles" / "zed.json"
+    other.hardlink_to(path)
+    done(user, "zed")
+    assert '"sould"' in other.read_text()
+    done(user, "zed", "--undo")
+    assert other.read_text() == MINE
+    assert other.samefile(path)
+
+
 def test_a_linked_dotfile_stays_a_link_and_keeps_its_mode(user: User) -> None:
     real = write(user.home / "dotfiles" / "zed.json", MINE)
     real.chmod(0o640)

@@ -63,9 +63,13 @@ def write(file: File, text: str) -> tuple[str, ...]:
     made = _missing(real.parent)
     try:
         _refuse_read_only(real)
+        names = 1
         if file.text is not None:
             write_private(file.backup, file.text.encode())  # it may hold keys
-        replace_file(real, text.encode(), expected=_digest(file), umask=_umask())
+            names = (
+                real.stat().st_nlink
+            )  # whoever keeps their settings in a repository and links them here wants both to change
+        replace_file(real, text.encode(), expected=_digest(file), umask=_umask(), names=names)
     except FileChangedError:
         raise UnfitError(f"another program changed {file.path} at the same moment; try again") from None
     except WorkspaceError as error:
