@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import sould.agents.tools
-from sould.agents.mcp.naming import LONGEST_DESCRIPTION
 from sould.agents.toolapi.base import parameters_schema
+from sould.agents.toolapi.portable import LONGEST_DESCRIPTION
 from sould.agents.tools.runtests import RunTests
 from sould.agents.tools.shell import Shell
 from soultest.bench.tools import ToolBench

@@ -9,12 +9,10 @@ import re
 import unicodedata
 from typing import Any, Final, cast
 
-from sould.agents.toolapi.portable import portable
+from sould.agents.toolapi.portable import LONGEST_DESCRIPTION, portable
 from sould.agents.toolapi.schemas import inlined
 
 LONGEST_NAME: Final = 64
-LONGEST_DESCRIPTION: Final = 1024
-"""Bytes, the server's name included: OpenAI and Azure refused longer ones."""
 LARGEST_SCHEMA: Final = 64 * 1024
 """Characters of its JSON text; a larger one is replaced by "any object"."""
 

@@ -11,6 +11,7 @@ from typing import Any, cast
 import orjson
 
 from sould.agents.toolapi.portable import property_name
+from sould.agents.toolapi.schemas import branches, type_of
 
 _INTEGER = re.compile(r"[+-]?\d{1,18}")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
@@ -94,7 +95,7 @@ def _structure(text: str, types: set[str]) -> object:
         value: object = orjson.loads(text)
     except orjson.JSONDecodeError:
         return _UNREAD
-    return value if _type_of(value) in types else _UNREAD
+    return value if type_of(value) in types else _UNREAD
 
 
 def _takes(schema: Mapping[str, Any], kind: str) -> bool:
@@ -111,40 +112,19 @@ def _types(schema: Mapping[str, Any]) -> Iterator[str]:
         yield from (each for each in cast("list[Any]", kind) if isinstance(each, str))
     elif schema.get("enum") or "const" in schema:
         values = [*(schema.get("enum") or ()), *([schema["const"]] if "const" in schema else ())]
-        yield from {_type_of(value) for value in values}
-    for branch in _branches(schema):
+        yield from {type_of(value) for value in values}
+    for branch in branches(schema, "anyOf", "oneOf", "allOf"):
         yield from _types(branch)
-
-
-def _type_of(value: object) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int() | float():
-            return "number"
-        case str():
-            return "string"
-        case list():
-            return "array"
-        case _:
-            return "object"
 
 
 def _branch(schema: Mapping[str, Any], kind: str) -> Mapping[str, Any] | None:
     """The part of a schema that describes its objects, or its lists."""
     if schema.get("properties" if kind == "object" else "items"):
         return schema
-    return next((found for each in _branches(schema) if (found := _branch(each, kind)) is not None), None)
-
-
-def _branches(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    for key in ("anyOf", "oneOf", "allOf"):
-        branches = schema.get(key)
-        for branch in cast("list[Any]", branches) if isinstance(branches, list) else ():
-            if isinstance(branch, dict):
-                yield cast("dict[str, Any]", branch)
+    return next(
+        (found for each in branches(schema, "anyOf", "oneOf", "allOf") if (found := _branch(each, kind)) is not None),
+        None,
+    )
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

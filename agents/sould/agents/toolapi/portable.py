@@ -9,7 +9,12 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final, cast
 
+from sould.agents.toolapi.schemas import branches, type_of
+
 Schema = dict[str, Any]
+
+LONGEST_DESCRIPTION: Final = 1024
+"""Bytes of a tool's description: OpenAI and Azure refused longer ones."""
 
 _UNFIT: Final = re.compile(r"[^a-zA-Z0-9_.-]")
 """What Claude does not take in the name of a property."""
@@ -27,8 +32,8 @@ def portable(schema: Schema) -> Schema:
 
     Ways to be become optional properties beside each other: what goes with what is for whoever runs the tool to check.
     """
-    whole = [schema, *_branches(schema, "allOf")]
-    ways = [way for each in whole for key in ("anyOf", "oneOf") for way in _branches(each, key)]
+    whole = [schema, *branches(schema, "allOf")]
+    ways = [way for each in whole for way in branches(each, "anyOf", "oneOf")]
     properties: Schema = {}
     for each in (*ways, *whole):
         properties |= _properties(each)
@@ -61,7 +66,7 @@ def property_name(name: str) -> str:
 def _schema(schema: Schema) -> Schema:
     """One inside: with one type, or with several ways to be."""
     kinds = [kind for kind in _kinds(schema) if kind != "null"]
-    ways = [*_branches(schema, "anyOf"), *_branches(schema, "oneOf")]
+    ways = list(branches(schema, "anyOf", "oneOf"))
     typed = [way for way in ways if _kinds(way) not in ([], ["null"])]
     if kinds == ["object"] or (len(kinds) == 1 and not typed):
         made = _of_kind(schema, kinds[0])
@@ -71,7 +76,7 @@ def _schema(schema: Schema) -> Schema:
     elif kinds:
         made = {"anyOf": [_of_kind(schema, kind) for kind in kinds]}
     else:
-        made = _of_all(list(_branches(schema, "allOf")))
+        made = _of_all(list(branches(schema, "allOf")))
     return {**_said(schema), **made}
 
 
@@ -124,7 +129,7 @@ def _kinds(schema: Schema) -> list[str]:
         return ["object"]
     if "items" in schema:
         return ["array"]
-    return list(dict.fromkeys(map(_kind_of, _values(schema))))
+    return list(dict.fromkeys(map(type_of, _values(schema))))
 
 
 def _values(schema: Schema) -> list[Any]:
@@ -132,31 +137,6 @@ def _values(schema: Schema) -> list[Any]:
     if isinstance(schema.get("enum"), list):
         return cast("list[Any]", schema["enum"])
     return [schema["const"]] if "const" in schema else []
-
-
-def _kind_of(value: object) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int():
-            return "integer"
-        case float():
-            return "number"
-        case str():
-            return "string"
-        case list():
-            return "array"
-        case _:
-            return "object"
-
-
-def _branches(schema: Schema, key: str) -> Iterator[Schema]:
-    branches = schema.get(key)
-    for branch in cast("list[Any]", branches) if isinstance(branches, list) else ():
-        if isinstance(branch, dict):
-            yield cast("Schema", branch)
 
 
 def _distinct(schemas: Iterator[Schema]) -> list[Schema]:

@@ -4,6 +4,7 @@ Pure, and safe for schemas of strangers: remote references are dropped, never fe
 can grow to is bounded. Says nothing about the texts in them.
 """
 
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
 DEEPEST: Final = 24
@@ -62,3 +63,31 @@ class _Resolver:
                 return None
             node = cast("Any", node[key])
         return cast("dict[str, Any]", node) if isinstance(node, dict) else None
+
+
+def branches(schema: Mapping[str, Any], *keys: str) -> Iterator[dict[str, Any]]:
+    """The schemas that a schema combines with these keywords: `anyOf`, `oneOf`, `allOf`."""
+    for key in keys:
+        found = schema.get(key)
+        for branch in cast("list[Any]", found) if isinstance(found, list) else ():
+            if isinstance(branch, dict):
+                yield cast("dict[str, Any]", branch)
+
+
+def type_of(value: object) -> str:
+    """The name that JSON Schema has for a value's type."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int():
+            return "integer"
+        case float():
+            return "number"
+        case str():
+            return "string"
+        case list():
+            return "array"
+        case _:
+            return "object"

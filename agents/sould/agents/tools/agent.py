@@ -11,6 +11,7 @@ from sould.agents.soul.subagents.crew import Crew, Job, Outcome, new_agent_id
 from sould.agents.soul.subagents.market import SubagentError
 from sould.agents.toolapi.background import BackgroundTasks, Ended, Printed, TaskError, Work
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
+from sould.agents.toolapi.portable import LONGEST_DESCRIPTION
 from sould.agents.wire.messages import ToolKind, ToolReturn
 
 _KIND = AliasChoices("subagent_type", "subagent_name", "subagent", "agent")
@@ -50,10 +51,6 @@ class Params(ToolParams):
         return self
 
 
-LONGEST_DESCRIPTION = 1024
-"""Characters: OpenAI and Azure refused longer ones."""
-
-
 class Agent(Tool[Params]):
     """Start a subagent."""
 
@@ -78,7 +75,7 @@ class Agent(Tool[Params]):
         kinds = self._crew.kinds
         told = "\n".join(f"- {name}: {what}" for name, what in kinds.items()) or "- none; create one first"
         text = f"{super().description}\n\nThe types of subagents are:\n"
-        return f"{text}{told}" if len(text) + len(told) <= LONGEST_DESCRIPTION else f"{text}{', '.join(kinds)}"
+        return f"{text}{told}" if len(f"{text}{told}".encode()) <= LONGEST_DESCRIPTION else f"{text}{', '.join(kinds)}"
 
     @property
     def has_effects(self) -> bool:
