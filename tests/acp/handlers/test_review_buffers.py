@@ -1,5 +1,6 @@
 """What clients of a review have open: it is known before it is saved, and edits go into it, or leave it alone (D44)."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -211,6 +212,15 @@ async def test_what_is_not_in_utf_8_is_written_on_disk_and_not_by_an_editor_that
         assert client.asked("_sould/review/write") == []
         await finish(session, "/undo")
         assert path.read_bytes() == text.encode("gbk")
+
+
+async def test_a_pipe_in_the_place_of_an_open_file_holds_nobody(bench: Bench, connect: Connect) -> None:
+    os.mkfifo(bench.project / "pipe")
+    async with bench.running(), connect() as client:
+        await client.initialize({"_meta": {"sould": {"buffers": True}}}, clientInfo={"name": "B", "version": "1"})
+        for text in ("", "x\n"):
+            params: Json = {"event": "open", "path": str(bench.project / "pipe"), "version": 1, "text": text}
+            assert await client.request("_sould/review/report", **params) == {"outcome": "taken"}
 
 
 async def test_an_edit_that_is_refused_for_what_was_typed_just_then_is_made_on_the_new_text(

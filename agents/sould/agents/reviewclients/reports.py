@@ -10,12 +10,14 @@ from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
+from sould.agents.diskfile import read_file
 from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.projects.port import no_commands
 from sould.agents.reviewclients.projects import OpenProjects, ReviewedProject
 from sould.agents.reviewclients.reported import BufferEdits, Reported, ReportedWorkspace
 from sould.agents.reviewclients.textbuffer import Position, PositionEncoding, TextBuffer
 from sould.agents.textencoding import may_be_shown_as
+from sould.agents.workspace import WorkspaceError
 
 ReportOutcome: TypeAlias = Literal["taken", "outdated", "needsText", "tooLarge"]
 """`needsText`: the text that ranges are relative to is not known; `tooLarge`: it is not kept. The file counts as unsaved."""
@@ -193,8 +195,7 @@ def is_on_disk(path: Path, text: str) -> bool:
     """Whether a file holds this text, in any encoding, or what an editor takes for it. Blocks."""
     longest = 4 * len(text) + 4
     try:
-        with path.open("rb") as file:
-            data = file.read(longest + 1)
-        return len(text) <= len(data) <= longest and may_be_shown_as(data, text)
-    except OSError:
+        data, size = read_file(path, longest)
+    except WorkspaceError:
         return False
+    return len(text) <= size <= longest and may_be_shown_as(data, text)

@@ -66,9 +66,8 @@ def write(file: File, text: str) -> tuple[str, ...]:
         names = 1
         if file.text is not None:
             write_private(file.backup, file.text.encode())  # it may hold keys
-            names = (
-                real.stat().st_nlink
-            )  # whoever keeps their settings in a repository and links them here wants both to change
+            # Whoever keeps their settings in a repository and links them here wants both to change.
+            names = real.stat().st_nlink
         replace_file(real, text.encode(), expected=_digest(file), umask=_umask(), names=names)
     except FileChangedError:
         raise UnfitError(f"another program changed {file.path} at the same moment; try again") from None
