@@ -1,9 +1,12 @@
 """Exact replacement: one place or none, bytes outside it untouched, and help for the model when it fails."""
 
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sould.agents.lookalikes import differences
 from sould.agents.tools.lineends import PlainText
 from sould.agents.tools.replacing import EditError, replace_exactly
 
@@ -125,6 +128,34 @@ def test_characters_that_only_look_the_same_are_named(there: str, given: str, na
         replace_exactly(f"first\n{there}\nlast\n", given, "x", replace_all=False)
     assert named in str(caught.value)
     assert f"     2\t{there}\n" in str(caught.value)
+
+
+PARAGRAPH = "Ein Café, ein Résumé und ein Déjà-vu: " * 8
+
+
+@pytest.mark.parametrize(
+    ("there", "given", "named"),
+    [
+        (unicodedata.normalize("NFD", PARAGRAPH), PARAGRAPH, "`e` + U+0301"),
+        ("    f(a\u00a0b,  c)", "  f(a b, c)", "U+00A0 (no-break space) in place of a space"),
+        (
+            "don\u2019t say it to her at once",
+            "don't say that to her",
+            "U+2019 (right single quotation mark) in place of `'`",
+        ),
+        (
+            "".join(f"a{chr(0x4E00 + at)}" for at in range(999)),
+            "".join(f"a{chr(0x5E00 + at)}" for at in range(999)),
+            "",
+        ),
+    ],
+)
+def test_characters_are_named_in_long_lines_and_in_ones_that_differ_otherwise_too(
+    there: str, given: str, named: str
+) -> None:
+    """The last one took minutes."""
+    assert bool(named) == bool(differences(there, given))
+    assert named in "".join(differences(there, given))
 
 
 @pytest.mark.parametrize(("there", "given"), [("foo_bar", "foo-bar"), ("f(a)", "f(b)"), ("na\u00efve", "naive")])
