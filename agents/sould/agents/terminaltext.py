@@ -78,7 +78,7 @@ class LastFrames:
     """
 
     def __init__(self) -> None:
-        self._frame: str | None = None
+        self._frame: list[str] | None = None
         """The line's state since it was written over."""
         self._at = 0
         """Where the next character goes."""
@@ -107,7 +107,7 @@ class LastFrames:
             self._has_begun |= bool(passed)
             if not written_over:
                 return passed.replace(_ERASED, "")
-            self._frame, self._at = "", 0
+            self._frame, self._at = [], 0
         for number, frame in enumerate(text.split("\r")):
             self._write(frame, 0 if number else self._at)
         if len(self._frame) > _LONGEST_FRAME:
@@ -116,15 +116,16 @@ class LastFrames:
         return passed.replace(_ERASED, "")
 
     def _write(self, text: str, at: int) -> None:
-        line = self._frame or ""
+        line = self._frame or []
         for number, part in enumerate(text.split(_ERASED)):
-            line = line[:at] if number else line
-            line = line[:at] + part + line[at + len(part) :]
+            if number:
+                del line[at:]
+            line[at : at + len(part)] = part
             at += len(part)
         self._frame, self._at = line, at
 
     def _end_of_line(self) -> str:
-        line = (self._frame or "").rstrip(" ")
+        line = "".join(self._frame or ()).rstrip(" ")
         below = "\n" if self._has_begun and line else ""
         self._frame, self._has_begun = None, False
         return below + line
