@@ -3,8 +3,10 @@
 import os
 from pathlib import Path
 
+from tests.agents.reviewing.gitdesk import git_in
 from tests.agents.reviewing.test_commands import Desk, desk, shell
 
+from sould.agents.opening.opening import Opening
 from sould.agents.reviewing.listing import Selection
 from sould.agents.reviewing.orders import Order
 from sould.agents.wire.messages import ApprovalRequest, ContextNote, ToolResult
@@ -190,6 +192,24 @@ async def test_a_name_outside_the_project_that_nobody_was_asked_about_stays_as_i
         await at.reject()
         assert at.text("b.txt") == TEXT
         assert (bench.root / "backup.txt").read_text() == TEXT.replace("2", "two")
+
+
+async def test_a_name_above_the_session_s_directory_is_not_judged_and_so_stays_as_it_was(bench: Bench) -> None:
+    hook = bench.project / ".githooks" / "pre-commit"
+    for place in (bench.project / "sub", hook.parent):
+        place.mkdir()
+    hook.write_text(TEXT)
+    (bench.project / "sub" / "b.txt").hardlink_to(hook)
+    git_in(bench.project, "init", "-q")
+    bench.script(through("b.txt"), "text: 1")
+    async with bench.running() as host:
+        opening = Opening(bench.project / "sub", environment=dict(os.environ), mode="full")
+        watcher = Watcher(await host.new(opening))
+        await finish(watcher.session, "go")
+        [result] = watcher.of(ToolResult)
+        assert "They were not changed" in result.return_value.message
+        assert (bench.project / "sub" / "b.txt").read_text() == TEXT.replace("2", "two")
+        assert hook.read_text() == TEXT
 
 
 async def test_a_refused_question_about_a_name_outside_the_project_changes_nothing(bench: Bench) -> None:

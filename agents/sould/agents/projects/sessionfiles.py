@@ -288,14 +288,13 @@ class SessionFiles:
             await run_shielded_in_thread(set_permissions, path, wanted.permissions)
 
     async def _names(self, project: Project, path: Path, *, all_names: bool | None = None) -> WrittenNames:
-        """What a write is going to do to the names of a file; None: what takes edits back reaches as far as they did.
+        """What a write is going to do to the names of a file: it reaches those that were judged, below the session's directories.
 
-        Raises WorkspaceError.
+        `all_names` None: what takes edits back reaches as far as they did. Raises WorkspaceError.
         """
         if all_names is None:
             all_names = project.was_written_in_place(path)
-        inside = [each for each in (self.root, *self.additional, project.root) if each != ALONE]
-        return await run_shielded_in_thread(Reach(tuple(inside), all_names).prepare, path)
+        return await run_shielded_in_thread(Reach((self.root, *self.additional), all_names).prepare, path)
 
     async def _writable(self, path: Path) -> Project:
         """The project of a file that is to be written. Raises WorkspaceError."""
