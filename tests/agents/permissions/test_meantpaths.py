@@ -140,6 +140,17 @@ async def test_a_corrected_path_is_judged_as_any_other(bench: ToolBench, project
     assert "leads out of the project" in refused(await bench.call("ReadFile", path="`../outside.txt`"))
 
 
+async def test_links_that_only_look_the_same_show_nothing_of_what_they_lead_to(
+    bench: ToolBench, project: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "there\u2019s.md").write_text("x")
+    (project / "cle\u0301").symlink_to(tmp_path / "elsewhere")
+    for name in ("there's.md", "nothing's.md"):
+        assert refused(await bench.call("ReadFile", path=f"cl\u00e9/{name}")) == f"cl\u00e9/{name} does not exist."
+    assert asked(bench) == []
+
+
 async def test_nothing_shows_of_what_is_outside(bench: ToolBench, project: Path, tmp_path: Path) -> None:
     """Whether something is there is asked about also where a path of the project ends in the same way."""
     there, not_there = tmp_path.resolve() / "other/src/app.py", tmp_path.resolve() / "others/src/app.py"

@@ -75,6 +75,8 @@ def looking_the_same(path: Path, root: Path) -> Path | None:
     """The one path below `root` whose names look like those of a path where nothing is: NFD for NFC, other spaces and quotes. Blocks."""
     at = root
     for name in path.relative_to(root).parts:
+        if os.path.islink(at):
+            return None  # what it leads to is not looked at
         following = at / name
         if not os.path.lexists(following):
             if name.isascii() and not set(name) & set(" '\""):
