@@ -244,6 +244,18 @@ async def test_text_in_any_encoding_is_found_and_shown_as_it_reads(project: Path
     assert output(await bench.call("Grep", pattern="配置文件", glob=".netrc")) == ""
 
 
+async def test_a_look_for_other_encodings_that_takes_too_long_is_told(project: Path, tmp_path: Path) -> None:
+    """This `rg` finds nothing at once, and never ends when it is asked for lines that are not in UTF-8."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "rg").write_text('#!/bin/sh\ncase "$*" in *--invert-match*) exec tail -f /dev/null ;; esac\nexit 1\n')
+    (programs / "rg").chmod(0o755)
+    bench = ToolBench(project, ripgrep=NONE, path=f"{programs}:/usr/bin:/bin", seconds=5.0)
+    result = await bench.call("Grep", pattern="配置")
+    assert output(result) == ""
+    assert "Ended after 5 s, so this is not all" in result.message
+
+
 async def test_a_match_over_several_lines_shows_them_all(project: Path, ripgrep: Ripgrep) -> None:
     bench = ToolBench(project, ripgrep=ripgrep)
     result = await bench.call(

@@ -144,9 +144,11 @@ class Grep(Tool[Params]):
         )
         if not ran.output and ran.code not in {0, 1}:
             return self._failed(ran)
-        if not params.pattern.isascii() or (not found and set(params.pattern) & _ANY_CHARACTER):
-            others = await self._search_other_encodings(query, base)
+        ended = not (ran.timed_out or ran.overflowed)
+        if ended and (not params.pattern.isascii() or (not found and set(params.pattern) & _ANY_CHARACTER)):
+            others, in_time = await self._search_other_encodings(query, base)
             found |= await self._visible(others, path)
+            ran = replace(ran, timed_out=not in_time)
         unsaved = await self._unsaved(path)
         found = {at: each for at, each in found.items() if at not in unsaved}
         if unsaved:
@@ -160,14 +162,14 @@ class Grep(Tool[Params]):
         return _Searched(list(found.values()), ran, bool(unsaved), query, is_file)
 
     async def _visible(self, hits: Mapping[Path, FileHits], searched: ResolvedPath) -> dict[Path, FileHits]:
-        """Those that may be shown; of the others nothing depends, not even what is looked for next."""
+        """Those that may be shown. Nothing may depend on the others, which would show that they are there."""
         visible = await self._files.found_in(searched, hits.keys())
         return {at: hits[at] for at in hits if at in visible}
 
     async def _search_disk(
         self, query: SearchQuery, base: Path, path: ResolvedPath
     ) -> tuple[SearchQuery, Ran, dict[Path, FileHits]]:
-        """As it is asked; where that fits nothing, as it may be meant. With what was asked at last.
+        """Search for the query as it is written and, where nothing fits, as it may be meant. Returns the query of the last search.
 
         Raises:
             PatternError, OSError
@@ -184,19 +186,25 @@ class Grep(Tool[Params]):
             found = await self._visible(await asyncio.to_thread(parse_hits, ran.output, base), path)
         return query, ran, found
 
-    async def _search_other_encodings(self, query: SearchQuery, base: Path) -> Mapping[Path, FileHits]:
-        """What is found in files that are not in UTF-8, each read in its own encoding: there characters have other bytes.
+    async def _search_other_encodings(self, query: SearchQuery, base: Path) -> tuple[Mapping[Path, FileHits], bool]:
+        """What is found in files that are not in UTF-8, each read in its own encoding, and whether all were searched in time.
 
-        That takes another look at all files. It is spared where the pattern is ASCII and something was found already.
+        Characters have other bytes there, so this is another look at all files, for as long as one search may take. It is
+        spared where the pattern is ASCII and something was found already.
         """
-        looking = replace(query, not_utf_8=True, around=(0, 0), multiline=False, first_only=False)
-        ran = await self._run(looking, base)
         found: dict[Path, FileHits] = {}
-        for encoding, names in (await asyncio.to_thread(by_encoding, ran.output)).items():
-            for files in batched_by_size(names):
-                ran = await self._run(replace(query, files=files, globs=(), type=None, encoding=encoding), base)
-                found.update(await asyncio.to_thread(parse_hits, ran.output, base))
-        return found
+        looking = replace(query, not_utf_8=True, around=(0, 0), multiline=False, first_only=False)
+        try:
+            async with asyncio.timeout(self._limits.seconds):
+                ran = await self._run(looking, base)
+                in_time = not ran.timed_out
+                for encoding, names in (await asyncio.to_thread(by_encoding, ran.output)).items():
+                    for files in batched_by_size(names):
+                        ran = await self._run(replace(query, files=files, globs=(), type=None, encoding=encoding), base)
+                        found.update(await asyncio.to_thread(parse_hits, ran.output, base))
+        except TimeoutError:
+            in_time = False
+        return found, in_time
 
     async def _unsaved(self, searched: ResolvedPath) -> Mapping[Path, str]:
         """The editor's texts of files that may be shown."""
@@ -300,7 +308,7 @@ class _Searched(Struct, frozen=True):
     ran: Ran
     unsaved: bool
     query: SearchQuery
-    """What was asked at last."""
+    """That of the last search."""
     is_file: bool
 
 
