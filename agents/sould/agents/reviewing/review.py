@@ -196,11 +196,9 @@ class Review(LookingReview):
         kept = {
             (each.path, each.hunk.digest) for each in first.done if each.hunk is not None and each.hunk.kind == "text"
         }
-        ids: set[int] = set()
-        for path in {path for path, _ in kept}:
-            names = await asyncio.to_thread(names_among, tuple(self._files), path)
-            twins = [hunk for name in names for hunk in self.pending_in(name).values()]
-            ids |= {hunk.id for hunk in twins if (path, hunk.digest) in kept}
+        names = await asyncio.to_thread(_other_names, {path for path, _ in kept}, tuple(self._files))
+        twins = ((path, hunk) for path, name in names for hunk in self.pending_in(name).values())
+        ids = {hunk.id for path, hunk in twins if (path, hunk.digest) in kept}
         return await self._decide(replace(order, selection=Selection(tuple(ids)))) if ids else Outcome()
 
     def _part_in(self, outcome: Outcome) -> set[str]:
@@ -309,3 +307,8 @@ def _turn(chosen: tuple[int, ReviewedHunk | None]) -> tuple[bool, int]:
     """A rename goes last: until then the file is where it is. The last deletion goes first: it took away what stood there last."""
     kind = chosen[1].kind if chosen[1] is not None else ""
     return kind == "rename", -chosen[0] if kind == "delete" else 0
+
+
+def _other_names(paths: Iterable[str], known: Sequence[str]) -> list[tuple[str, str]]:
+    """Each path with its other names (hard links) among the known paths. Blocks."""
+    return [(path, name) for path in paths for name in names_among(known, path)]
