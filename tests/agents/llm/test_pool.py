@@ -103,7 +103,7 @@ async def test_what_no_key_can_hold_is_named_with_the_place_of_the_key(inside: s
 
 
 async def test_a_missing_key_says_what_to_do() -> None:
-    with pytest.raises(NoModelError, match="OPENAI_API_KEY, or run `sould login p`"):
+    with pytest.raises(NoModelError, match="run `sould login p`, or set OPENAI_API_KEY"):
         await key_used(config(), {})
 
 
@@ -113,7 +113,7 @@ async def test_a_missing_key_says_what_to_do() -> None:
         ({"api_key": "wrong"}, {}, "", "`providers.p.api_key` (`sould config edit`)"),
         ({"api_key_env": "MINE"}, {"MINE": "wrong"}, "", "the variable MINE in the environment"),
         ({}, {}, "ring", "Run `sould login p` with another key"),
-        ({}, {}, "", "No key was sent: set `api_key_env` of provider p to the variable"),
+        ({}, {}, "", "No key was sent: run `sould login p`, or set `api_key_env` of provider p to the variable"),
     ],
     ids=["file", "environment", "keyring", "none"],
 )

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from sould.agents.llm.signin import SignIn
 
 NO_MODEL = (
-    "No model is configured. Set MOONSHOT_API_KEY, OPENAI_API_KEY or OPENROUTER_API_KEY, start Ollama or LM Studio, "
-    "run `sould login`, or write a configuration file (`sould config edit`)."
+    "No model is configured. Run `sould login` in a terminal, start Ollama or LM Studio, set MOONSHOT_API_KEY, "
+    "OPENAI_API_KEY or OPENROUTER_API_KEY, or write a configuration file (`sould config edit`)."
 )
 
 _BASE_URLS: dict[str, str] = {
@@ -297,10 +297,10 @@ class ProviderPool:
             remedy = f"Run {login} with another key."
             return _sendable(stored, f"The stored key of provider {name!r}", remedy), remedy
         if base_url in _BASE_URLS.values() or provider.api_key_env:
-            where = f" (set {' or '.join(names)}, or run {login})" if names else ""
+            where = f" (run {login}, or set {' or '.join(names)})" if names else ""
             raise NoModelError(f"There is no key for provider {name!r} of model {choice.key!r}{where}.")
-        variables = f"set `api_key_env` of provider {name} to the variable that holds its key, or " if not names else ""
-        return SecretStr(""), f"No key was sent: {variables}run {login}."
+        variables = f", or set `api_key_env` of provider {name} to the variable that holds its key" if not names else ""
+        return SecretStr(""), f"No key was sent: run {login}{variables}."
 
 
 def _sendable(key: SecretStr, whose: str, remedy: str) -> SecretStr:
