@@ -2,5 +2,6 @@
 export const CAPABILITIES = {
   session: { notices: {}, compaction: {}, configOptions: { boolean: {} } },
   elicitation: { form: {} },
+  auth: { terminal: true },
   _meta: { terminal_output: true, sould: { queue: true, sequence: true, review: true } },
 };

@@ -3,8 +3,8 @@
 Values only: nothing here is projected or asked.
 """
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import Final, Protocol
 
 from msgspec import Struct
 
@@ -13,6 +13,9 @@ from sould.acp.introduction import ClientCapabilities, Implementation, OwnCapabi
 from sould.agents.commands.slash import SlashCommand
 from sould.agents.settings.options import SessionOption
 from sould.agents.turns.turns import Prompt
+
+SIGN_IN: Final[Mapping[str, str]] = {"no_model": "no_model", "auth_required": "auth"}
+"""Kinds of errors that signing in fixes, and what clients and programs call them (D17)."""
 
 
 class Features(Struct, frozen=True):
@@ -29,6 +32,8 @@ class Features(Struct, frozen=True):
     """It shows what comes between two turns; others take words of no turn for a mistake of the agent's (agent-shell, pi)."""
     redraws: bool = False
     """A card becomes what its updates say: a call may be shown before its arguments are whole."""
+    signs_in: bool = False
+    """It knows what to do with an error that asks for signing in; others show it as a failure of the agent's."""
     pages: bool = False
     """It sends the user to pages that servers want them to visit."""
     queue: bool = False
@@ -79,6 +84,7 @@ def features_of(capabilities: ClientCapabilities, info: Implementation | None) -
         names=shows_names(info),
         between_turns=capabilities.notices or knows_us,
         redraws=redraws_cards(info) or knows_us,
+        signs_in=capabilities.terminal_sign_in or knows_us,
         pages=capabilities.pages,
         queue=capabilities.own.queue,
         custom=capabilities.own.custom,

@@ -70,6 +70,7 @@ class ClientCapabilities(Struct, frozen=True):
     notices: bool = False
     compaction: bool = False
     terminal_sign_in: bool = False
+    """It runs our `login` in a terminal for its user, or has a way of its own to sign in."""
     forms: bool = False
     """It asks the user with forms."""
     pages: bool = False

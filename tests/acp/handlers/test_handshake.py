@@ -1,6 +1,7 @@
 """`initialize` and what surrounds it: versions, capabilities, sign-in, and what may not come before it."""
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
@@ -145,14 +146,57 @@ async def test_signing_in_checks_for_a_key_and_signing_out_forgets_it(connect: C
         assert wrong.value.code == -32602
 
 
-async def test_without_a_model_a_session_needs_signing_in(bench: Bench, connect: Connect) -> None:
-    bench.settings.update({"models": {}, "providers": {}, "default_model": ""})
-    async with bench.running(), connect() as client:
-        await client.initialize()
+NO_MODEL: Json = {"models": {}, "providers": {}, "default_model": ""}
+BARE = {"HOME": "/nowhere", "PATH": "/usr/bin:/bin"}
+"""An environment without a key."""
+
+
+async def test_without_a_model_a_client_that_can_sign_in_is_told_so(bench: Bench, connect: Connect) -> None:
+    bench.settings.update(NO_MODEL)
+    async with bench.running(), connect(environment=BARE) as client:
+        await client.initialize({"auth": {"terminal": True}})
         with pytest.raises(AgentError) as failure:
             await client.new_session(bench.project)
         assert failure.value.code == -32000
         assert failure.value.data["kind"] == "no_model"
+        assert (await client.request("session/list"))["sessions"] == []
+
+
+async def test_without_a_model_other_clients_are_told_what_to_do_and_go_on_when_it_is_done(
+    bench: Bench, connect: Connect
+) -> None:
+    bench.settings.update(NO_MODEL)
+    scripts = bench.root / "scripts.json"
+    scripts.write_text('["text: Here I am."]')
+    async with bench.running(), connect(environment=BARE) as client:
+        await client.initialize()
+        opened = await client.request("session/new", cwd=str(bench.project), mcpServers=[])
+        assert "model" not in [option["id"] for option in opened["configOptions"]]
+        session = opened["sessionId"]
+        answer = await client.prompt(session, "hello")
+        assert (answer["stopReason"], answer["_meta"]["sould"]["kind"]) == ("end_turn", "no_model")
+        assert client.text().startswith("No model is configured. Run `sould login`")
+        for command in ("/help", "/status", "/review"):
+            assert await client.prompt(session, command) == {"stopReason": "end_turn"}
+
+        provider = {"type": "_scripted_echo", "env": {"KIMI_SCRIPTED_ECHO_SCRIPTS": str(scripts)}}
+        model = {"provider": "p", "model": "scripted", "max_context_size": 100_000}
+        configured = {"default_model": "m", "models": {"m": model}, "providers": {"p": provider}}
+        (bench.root / "config.json").write_text(json.dumps(configured))
+        assert await client.prompt(session, "and now?") == {"stopReason": "end_turn"}
+        assert client.text().endswith("Here I am.")
+        await client.request("session/load", sessionId=session, cwd=str(bench.project), mcpServers=[])
+        assert client.text().count("Run `sould login`") == 2, "it was said, and stays in the conversation"
+
+
+async def test_a_model_without_its_key_is_named_in_the_conversation(bench: Bench, connect: Connect) -> None:
+    keyless = {"m": {"provider": "openai", "model": "gpt", "max_context_size": 100_000}}
+    bench.settings.update({"models": keyless, "providers": {"openai": {"type": "openai"}}, "default_model": "m"})
+    async with bench.running(), connect(environment=BARE) as client:
+        await client.initialize()
+        session = await client.new_session(bench.project)
+        assert (await client.prompt(session, "hello"))["stopReason"] == "end_turn"
+        assert "no key for provider 'openai' of model 'm' (run `sould login openai`, or set" in client.text()
 
 
 async def test_the_answer_comes_also_when_the_client_has_closed_its_side(connect: Connect) -> None:

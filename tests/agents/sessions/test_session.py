@@ -138,8 +138,11 @@ async def test_a_session_without_any_model_says_what_to_do(bench: Bench) -> None
     bench.settings = {"models": {}, "providers": {}, "default_model": ""}
     async with bench.running():
         with pytest.raises(NoModelError):
-            await bench.host.new(Opening(bench.project, environment={}))
-        assert (await bench.host.list(None, None)).items == ()
+            await bench.host.require_model({})
+        session = await bench.host.new(Opening(bench.project, environment={}))
+        end = await finish(session, "hello")
+        assert end.error is not None
+        assert (end.error.kind, "`sould login`" in end.error.message) == ("no_model", True)
 
 
 async def test_the_todo_list_survives_a_restart(bench: Bench) -> None:

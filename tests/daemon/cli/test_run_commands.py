@@ -37,3 +37,11 @@ def test_a_command_that_has_nothing_to_do_or_only_shows_something_has_not_failed
     done = user.sould("run", command)
     assert done.returncode == 0, done
     assert done.stdout
+
+
+def test_commands_that_ask_no_model_need_none(newcomer: User) -> None:
+    for command, said in (("/help", "/review"), ("/status", "- session: `"), ("/review", "Nothing is to be reviewed.")):
+        done = newcomer.sould("run", command)
+        assert (done.returncode, said in done.stdout) == (0, True), done
+    asked = newcomer.sould("run", "hi")
+    assert (asked.returncode, asked.stdout, "`sould login`" in asked.stderr) == (4, "", True), asked

@@ -38,7 +38,11 @@ INITIALIZE = {
     "jsonrpc": "2.0",
     "id": 1,
     "method": "initialize",
-    "params": {"protocolVersion": 1, "clientInfo": {"name": "an ACP client", "version": "1"}},
+    "params": {
+        "protocolVersion": 1,
+        "clientInfo": {"name": "an ACP client", "version": "1"},
+        "clientCapabilities": {"auth": {"terminal": True}},
+    },
 }
 
 

@@ -13,7 +13,7 @@ from sould.acp.client.brought import ClientServers
 from sould.acp.client.clienttools import ClientTools
 from sould.acp.content import user_input
 from sould.acp.dialogs.dialogs import Dialogs, answered
-from sould.acp.features import Facts, Features
+from sould.acp.features import SIGN_IN, Facts, Features
 from sould.acp.outbound import Json
 from sould.acp.projection.projection import UpdatesV1
 from sould.acp.schema import ContentBlock
@@ -32,8 +32,6 @@ from sould.agents.wire.content import TextPart, ThinkPart, input_text, typed_tex
 logger = logging.getLogger(__name__)
 
 AUTH_REQUIRED = -32000
-_SIGN_IN = {"no_model": "no_model", "auth_required": "auth"}
-"""Kinds of errors that signing in fixes, and what clients and programs call them (D17)."""
 _STOP_REASONS: dict[wire.StopReason, str] = {
     "finished": "end_turn",
     "tool_rejected": "end_turn",
@@ -250,7 +248,7 @@ class Attachment:
         A client that keeps to what is kept finds it there, as the end of the turn.
         """
         if end.stop_reason != "interrupted":
-            return prompt_result(end)
+            return prompt_result(end, signs_in=self._features.signs_in)
         told = end.error.message if end.error else INTERRUPTED
         if not self._features.sequence:
             self._write(self.updates.aside(told, f"t{end.turn_id}"))
@@ -334,8 +332,8 @@ class Attachment:
             self._connection.write(lines)
 
 
-def prompt_result(end: wire.TurnEnd) -> Json:
-    """The answer to `session/prompt`.
+def prompt_result(end: wire.TurnEnd, *, signs_in: bool) -> Json:
+    """The answer to `session/prompt`. A client that cannot be asked to sign in (`signs_in`) was told in the conversation what to do.
 
     Raises:
         RpcError: the turn failed; `data` says how (D17).
@@ -345,9 +343,11 @@ def prompt_result(end: wire.TurnEnd) -> Json:
         failed: Json = {"_meta": {"sould": {"kind": "command_failed"}}} if end.failed else {}
         return {"stopReason": reason, **failed}
     error = end.error or wire.TurnError(kind="internal", message="The turn ended without a reason; see `sould logs`.")
-    data: Json = {"kind": _SIGN_IN.get(error.kind, error.kind), "details": error.message}
+    data: Json = {"kind": SIGN_IN.get(error.kind, error.kind), "details": error.message}
+    if error.kind in SIGN_IN and not signs_in:
+        return {"stopReason": "end_turn", "_meta": {"sould": data}}
     if error.status is not None:
         data["status"] = error.status
     if error.retry_after is not None:
         data["retryAfter"] = error.retry_after
-    raise RpcError(AUTH_REQUIRED if error.kind in _SIGN_IN else INTERNAL_ERROR, error.message, data)
+    raise RpcError(AUTH_REQUIRED if error.kind in SIGN_IN else INTERNAL_ERROR, error.message, data)

@@ -32,9 +32,11 @@ from sould.agents.worktrees.records import Worktree
 
 
 async def new(peer: Peer, params: OpeningParams) -> Reply:
-    """Begin a session."""
+    """Begin a session. A client that can sign in its user is told first when that is needed."""
     opening = opening_of(peer, params)
     host = await peer.host()
+    if peer.capabilities.terminal_sign_in:
+        await host.require_model(opening.environment)
     session = await host.new(opening)
     attachment = peer.attach(session, servers_of(opening))
     return Reply({"sessionId": session.id, **_state(host, attachment)}, attachment.begin)

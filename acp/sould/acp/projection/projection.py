@@ -11,7 +11,7 @@ from typing import TypeAlias, assert_never
 import orjson
 
 from sould.acp.content import block, input_blocks, text_block
-from sould.acp.features import Facts, Features
+from sould.acp.features import SIGN_IN, Facts, Features
 from sould.acp.outbound import Json
 from sould.acp.projection.calls import Calls
 from sould.acp.projection.chunks import END, TextChunks, beside, chunk, numbered, update_line, user_chunks
@@ -335,7 +335,9 @@ class UpdatesV1:
         self._in_turn = False
         kept = self._replaying and not self._features.sequence
         said = self._notices.words if kept else self._notices.notice
-        if message.error is not None and (self._replaying or not self._mine):
+        if message.error is not None and message.error.kind in SIGN_IN and self._mine and not self._features.signs_in:
+            yield chunk("agent_message_chunk", text_block(message.error.message), f"n{record.seq}")
+        elif message.error is not None and (self._replaying or not self._mine):
             yield said("error", message.error.message, "", record)
         if message.stop_reason in STOPPED and not self._features.own_turns:
             yield said("warning", *STOPPED[message.stop_reason], record)

@@ -156,7 +156,7 @@ async def compose(
     `listener` hears of its background tasks; `opened` closes what was opened when it fails.
 
     Raises:
-        NoModelError, ConfigError, InvalidToolError
+        ConfigError, InvalidToolError
     """
     state = load_state(stored.directory)
     trust = host.policy.trust.of_session(stored.directory)
@@ -235,7 +235,7 @@ async def make_workplace(config: LiveConfig, policy: Policy, opening: Opening, l
 
 
 async def open_models(providers: ProviderPool, config: Config, state: SessionState, opening: Opening) -> SessionModels:
-    """The models of the client's environment, and the one the user chose. Raises NoModelError."""
+    """The models of the client's environment, and the one the user chose."""
     thinking: ThoughtLevel = state.thought_level or ("medium" if config.default_thinking else "off")
     return await SessionModels.open(providers, opening.environment, opening.model or state.model, thinking)
 

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from sould.agents.editortools.routing import EditorBackends
 from sould.agents.errors import (
+    ConfigError,
     JournalFullError,
     SessionNotFoundError,
     SessionOpenElsewhereError,
@@ -152,11 +153,15 @@ class SessionHost:
         """The session if it is in memory."""
         return self._sessions.get(session_id)
 
+    async def require_model(self, environment: Mapping[str, str]) -> None:
+        """Raises NoModelError: no model can be used. What else keeps a model from answering, its sessions say."""
+        with contextlib.suppress(ConfigError):
+            await self._services.models.providers.get(None, environment)
+
     async def new(self, opening: Opening) -> Session:
         """Begin a session.
 
         Raises:
-            NoModelError: no model is configured or found in the opening's environment.
             WorkspaceGoneError: the directory does not exist.
             WorktreeError: it is to have a worktree of its own, and cannot.
         """
@@ -200,7 +205,7 @@ class SessionHost:
         """The live session, or the stored one brought back; what a crash left open is closed honestly (F61).
 
         Raises:
-            SessionNotFoundError, SessionOpenElsewhereError, WorkspaceGoneError, NoModelError
+            SessionNotFoundError, SessionOpenElsewhereError, WorkspaceGoneError
         """
         session = await self._open(session_id, opening)
         self._take_up_loops(opening)

@@ -76,11 +76,18 @@ class HostPort:
         session = self._host.live(session_id)
         return SessionPort(session) if session is not None else None
 
+    async def require_model(self, environment: Mapping[str, str]) -> None:
+        """For clients that have their user sign in first: a session opens without a model, too.
+
+        Raises:
+            NoModelError: no model is configured or found in the environment, or there is no key for it.
+        """
+        await self._host.require_model(environment)
+
     async def new(self, opening: Opening) -> SessionPort:
         """Begin a session.
 
         Raises:
-            NoModelError: no model is configured or found in the opening's environment.
             WorkspaceGoneError: the directory does not exist.
             WorktreeError: it is to have a worktree of its own, and cannot.
         """
@@ -90,7 +97,7 @@ class HostPort:
         """The live session, or the stored one brought back; what a crash left open is closed honestly (F61).
 
         Raises:
-            SessionNotFoundError, SessionOpenElsewhereError, WorkspaceGoneError, NoModelError
+            SessionNotFoundError, SessionOpenElsewhereError, WorkspaceGoneError
         """
         return SessionPort(await self._host.open(session_id, opening))
 

@@ -204,12 +204,12 @@ async def use_model(models: SessionModels, spec: AgentSpec) -> None:
     """Let the agent have the model its spec names, where this session offers it."""
     wanted = offered_model(models, spec)
     if wanted:
-        await models.choose(wanted)
+        await models.prefer(wanted)
 
 
 def missing_model(models: SessionModels, spec: AgentSpec) -> str:
-    """That the model a spec names is not there, and where it is named; "" when it is, or none is named."""
-    if not spec.fields.model or offered_model(models, spec):
+    """That another model answers than the one a spec names, and where that is named; "" when none is named, or no model can be used."""
+    if not spec.fields.model or not models.available or offered_model(models, spec):
         return ""
     known = ", ".join(info.key for info in models.available)
     said = f"there is no model {spec.fields.model!r} in this session, so its own answers; there are {known}."

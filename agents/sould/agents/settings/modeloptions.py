@@ -20,8 +20,10 @@ class ModelOption:
         self._models = models
         self._state = state
 
-    def option(self) -> SessionOption:
+    def option(self) -> SessionOption | None:
         """See `OptionSource`."""
+        if not self._models.available:
+            return None
         choices = tuple(
             Choice(info.key, info.display_name or info.key, info.provider) for info in self._models.available
         )

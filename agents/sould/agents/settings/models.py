@@ -6,6 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sould.agents.errors import ConfigError, NoModelError
+from sould.agents.llm.missing import MissingModel, model_or_missing
 from sould.agents.llm.pool import ProviderPool
 from sould.agents.llm.provider import ChatProvider, ModelInfo, ThoughtLevel
 from sould.agents.soul.answer import Model
@@ -25,14 +26,11 @@ class SessionModels(Struct):
     async def open(
         cls, pool: ProviderPool, environment: Mapping[str, str], key: str | None, thought_level: ThoughtLevel
     ) -> "SessionModels":
-        """Choose `key` if it is still offered, else the default.
-
-        Raises:
-            NoModelError: nothing is configured and nothing was found.
-        """
+        """Choose `key` if it is still offered, else the default; one that cannot be used says why when it is asked."""
         available = await pool.models(environment)
         chosen = key if key in {info.key for info in available} else None
-        return cls(pool, environment, available, await pool.get(chosen, environment), thought_level)
+        provider = await model_or_missing(pool, chosen, environment, available)
+        return cls(pool, environment, available, provider, thought_level)
 
     @property
     def provider(self) -> ChatProvider:
@@ -52,6 +50,10 @@ class SessionModels(Struct):
         """Use another model from the next step on. Raises NoModelError when it cannot work."""
         self._provider = await self._pool.get(key, self._environment)
 
+    async def prefer(self, key: str | None) -> None:
+        """Use another model, None for the default, from the next step on; one that cannot be used says why when it is asked."""
+        self._provider = await model_or_missing(self._pool, key, self._environment, self.available)
+
     def think(self, level: ThoughtLevel) -> None:
         """Let the model reason so much from the next step on, if it can."""
         self.thought_level = level
@@ -64,9 +66,11 @@ class SessionModels(Struct):
         return replace(self, _provider=await self._pool.get(key, self._environment))
 
     async def refresh(self) -> None:
-        """Take up a changed configuration; a chosen model that is gone stays until another is chosen."""
+        """Take up a changed configuration, also a model that was missing; a chosen one that is gone stays until another is chosen."""
         self.available = await self._pool.models(self._environment)
-        if any(info.key == self.info.key for info in self.available):
+        if isinstance(self._provider, MissingModel):
+            await self.prefer(self._provider.wanted)
+        elif any(info.key == self.info.key for info in self.available):
             try:
                 self._provider = await self._pool.get(self.info.key, self._environment)
             except (NoModelError, ConfigError):
