@@ -53,7 +53,7 @@ async def test_instructions_are_read_in_their_encoding_or_the_model_is_told(
     async with bench.running():
         prompt = (await bench.new()).log.context.system_prompt
     assert ("所有注释用中文。" in prompt) == is_read
-    assert ("AGENTS.md is neither in UTF-8 nor in UTF-16" in prompt) != is_read
+    assert ("AGENTS.md: it is neither in UTF-8 nor in UTF-16" in prompt) != is_read
     assert "\ufffd" not in prompt
 
 

@@ -205,6 +205,10 @@ class Untold(Looks):
             changes = before.changes if before is not None else []
             self._remember(agent_id, path, _Seen(file.text, changes, known=file.text))
 
+    def known(self, agent_id: str) -> Collection[str]:
+        """The paths of the files that the agent knows."""
+        return self._seen.get(agent_id, {}).keys()
+
     def others_changed(self, path: str, before: TrackedFile | None, after: TrackedFile | None, by: ChangedBy) -> None:
         """The user, an agent of another session, or what an agent left running, changed a file under review."""
         for files in self._seen.values():

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from sould.agents.llm.requests import not_taken
 from sould.agents.sessions.compose import Parts
+from sould.agents.sessions.unreadinstructions import UnreadInstructions
 from sould.agents.sessions.worktreeoffer import WorktreeOffer
 from sould.agents.settings.news import NewsReader
 from sould.agents.skills.renewal import renew_skills
@@ -31,6 +32,9 @@ class TurnPreparation:
         self._new = not parts.entry.info.turns
         self._news = NewsReader(host.news, parts.log, workplace.opening.environment)
         self._offer: WorktreeOffer | None = WorktreeOffer(parts.services, parts.log) if self._new else None
+        self._unread: UnreadInstructions | None = (
+            UnreadInstructions.of(parts.services, parts.log) if self._new else None
+        )
         self._steps: tuple[PreparationStep, ...] = (
             self._serve_buffers_of_its_client,
             self._forget_late_steering,
@@ -39,6 +43,7 @@ class TurnPreparation:
             self._refresh_models,
             self._tell_left_out_media,
             self._tell_news,
+            self._tell_unread_instructions,
             self._offer_worktree,
             self._refresh_servers,
             self._refresh_agent,
@@ -80,6 +85,12 @@ class TurnPreparation:
     async def _tell_news(self, _: Prompt) -> None:
         self._news.tell()
         await self._parts.choices.trusting.tell(new=self._new)
+
+    async def _tell_unread_instructions(self, _: Prompt) -> None:
+        """Once: later the system prompt is what it was."""
+        if self._unread is not None:
+            unread, self._unread = self._unread, None
+            await unread.tell_of_project()
 
     async def _offer_worktree(self, prompt: Prompt) -> None:
         """In the first turn: later a worktree without what was done here is of no use. A command may be about something else."""

@@ -15,9 +15,11 @@ from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.sessions.shared import SessionServices
+from sould.agents.sessions.unreadinstructions import UnreadInstructions
 from sould.agents.settings.agents import offered_paths
 from sould.agents.soul.answer import ModelCaller
 from sould.agents.soul.calls import ToolRunner
+from sould.agents.soul.folderinstructions import FolderInstructions
 from sould.agents.soul.foresight import Foresight
 from sould.agents.soul.leakedcalls import LeakedCalls
 from sould.agents.soul.looking import LookingBeside
@@ -84,6 +86,14 @@ def build_soul(
             AwayReminder(log, permission.modes, config),
             TimeMachine(crew.phone, rewinder, toolset, judged, permission.approval),
             ReviewNews(log, services.files.recorded.untold, judged.root, crew.market, crew.agent_id),
+            FolderInstructions(
+                log,
+                services.files.recorded.untold,
+                judged.root,
+                judged.additional,
+                UnreadInstructions.of(services, crew.market.log).tell,
+                crew.agent_id,
+            ),
             *(LookingBeside(capture) for capture in (services.files.recorded.capture,) if capture is not None),
             *extensions,
         ),

@@ -1,7 +1,6 @@
 """What the model is told before the first message: the agent's system prompt with its arguments filled in.
 
-Project files (`AGENTS.md`) enter as quoted data, within a budget, and only from the project: nobody was asked about what a
-link leads to elsewhere. Nothing here runs or imports anything of the project.
+Nothing here runs or imports anything of the project.
 """
 
 import itertools
@@ -12,22 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from sould.agents.diskfile import read_file
 from sould.agents.errors import ConfigError
-from sould.agents.permissions.policycontext import PolicyContext
-from sould.agents.permissions.secretnames import likelihood
-from sould.agents.textencoding import certainly_decoded
-from sould.agents.workspace import WorkspaceError
+from sould.agents.soul.projectinstructions import project_instructions
 
-AGENTS_MD_BUDGET = 32 * 1024
-"""Bytes of project instructions, filled from the deepest directory up (wire.md 3.7)."""
 BUILTIN = ("NOW", "WORK_DIR", "WORK_DIR_LS", "AGENTS_MD", "SKILLS", "ADDITIONAL_DIRS_INFO", "OS", "SHELL")
 """What every prompt can use (D31)."""
 LISTING_ROOT = 30
 LISTING_CHILD = 10
 _ARGUMENT = re.compile(r"\$\{\s*([A-Za-z_]\w*)\s*\}")
-_NAMES = ("AGENTS.md", "agents.md")
-_HIDDEN_HOMES = (".sould", ".kimi")
 
 
 def prompt_arguments(
@@ -38,7 +29,7 @@ def prompt_arguments(
         "NOW": now.isoformat(timespec="seconds"),
         "WORK_DIR": str(cwd),
         "WORK_DIR_LS": list_directory(cwd),
-        "AGENTS_MD": project_instructions(cwd),
+        "AGENTS_MD": project_instructions(cwd).text,
         "SKILLS": skills,
         "ADDITIONAL_DIRS_INFO": "\n".join(f"{path}:\n{list_directory(path)}" for path in additional) or "None.",
         "OS": f"{platform.system()} {platform.release()}",
@@ -79,57 +70,6 @@ def render_prompt(template: str, arguments: Mapping[str, str], source: Path) -> 
         return arguments[name].encode(errors="backslashreplace").decode()  # paths may hold bytes that are no text
 
     return _ARGUMENT.sub(value, template)
-
-
-def project_instructions(cwd: Path) -> str:
-    """The text of every AGENTS.md from the git root down to `cwd`, deepest kept first when the budget runs out."""
-    room = AGENTS_MD_BUDGET
-    kept: list[str] = []
-    directories = _up_to_git_root(cwd)
-    top = Path(os.path.realpath(directories[-1]))
-    for path in _instruction_files(directories):
-        real = Path(os.path.realpath(path))
-        if not real.is_relative_to(top) or likelihood(real, PolicyContext(root=top)) != "no":
-            kept.append(f"<!-- {path} is a link that leads out of the project or to a secret: it was not read -->")
-            continue
-        try:
-            text = _text(read_file(real, room)[0])
-        except UnicodeError:
-            kept.append(
-                f"<!-- {path} is neither in UTF-8 nor in UTF-16: it was not read here; look at it with ReadFile -->"
-            )
-            continue
-        except WorkspaceError:
-            continue
-        room -= len(text.encode())
-        kept.append(f"<!-- {path} -->\n{text.strip()}")
-        if room <= 0:
-            break
-    return "\n\n".join(reversed(kept)) or "None."
-
-
-def _text(data: bytes) -> str:
-    """Without the part of a character that the budget cut off. Raises UnicodeError: it is in an encoding that would have to be guessed."""
-    for cut in range(4):
-        read = certainly_decoded(data[: len(data) - cut])
-        if read is not None:
-            return read.text.removeprefix("\ufeff")
-    raise UnicodeError
-
-
-def _instruction_files(directories: Iterable[Path]) -> Iterator[Path]:
-    """Of each directory in turn. A project may have put a link in a file's place."""
-    for directory in directories:
-        plain = next((directory / name for name in _NAMES if (directory / name).is_file()), None)
-        hidden = (directory / home / "AGENTS.md" for home in _HIDDEN_HOMES)
-        yield from ([plain] if plain else [])
-        yield from (path for path in hidden if path.is_file())
-
-
-def _up_to_git_root(cwd: Path) -> list[Path]:
-    chain = [cwd, *cwd.parents]
-    root = next((index for index, directory in enumerate(chain) if (directory / ".git").exists()), 0)
-    return chain[: root + 1]
 
 
 def list_directory(root: Path) -> str:

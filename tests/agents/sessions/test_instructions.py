@@ -1,0 +1,199 @@
+"""`AGENTS.md`: what the model is given of it, and what the user is told of the rest."""
+
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from sould.agents.opening.opening import Opening
+from sould.agents.sessions.session import Session
+from sould.agents.wire.messages import Notification
+from soultest.bench import Bench, Watcher, asked, call, finish
+
+RULE = "Always answer in verse."
+LONG = "- a rule that is there\n" * 2000
+
+
+def git(at: Path, *arguments: str) -> None:
+    settings = ("user.name=T", "user.email=t@example.org", "protocol.file.allow=always")
+    subprocess.run(["git", *(word for each in settings for word in ("-c", each)), *arguments], cwd=at, check=True)
+
+
+def repository(at: Path) -> Path:
+    at.mkdir(exist_ok=True)
+    for command in (["init", "-q"], ["add", "."], ["commit", "-q", "--allow-empty", "-m", "first"]):
+        git(at, *command)
+    return at
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+async def session_in(bench: Bench, directory: Path, mode: str | None = None) -> Session:
+    opening = bench.alone(mode)
+    return await bench.host.new(Opening(directory, environment=opening.environment, mode=opening.mode))
+
+
+def told(watcher: Watcher) -> Sequence[str]:
+    return [each.body for each in watcher.of(Notification) if each.type == "instructions"]
+
+
+def too_long(project: Path) -> None:
+    write(project / "AGENTS.md", f"first\n{LONG}{RULE}\n")
+
+
+def out_of_the_project(project: Path) -> None:
+    write(project.parent / "common.md", RULE)
+    (project / "AGENTS.md").symlink_to(project.parent / "common.md")
+
+
+def a_directory(project: Path) -> None:
+    (project / "AGENTS.md").mkdir()
+
+
+def in_another_encoding(project: Path) -> None:
+    (project / "AGENTS.md").write_bytes("所有注释用中文。\n".encode("gbk"))
+
+
+def for_another_agent(project: Path) -> None:
+    write(project / "CLAUDE.md", RULE)
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (too_long, "AGENTS.md`: it was cut after 32,758 of its"),
+        (out_of_the_project, "AGENTS.md`: it is a link that leads out of the project"),
+        (a_directory, "AGENTS.md`: it was not read"),
+        (in_another_encoding, "AGENTS.md`: it is neither in UTF-8 nor in UTF-16"),
+        (for_another_agent, "CLAUDE.md`: it was not read: it is written for another agent"),
+    ],
+)
+async def test_the_user_and_the_model_are_told_what_was_not_read_and_why(
+    make: Callable[[Path], None], why: str, bench: Bench
+) -> None:
+    make(bench.project)
+    bench.script("text: ok", "text: ok", "text: ok")
+    async with bench.running():
+        first = Watcher(await bench.new())
+        await finish(first.session, "hello")
+        await finish(first.session, "go on")
+        (body,) = told(first)
+        assert f"`{bench.project}/{why}" in body
+        prompt = first.session.log.context.system_prompt
+        assert f"<!-- {bench.project}/{why.replace('`', '')}" in prompt
+        assert RULE not in prompt
+        second = Watcher(await bench.new())
+        await finish(second.session, "hello")
+        assert told(second) == []  # once a project
+
+
+async def test_a_text_is_cut_behind_a_line_and_what_has_no_room_is_named(bench: Bench) -> None:
+    repository(bench.project)
+    write(bench.project / "AGENTS.md", RULE)
+    write(bench.project / "pkg" / "AGENTS.md", LONG)
+    bench.script("text: ok")
+    async with bench.running():
+        watcher = Watcher(await session_in(bench, bench.project / "pkg"))
+        await finish(watcher.session, "hello")
+    prompt = watcher.session.log.context.system_prompt
+    assert f"- a rule that is there\n<!-- {bench.project}/pkg/AGENTS.md: it was cut" in prompt
+    (body,) = told(watcher)
+    assert f"`{bench.project}/AGENTS.md`: it was not read" in body
+
+
+@pytest.mark.parametrize("name", ["AGENTS.md", "agents.md", "Agents.md", "AGENTS.MD"])
+async def test_the_name_counts_in_any_letter_case(name: str, bench: Bench) -> None:
+    write(bench.project / name, RULE)
+    bench.script("text: ok")
+    async with bench.running():
+        watcher = Watcher(await bench.new())
+        await finish(watcher.session, "hello")
+    assert watcher.session.log.context.system_prompt.count(RULE) == 1
+    assert told(watcher) == []
+
+
+async def test_a_submodule_has_the_instructions_of_its_superproject_before_its_own(bench: Bench) -> None:
+    inner = bench.root / "inner"
+    write(inner / "AGENTS.md", "Use tabs.")
+    write(bench.project / "AGENTS.md", RULE)
+    repository(bench.project)
+    git(bench.project, "submodule", "--quiet", "add", str(repository(inner)), "libs/inner")
+    async with bench.running():
+        prompt = (await session_in(bench, bench.project / "libs" / "inner")).log.context.system_prompt
+        other = repository(bench.project / "libs" / "other")
+        apart = (await session_in(bench, other)).log.context.system_prompt
+    assert 0 < prompt.index(RULE) < prompt.index("Use tabs.")
+    assert RULE not in apart
+
+
+async def test_a_worktree_has_what_git_ignores_from_the_main_checkout(bench: Bench) -> None:
+    write(bench.project / ".gitignore", ".sould/\n")
+    write(bench.project / "AGENTS.md", "Use tabs.")
+    write(bench.project / ".sould" / "AGENTS.md", RULE)
+    there = bench.root / "there"
+    git(repository(bench.project), "worktree", "add", "-q", str(there))
+    write(there / "AGENTS.md", "Use spaces.")
+    async with bench.running():
+        prompt = (await session_in(bench, there)).log.context.system_prompt
+    assert prompt.count(RULE) == 1
+    assert "Use spaces." in prompt
+    assert "Use tabs." not in prompt
+
+
+@pytest.mark.parametrize(
+    "work",
+    [call("ReadFile", path="pkg/deep/x.py"), call("WriteFile", path="pkg/deep/y.py", content="y = 1\n")],
+    ids=["read", "write"],
+)
+async def test_a_folder_s_instructions_come_with_the_first_file_of_it(work: str, bench: Bench) -> None:
+    write(bench.project / "AGENTS.md", "Use tabs.")
+    write(bench.project / "pkg" / "AGENTS.md", RULE)
+    write(bench.project / "pkg" / "deep" / "x.py", "x = 1\n")
+    write(bench.project / "elsewhere" / "AGENTS.md", "Never seen.")
+    bench.script(work, work, "text: ok", work, "text: ok")
+    async with bench.running():
+        session = await bench.new("full")
+        Watcher(session)
+        await finish(session, "go")
+        given = [each for each in asked(session) if RULE in each]
+        assert len(given) == 1
+        assert f"<!-- {bench.project}/pkg/AGENTS.md -->" in given[0]
+        assert "Use tabs." not in given[0]
+        kept = session.id
+    async with bench.running():
+        session = await bench.open(kept)
+        await finish(session, "go on")
+        assert len([each for each in asked(session) if RULE in each]) == 1
+        assert "Never seen." not in str(session.log.context.messages)
+
+
+async def test_a_folder_s_instructions_are_not_followed_out_of_the_project(bench: Bench) -> None:
+    write(bench.root / "common.md", RULE)
+    write(bench.project / "pkg" / "x.py", "x = 1\n")
+    (bench.project / "pkg" / "AGENTS.md").symlink_to(bench.root / "common.md")
+    bench.script(call("ReadFile", path="pkg/x.py"), "text: ok")
+    async with bench.running():
+        watcher = Watcher(await bench.new())
+        await finish(watcher.session, "go")
+    assert RULE not in str(watcher.session.log.context.messages)
+    (body,) = told(watcher)
+    assert f"`{bench.project}/pkg/AGENTS.md`: it is a link that leads out of the project" in body
+
+
+async def test_a_folder_s_instructions_are_given_again_when_they_were_cleared_away(bench: Bench) -> None:
+    write(bench.project / "pkg" / "AGENTS.md", RULE)
+    write(bench.project / "pkg" / "x.py", "x = 1\n")
+    work = call("ReadFile", path="pkg/x.py")
+    bench.script(work, "text: ok", work, "text: ok")
+    async with bench.running():
+        session = await bench.new()
+        Watcher(session)
+        await finish(session, "go")
+        await finish(session, "/clear")
+        assert RULE not in str(session.log.context.messages)
+        await finish(session, "go")
+        assert RULE in str(session.log.context.messages)
