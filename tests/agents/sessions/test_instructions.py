@@ -8,7 +8,7 @@ import pytest
 
 from sould.agents.opening.opening import Opening
 from sould.agents.sessions.session import Session
-from sould.agents.wire.messages import Notification
+from sould.agents.wire.messages import Notification, ToolResult
 from soultest.bench import Bench, Watcher, asked, call, finish
 
 RULE = "Always answer in verse."
@@ -142,6 +142,24 @@ async def test_a_worktree_has_what_git_ignores_from_the_main_checkout(bench: Ben
     assert prompt.count(RULE) == 1
     assert "Use spaces." in prompt
     assert "Use tabs." not in prompt
+
+
+@pytest.mark.parametrize("mode", ["review", "full"])
+async def test_an_edit_that_aims_at_the_main_checkout_is_refused_with_the_file_in_the_worktree(
+    mode: str, bench: Bench
+) -> None:
+    there, main_file = bench.root / "there", bench.project / "a.txt"
+    git(repository(bench.project), "worktree", "add", "-q", str(there))
+    edit = call("StrReplaceFile", path=str(main_file), edit={"old": "hello", "new": "bye"})
+    bench.script(edit, "text: ok", edit, "text: ok")
+    async with bench.running():
+        watcher = Watcher(await session_in(bench, there, mode))
+        await finish(watcher.session, "go")
+        assert main_file.read_text() == "hello\n"
+        assert f"there the file to change is {there}/a.txt" in str(watcher.of(ToolResult)[0].return_value.message)
+        await finish(watcher.session, f"/add-dir {bench.project}")  # then the user means it
+        await finish(watcher.session, "go")
+        assert main_file.read_text() == "bye\n"
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,7 @@ EDIT_ALL_NAMES = "edit all names"
 """Tools of rules that only a yes of this session makes; no file can name them."""
 A_YES = "your answer holds for this file until the session ends"
 OTHER_NAMES = "{} has other names outside the project (hard links), under which it would change, too"
+MAIN_CHECKOUT = "{} is in the main checkout, and this session works in a worktree: there the file to change is {}"
 UNDO_ENDS = "its old content is kept in memory only, so undo ends with the daemon"
 
 Trust: TypeAlias = Literal["unknown", "trusted", "restricted"]
@@ -176,6 +177,8 @@ def _judge_names(action: EditFile, names: Collection[Path], rules: Rules, mode: 
         return Verdict("deny", f"a rule forbids changing {action.path.written}")
     if mode == "plan":
         return Verdict("deny", f"{_LOOKING}, no file is changed")
+    if not where.inside(path) and (meant := where.in_worktree(path)):
+        return Verdict("deny", MAIN_CHECKOUT.format(path, meant))
     secret = action.secret or secret_file(names, where)
     granted = is_granted(path, rules, EDIT_SECRET)
     if secret and not granted:

@@ -35,6 +35,10 @@ def _knows_none(path: Path) -> tuple[Path, ...]:
     return ()
 
 
+def _is_elsewhere(path: Path) -> Path | None:
+    del path
+
+
 class SecretNames(Struct, frozen=True):
     """What the user's configuration adds: patterns of a name, or of the end of a path when they hold a `/`."""
 
@@ -103,6 +107,14 @@ class RepositoryCheck(Protocol):
         ...
 
 
+class InWorktree(Protocol):
+    """Knows which file of the session's worktree stands for one of its repository's main checkout."""
+
+    def __call__(self, path: Path, /) -> Path | None:
+        """That file; None: the path is none of the main checkout, or the session works there. Blocks."""
+        ...
+
+
 class PolicyContext(Struct, frozen=True):
     """One session's place. Paths are absolute and resolved."""
 
@@ -130,6 +142,8 @@ class PolicyContext(Struct, frozen=True):
     """The secrets that a file is by names it has elsewhere (hard links). Blocks."""
     names_of: NamesOf = _has_one
     """All names that a file has, secret or not. Blocks."""
+    in_worktree: InWorktree = _is_elsewhere
+    """What a file of the main checkout is in the worktree that the session works in. Blocks."""
     plain_repository: RepositoryCheck = _is_not_known
     """Whether git's showing commands run nothing of the project's there, and show none of the files that are hidden."""
     plain_history: RepositoryCheck = _is_not_known

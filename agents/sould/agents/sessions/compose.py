@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sould.agents.config import Config
+from sould.agents.directories.checkouts import linked_worktree
 from sould.agents.dmail.router import Mailbox
 from sould.agents.editortools.newproblems import NewProblems
 from sould.agents.editortools.site import Site
@@ -381,6 +382,9 @@ def make_approval(
     workspace, environment = workplace.opening.cwd, workplace.environment
     account = account_places(environment.home)
     where = PolicyContext.of(workspace, workplace.directories, environment, policy.own, readable, account)
+    worktree = linked_worktree(workspace)
+    if worktree is not None:
+        where = replace(where, in_worktree=worktree.counterpart)
     return Approval(
         ask=asker,
         rules=policy.rules,
