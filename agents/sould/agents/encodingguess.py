@@ -1,6 +1,5 @@
 """Guesses which encoding bytes are in. A child program does it: what it compares with takes 37 MB, and the bytes are anybody's."""
 
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,6 +25,8 @@ _GUESSES: Final = msgspec.json.Decoder(list[Guess])
 
 def guesses(samples: Sequence[bytes]) -> list[Guess]:
     """One for each sample, which holds bytes beyond ASCII. Blocks for a tenth of a second, and a millisecond for each."""
+    import subprocess  # noqa: PLC0415 -- commands that look at a review start without it
+
     try:
         ran = subprocess.run(
             [sys.executable, "-I", "-X", "utf8", str(PROGRAM)],

@@ -1,11 +1,14 @@
 """Sessions that a client has begin in a git worktree of their own (docs/session-clients.md)."""
 
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from sould.agents.errors import SouldError
 from soultest.acpclient import AcpClient, AgentError
 from soultest.bench import Bench, call
 from soultest.bench.acp import Connect
@@ -94,11 +97,11 @@ async def test_what_cannot_be_had_is_an_error_with_a_kind(bench: Bench, connect:
         assert not host.sessions
 
 
-async def test_without_a_model_no_worktree_is_left(bench: Bench, connect: Connect, repository: Path) -> None:
-    bench.settings.update({"models": {}, "providers": {}, "default_model": ""})
-    async with bench.running(), connect() as client:
-        await client.initialize()
-        with pytest.raises(AgentError):
-            await opened(client, "session/new", repository, True)
+async def test_a_session_that_cannot_be_stored_leaves_no_worktree(bench: Bench, repository: Path) -> None:
+    unnamed = bench.root / os.fsdecode(b"\xff")
+    unnamed.mkdir()
+    async with bench.running() as host:
+        with pytest.raises(SouldError, match="is not UTF-8"):
+            await host.new(replace(bench.alone(), worktree="", additional=(unnamed,)))
     assert not list((repository / ".git" / "worktrees").glob("*"))
     assert not list((repository / ".git" / "refs" / "heads" / "sould").glob("*"))

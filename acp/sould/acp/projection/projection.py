@@ -266,8 +266,7 @@ class UpdatesV1:
             case wire.BtwBegin() | wire.BtwEnd():
                 yield from self._aside(message, record.seq)
             case wire.Notification(category=category) if category == ANSWER:
-                own = not self._replaying and self._own(message.source_id)
-                yield from self._notices.answer(message, record, own=own)
+                yield from self._answer(message, record)
             case (
                 wire.CompactionBegin() | wire.CompactionEnd()
                 | wire.StepRetry() | wire.Notification() | wire.HookResolved()
@@ -306,6 +305,11 @@ class UpdatesV1:
         elif not (self._replaying and self._told_once):
             # a notice is an event and no history; the words in place of one are part of the conversation
             yield from self._notices.of(message, record)
+
+    def _answer(self, message: wire.Notification, record: Record) -> Iterator[Json]:
+        own = not self._replaying and self._own(message.source_id)
+        if own or not self._features.own_turns:
+            yield from self._notices.answer(message, record, own=own)
 
     def _told_late(self) -> bytes:
         late, self._late = self._late, {}

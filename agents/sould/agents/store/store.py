@@ -94,8 +94,8 @@ class SessionStore:
         info = SessionInfo(new_id(now), cwd, tuple(additional), created=now, updated=now, led_to=led_to)
         _require_text(cwd, led_to, *additional)
         directory = self._root / info.id
-        before = self._stamp()
         try:
+            before = self._stamp()
             directory.mkdir(mode=0o700)
             write_info(directory, info)
         except OSError as error:
