@@ -19,16 +19,17 @@ export function Meter({ session }: { readonly session: Session }): JSX.Element |
   }
   const share = Math.min(1, usage.used / usage.size);
   const cost = usage.cost === undefined ? "" : money(usage.cost.amount, usage.cost.currency);
-  const words = `${usage.used.toLocaleString()} of ${usage.size.toLocaleString()} tokens of the model's window are used${cost === "" ? "" : `; the session has cost ${cost}`}`;
+  const shown = `${Math.round(share * 100)}%${cost === "" ? "" : ` · ${cost}`}`;
+  const words = `${usage.used.toLocaleString()} of ${usage.size.toLocaleString()} tokens of the model's window are used`;
   return (
     <span class="meter-frame" {...frame}>
-      <button type="button" class={`meter${share >= FULL ? " full" : ""}`} aria-label={`${words}. Show by what`} aria-expanded={open} aria-controls={open ? id : undefined}
-        title={`${words}.${share >= FULL ? " /compact makes room." : ""}`} onClick={toggle}>
+      <button type="button" class={`meter${share >= FULL ? " full" : ""}`} aria-label={`${shown}: ${words}. Show by what`} aria-expanded={open} aria-controls={open ? id : undefined}
+        title={`${words}${cost === "" ? "" : `; the session has cost ${cost}`}.${share >= FULL ? " /compact makes room." : ""}`} onClick={toggle}>
         <svg viewBox="0 0 16 16" width="14" height="14" aria-hidden="true">
           <circle cx="8" cy="8" r="6" fill="none" class="meter-all" stroke-width="2.5" />
           <circle cx="8" cy="8" r="6" fill="none" class="meter-used" stroke-width="2.5" stroke-dasharray={`${share * 37.7} 37.7`} transform="rotate(-90 8 8)" />
         </svg>
-        <span class="meter-words">{Math.round(share * 100)}%{cost === "" ? "" : ` · ${cost}`}</span>
+        <span class="meter-words">{shown}</span>
       </button>
       {open && <Parts id={id} session={session} close={close} />}
     </span>
