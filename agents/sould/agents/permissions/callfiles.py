@@ -361,7 +361,8 @@ class CallFiles:
 
     async def _ask_for(self, path: ResolvedPath, question: str, *, to_edit: bool = False) -> None:
         """Before anything is opened."""
-        if not path.inside and (said := await asyncio.to_thread(paths.misplaced, path.written, self._directories)):
+        # not in a thread: it looks as briefly as `resolve`, and calls are to be judged, and asked about, in their order
+        if not path.inside and (said := paths.misplaced(path.written, self._directories)):
             raise NotAFileError(said)
         if path.path not in self._opened:
             await self._ask(ReadFile(path, to_edit=to_edit), question)
