@@ -55,14 +55,14 @@ class TextFile(Struct, frozen=True):
     by_editor: bool = False
     shown_in: str = ""
     encoding: Encoding = UTF_8
-    """Of its bytes on disk."""
+    """Of the file's bytes on disk."""
     others: tuple[Path, ...] = ()
     parted: bool = False
 
     @property
     def content(self) -> bytes:
-        """Its bytes."""
-        return self.text.encode(self.encoding.codec)
+        """Its bytes; of unsaved text, which has none on disk, those in UTF-8."""
+        return self.text.encode() if self.unsaved else self.text.encode(self.encoding.codec)
 
 
 class JustRead(Struct, frozen=True):

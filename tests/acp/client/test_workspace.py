@@ -11,7 +11,7 @@ import pytest
 from sould.acp.client.workspace import GONE, ClientWorkspace
 from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.rpc.errors import ConnectionGoneError, RpcError
-from sould.agents.workspace import Command, FileChangedError, NotAFileError, RunningCommand
+from sould.agents.workspace import Command, FileChangedError, JustRead, NotAFileError, RunningCommand
 from soultest.acpclient import ALLOW_ONCE, FULL, ignore
 from soultest.bench import Bench, call
 from soultest.bench.acp import Connect
@@ -157,9 +157,13 @@ async def test_an_editor_that_takes_other_bytes_for_utf_8_does_not_write_them(de
         assert (await desk.workspace.read_text(desk.file)).text == text  # not the buffer, which is still as it was
         text = text.replace("long", "int")
         desk.file.write_bytes(text.encode("gbk"))
-    assert "fs/write_text_file" not in desk.editor.asked
     desk.type("typed 中\n")
-    assert (await desk.workspace.read_text(desk.file)).unsaved
+    typed = await desk.workspace.read_text(desk.file)
+    assert (typed.text, typed.unsaved, typed.encoding.name) == ("typed 中\n", True, "GBK")
+    with pytest.raises(FileChangedError, match="unsaved changes in the editor.* save it first"):
+        await desk.workspace.write_text(desk.file, "written\n", expected=JustRead(typed))
+    assert "fs/write_text_file" not in desk.editor.asked
+    assert desk.file.read_bytes() == text.encode("gbk")
 
 
 async def test_a_write_that_stays_in_the_buffer_is_a_write(desk: Desk) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.acp.handlers.test_review import edited, listed, reviewer, told_of_decision
 
-from sould.agents.wire.messages import Notification
+from sould.agents.wire.messages import Notification, ToolResult
 from soultest.acpclient import AcpClient, AgentError
 from soultest.bench import Bench, Watcher, call, finish
 from soultest.bench.acp import Connect
@@ -19,10 +19,10 @@ Json = dict[str, Any]
 class Editor:
     """A client with a file in a buffer, which reports it as editors do, and takes edits when it says so."""
 
-    def __init__(self, client: AcpClient, path: Path) -> None:
+    def __init__(self, client: AcpClient, path: Path, encoding: str = "utf-8") -> None:
         self.client = client
         self.path = path
-        self.text = path.read_text()
+        self.text = path.read_text(encoding)
         self.saved = True
         self.version = 1
         self.taken = 0
@@ -212,6 +212,25 @@ async def test_what_is_not_in_utf_8_is_written_on_disk_and_not_by_an_editor_that
         assert client.asked("_sould/review/write") == []
         await finish(session, "/undo")
         assert path.read_bytes() == text.encode("gbk")
+
+
+async def test_an_unsaved_text_of_a_file_that_is_not_in_utf_8_is_saved_before_it_is_edited(
+    bench: Bench, connect: Connect
+) -> None:
+    path = bench.project / "a.txt"
+    data = "// 读取配置文件\nint b;\n// 如果文件不存在则创建\n".encode("gbk")
+    path.write_bytes(data)
+    bench.script(call("StrReplaceFile", path="a.txt", edit={"old": "int b", "new": "int B"}), "text: done")
+    async with bench.running(), connect() as client:
+        await client.initialize({"_meta": {"sould": {"buffers": True}}}, clientInfo={"name": "B", "version": "1"})
+        editor = Editor(client, path, "gbk")
+        await editor.open()
+        await editor.type(1, 0, "int c;\n")
+        watcher = Watcher(await bench.new("full"))
+        await finish(watcher.session, "go")
+        assert "is not in UTF-8; save it first" in watcher.of(ToolResult)[-1].return_value.message
+        assert client.asked("_sould/review/write") == []
+        assert path.read_bytes() == data
 
 
 async def test_a_pipe_in_the_place_of_an_open_file_holds_nobody(bench: Bench, connect: Connect) -> None:

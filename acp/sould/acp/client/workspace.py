@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from sould.acp.schema import FileAnswer
 from sould.agents.rpc.errors import ConnectionGoneError, RpcError
-from sould.agents.textencoding import UTF_8
+from sould.agents.textencoding import UTF_8, Encoding
 from sould.agents.workspace import (
     Command,
     Expected,
@@ -146,7 +146,7 @@ class ClientWorkspace:
             buffer = await self._buffer(path)
             if not buffer or path.exists() or self._is_old(path, mtime, buffer):
                 raise
-            return self._as_unsaved(path, buffer)
+            return self._as_unsaved(path, buffer, UTF_8)
         buffer = await self._buffer(path, disk.text)
         if buffer is None:
             return disk
@@ -154,7 +154,7 @@ class ClientWorkspace:
             same = buffer == disk.text and disk.encoding == UTF_8
             self._note_synced(path, mtime, disk.digest if same else _digest(buffer))
             return disk
-        return disk if self._is_old(path, mtime, buffer) else self._as_unsaved(path, buffer)
+        return disk if self._is_old(path, mtime, buffer) else self._as_unsaved(path, buffer, disk.encoding)
 
     async def write_text(self, path: Path, text: str, *, expected: Expected) -> TextFile:
         """Through the client when it offers that, then verified; else to the disk.
@@ -279,12 +279,12 @@ class ClientWorkspace:
     async def _in_buffer(self, path: Path, text: str, before: TextFile | None, disk: str) -> TextFile | None:
         """What the client keeps in its buffer without saving it; once it was seen to do that, it is believed."""
         if self._leaves_unsaved:
-            return self._as_unsaved(path, text)
+            return self._as_unsaved(path, text, UTF_8)
         buffer = await self._buffer(path, disk)
         if buffer is None or (before is not None and _same(buffer, before.text)):
             return None
         self._leaves_unsaved = True
-        return self._as_unsaved(path, buffer)
+        return self._as_unsaved(path, buffer, UTF_8)
 
     async def _on_disk(self, path: Path) -> tuple[int, TextFile | None]:
         """The disk's time and text."""
@@ -310,9 +310,9 @@ class ClientWorkspace:
         known = self._synced.get(path)
         return known is not None and known.mtime_ns != mtime_ns and _digest(buffer) == known.digest
 
-    def _as_unsaved(self, path: Path, text: str) -> TextFile:
+    def _as_unsaved(self, path: Path, text: str, encoding: Encoding) -> TextFile:
         self._unsaved.add(path)
-        return TextFile(path, text, _digest(text), unsaved=True)
+        return TextFile(path, text, _digest(text), unsaved=True, encoding=encoding)
 
 
 def _mtime(path: Path) -> int:

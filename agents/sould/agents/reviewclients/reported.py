@@ -19,6 +19,7 @@ from sould.agents.reviewclients.params import WriteAnswer
 from sould.agents.reviewclients.shapes import Write
 from sould.agents.reviewclients.textbuffer import TextBuffer
 from sould.agents.rpc.errors import ConnectionGoneError, RpcError
+from sould.agents.textencoding import UTF_8, Encoding
 from sould.agents.workspace import (
     Command,
     Expected,
@@ -132,7 +133,13 @@ class ReportedWorkspace:
         file = self._files.reported(path)
         if file is None or not file.dirty or file.buffer is None:
             return await self._disk.read_text(path)
-        return _unsaved(path, file.buffer.text)
+        return _unsaved(path, file.buffer.text, await self._encoding(path))
+
+    async def _encoding(self, path: Path) -> Encoding:
+        try:
+            return (await self._disk.read_text(path)).encoding
+        except NotAFileError:
+            return UTF_8
 
     async def known_text(self, path: Path) -> TextFile:
         """See `Workspace`: nobody is asked."""
@@ -148,6 +155,9 @@ class ReportedWorkspace:
                 )
             if digest_of(file.buffer.text.encode()) != digest_expected(expected):
                 raise FileChangedError(f"{path} is not what it was when it was read; read it again")
+            if await self._encoding(path) != UTF_8:
+                # how the editor will write it, nobody can tell, so that it could not be had back
+                raise FileChangedError(f"{path} has unsaved changes in {self._name} and is not in UTF-8; save it first")
         is_new = digest_expected(expected) is None  # gone from below its buffer, which follows the disk
         by_client = edits is not None and file is not None and (file.dirty or (edits.of_saved and is_utf_8(expected)))
         if file is None or edits is None or file.buffer is None or is_new or not by_client:
@@ -164,7 +174,7 @@ class ReportedWorkspace:
             )
         if taken.version is not None:
             self._files.wrote(path, taken.text, taken.version, saved=taken.saved)
-        return replace(await self._disk.read_text(path), by_editor=True) if taken.saved else _unsaved(path, taken.text)
+        return replace(await self._disk.read_text(path), by_editor=True) if taken.saved else _unsaved(path, taken.text, UTF_8)
 
     async def delete(self, path: Path, *, expected: str) -> None:
         """From the disk; a buffer with unsaved text keeps its file."""
@@ -186,5 +196,5 @@ class ReportedWorkspace:
         return await self._disk.run(command)
 
 
-def _unsaved(path: Path, text: str) -> TextFile:
-    return TextFile(path, text, digest_of(text.encode()), unsaved=True)
+def _unsaved(path: Path, text: str, encoding: Encoding) -> TextFile:
+    return TextFile(path, text, digest_of(text.encode()), unsaved=True, encoding=encoding)
