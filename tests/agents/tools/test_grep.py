@@ -358,10 +358,11 @@ async def test_a_cancelled_search_leaves_no_process(tmp_path: Path) -> None:
     assert children() == []
 
 
-async def test_a_flood_of_matches_is_cut_and_said(tmp_path: Path, ripgrep: Ripgrep) -> None:
-    (tmp_path / "flood").write_text(("match " * 20 + "\n") * 200_000)
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+async def test_a_flood_of_matches_is_cut_and_said(tmp_path: Path, ripgrep: Ripgrep, encoding: str) -> None:
+    (tmp_path / "flood").write_text(("Köln match " * 20 + "\n") * 120_000, encoding)
     result = await ToolBench(tmp_path, ripgrep=ripgrep).call(
-        "Grep", pattern="match", output_mode="content", head_limit=0
+        "Grep", pattern="Köln", output_mode="content", head_limit=0
     )
     assert len(output(result)) <= 50_000
     assert "Ended at 20 MB of matches" in result.message

@@ -146,9 +146,9 @@ class Grep(Tool[Params]):
             return self._failed(ran)
         ended = not (ran.timed_out or ran.overflowed)
         if ended and (not params.pattern.isascii() or (not found and set(params.pattern) & _ANY_CHARACTER)):
-            others, in_time = await self._search_other_encodings(query, base)
+            others, ended = await self._search_other_encodings(query, base)
             found |= await self._visible(others, path)
-            ran = replace(ran, timed_out=not in_time)
+            ran = replace(ran, timed_out=ended.timed_out, overflowed=ended.overflowed)
         unsaved = await self._unsaved(path)
         found = {at: each for at, each in found.items() if at not in unsaved}
         if unsaved:
@@ -186,25 +186,27 @@ class Grep(Tool[Params]):
             found = await self._visible(await asyncio.to_thread(parse_hits, ran.output, base), path)
         return query, ran, found
 
-    async def _search_other_encodings(self, query: SearchQuery, base: Path) -> tuple[Mapping[Path, FileHits], bool]:
-        """What is found in files that are not in UTF-8, each read in its own encoding, and whether all were searched in time.
+    async def _search_other_encodings(self, query: SearchQuery, base: Path) -> tuple[Mapping[Path, FileHits], "_Ended"]:
+        """What is found in files that are not in UTF-8, each read in its own encoding, and whether that is all.
 
         Characters have other bytes there, so this is another look at all files, for as long as one search may take. It is
         spared where the pattern is ASCII and something was found already.
         """
         found: dict[Path, FileHits] = {}
+        ended = _Ended()
         looking = replace(query, not_utf_8=True, around=(0, 0), multiline=False, first_only=False)
         try:
             async with asyncio.timeout(self._limits.seconds):
                 ran = await self._run(looking, base)
-                in_time = not ran.timed_out
+                ended = ended.after(ran)
                 for encoding, names in (await asyncio.to_thread(by_encoding, ran.output)).items():
                     for files in batched_by_size(names):
                         ran = await self._run(replace(query, files=files, globs=(), type=None, encoding=encoding), base)
+                        ended = ended.after(ran)
                         found.update(await asyncio.to_thread(parse_hits, ran.output, base))
         except TimeoutError:
-            in_time = False
-        return found, in_time
+            ended = replace(ended, timed_out=True)
+        return found, ended
 
     async def _unsaved(self, searched: ResolvedPath) -> Mapping[Path, str]:
         """The editor's texts of files that may be shown."""
@@ -301,6 +303,17 @@ class Grep(Tool[Params]):
                 lines.append(f"{name}{mark}{number}{mark}{text}" if params.line_numbers else f"{name}{mark}{text}")
                 previous = number
         return lines
+
+
+class _Ended(Struct, frozen=True):
+    """What cut several searches, if anything did."""
+
+    timed_out: bool = False
+    overflowed: bool = False
+
+    def after(self, ran: Ran) -> "_Ended":
+        """With one search more."""
+        return _Ended(self.timed_out or ran.timed_out, self.overflowed or ran.overflowed)
 
 
 class _Searched(Struct, frozen=True):
