@@ -160,7 +160,7 @@ async def test_an_editor_that_takes_other_bytes_for_utf_8_does_not_write_them(de
     desk.type("typed 中\n")
     typed = await desk.workspace.read_text(desk.file)
     assert (typed.text, typed.unsaved, typed.encoding.name) == ("typed 中\n", True, "GBK")
-    with pytest.raises(FileChangedError, match="unsaved changes in the editor.* save it first"):
+    with pytest.raises(FileChangedError, match="unsaved changes in the editor"):
         await desk.workspace.write_text(desk.file, "written\n", expected=JustRead(typed))
     assert "fs/write_text_file" not in desk.editor.asked
     assert desk.file.read_bytes() == text.encode("gbk")

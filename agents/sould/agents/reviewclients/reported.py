@@ -24,6 +24,7 @@ from sould.agents.workspace import (
     Command,
     Expected,
     FileChangedError,
+    NotAFileError,
     ResolvedPath,
     RunningCommand,
     TextFile,
@@ -174,7 +175,11 @@ class ReportedWorkspace:
             )
         if taken.version is not None:
             self._files.wrote(path, taken.text, taken.version, saved=taken.saved)
-        return replace(await self._disk.read_text(path), by_editor=True) if taken.saved else _unsaved(path, taken.text, UTF_8)
+        return (
+            replace(await self._disk.read_text(path), by_editor=True)
+            if taken.saved
+            else _unsaved(path, taken.text, UTF_8)
+        )
 
     async def delete(self, path: Path, *, expected: str) -> None:
         """From the disk; a buffer with unsaved text keeps its file."""
