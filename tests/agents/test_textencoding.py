@@ -24,6 +24,14 @@ FRENCH: Final = "/* déjà vu, ça coûte */\nint x = 1;\n/* été, noël, fenê
         ("# Проверка входных данных\n# Ошибка при чтении файла\n", "koi8-r", "KOI8-R"),
         ("# Sprawdź, czy plik istnieje\n# Błąd połączenia z bazą danych\n", "cp1250", "Windows-1250"),
         (FRENCH, "latin-1", "Windows-1252"),
+        ("# Sprawdź, czy książka jest świeża\n# Błąd połączenia\n", "iso8859-2", "ISO-8859-2"),
+        ("# Άνοιξε το αρχείο\n# Έλεγχος της βάσης δεδομένων\n", "iso8859-7", "ISO-8859-7"),
+        ("# le bœuf déjà cuit à l'hôtel\n# une sœur fière, été\n", "iso8859-15", "ISO-8859-15"),
+        ('<?xml version="1.0" encoding="ISO-8859-2"?>\n<a>źle śpiewa</a>\n', "iso8859-2", "ISO-8859-2"),
+        ("#!/usr/bin/env python\n# -*- coding: iso-8859-15 -*-\nprice = '12 €'\n", "iso8859-15", "ISO-8859-15"),
+        ('<html><head><meta charset="shift_jis">\n<title>東京</title>\n', "cp932", "Shift_JIS"),
+        ('<meta http-equiv="Content-Type" content="text/html; charset=windows-1252">naïve\n', "cp1252", "Windows-1252"),
+        ('@charset "gb2312";\na::after { content: "中"; }\n', "gbk", "GBK"),
         ("\ufeffname = café\r\nx = 1\r\n", "utf-16-le", "UTF-16LE"),
         ("\ufeff" + CHINESE, "utf-16-be", "UTF-16BE"),
         ("name = café\r\nx = 1\r\n", "utf-16-le", "UTF-16LE"),
@@ -65,6 +73,18 @@ def test_a_damaged_utf_8_text_is_named_with_the_place() -> None:
     data = FRENCH.encode().replace(b"int x = 1;", b"int \xff = 1;")
     with pytest.raises(NoTextError, match="UTF-8 text but for 1 byte, the first in line 2"):
         decoded(data)
+
+
+@pytest.mark.parametrize("name", ["rot13", "unicode_escape", "utf-7", "nonsense", "cp65001", "utf-8", "utf-16-le"])
+def test_what_a_file_says_falsely_of_its_encoding_counts_for_nothing(name: str) -> None:
+    text = f"# -*- coding: {name} -*-\n{CHINESE}"
+    assert decoded(text.encode("gbk")).text == text
+
+
+def test_signs_that_another_encoding_has_elsewhere_are_read_but_not_added_to() -> None:
+    text = "/* déjà vu, ça coûte 3 ¤ */\n/* été, noël, fenêtre */\n"
+    read = decoded(text.encode("cp1252"))
+    assert (read.text, read.encoding.certain) == (text, False)
 
 
 def test_what_cannot_be_told_is_read_as_what_is_likely_and_only_ascii_is_added() -> None:

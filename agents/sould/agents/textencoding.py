@@ -1,9 +1,11 @@
 """Which encoding a text's bytes are in, so that a file is read, edited and written back in its own.
 
-UTF-8 is certain, and so is UTF-16 by its mark or its zeros. Everything else is a guess (`encodingguess`), and counts only where
-the text gives the very same bytes again. A guess blocks for a tenth of a second: call what may need one in a thread.
+UTF-8 is certain, and so is UTF-16 by its mark or its zeros. Then counts what the file says itself, as XML, HTML, CSS and Python
+do. Everything else is a guess (`encodingguess`), and counts only where the text gives the very same bytes again. A guess blocks for
+a tenth of a second: call what may need one in a thread.
 """
 
+import codecs
 import io
 import re
 from collections.abc import Sequence
@@ -79,14 +81,27 @@ _READINGS: Final = {
     "tis-620": (Encoding("CP874", "cp874"),),
 }
 """What a guess may mean, the encoding with the fewest characters first: all programs that know it can read what is added."""
-_ENCODINGS: Final = frozenset(
-    (
-        Encoding("ISO-8859-1", "latin-1"),
-        *(each for _, each in _MARKS),
-        *(each for some in _READINGS.values() for each in some),
-    )
-)
+_ISO_8859: Final = {
+    number: Encoding(f"ISO-8859-{number}", f"iso8859-{number}") for number in (*range(1, 12), *range(13, 17))
+}
+_OF_ASCII: Final = frozenset((*_ISO_8859.values(), *(each for some in _READINGS.values() for each in some)))
+"""What a file may be in that says so itself: ASCII has its own bytes there."""
+_ENCODINGS: Final = _OF_ASCII.union(each for _, each in _MARKS)
 """What a file may be in that an editor shows."""
+_LIKE_WINDOWS: Final = {"cp1250": _ISO_8859[2], "cp1252": _ISO_8859[15], "cp1253": _ISO_8859[7]}
+"""What no guess tells from an encoding of Windows: letters stand where that has signs."""
+_DECLARATION: Final = re.compile(
+    rb"""\A\s*<\?xml\b[^>]*?\bencoding\s*=\s*["']([\w.:-]+)
+    | \A(?:[^\n]*\n)?[ \t\f]*\#[^\n]*?coding[:=][ \t]*([\w.-]+)
+    | <meta\b[^>]*?\bcharset\s*=\s*["']?\s*([\w.:-]+)
+    | \A@charset\s+"([\w.:-]+)\"""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""XML 1.0 section 4.3.3, PEP 263, HTML's `meta charset`, CSS Syntax section 3.2."""
+_DECLARABLE: Final = {codecs.lookup(each.codec).name: each for each in _OF_ASCII} | {
+    "gb2312": Encoding("GBK", "gbk"),
+    "shift_jis": Encoding("Shift_JIS", "cp932"),
+}
 (_USUAL,) = _WINDOWS["cp1252"]
 """What is in single bytes that read the same in another, or make no sense there."""
 
@@ -105,7 +120,7 @@ def decoded(data: bytes, earlier: Encoding | None = None) -> EncodedText:
     _require_no_damaged_utf_8(data)
     if earlier is not None and earlier.certain and (text := _read_in(earlier, data)) is not None:
         return EncodedText(text, earlier)
-    return _guessed(data)
+    return _as_declared(data) or _guessed(data)
 
 
 def certainly_decoded(data: bytes) -> EncodedText | None:
@@ -206,6 +221,19 @@ def _require_no_damaged_utf_8(data: bytes) -> None:
             ) from None
 
 
+def _as_declared(data: bytes) -> EncodedText | None:
+    """The text as the file itself says that it is encoded, where that is so."""
+    found = _DECLARATION.search(data[:_HEAD])
+    if found is None:
+        return None
+    try:
+        declared = _DECLARABLE.get(codecs.lookup(next(filter(None, found.groups())).decode()).name)
+    except LookupError:
+        return None
+    text = _read_in(declared, data) if declared is not None else None
+    return EncodedText(text, declared) if declared is not None and text is not None else None
+
+
 def _guessed(data: bytes) -> EncodedText:
     lines = sample(data)
     head, guess = guesses([data[:_HEAD], lines])
@@ -230,7 +258,22 @@ def _as_guessed(guess: Guess, data: bytes, lines: bytes) -> EncodedText | None:
     usual = _read_in(_USUAL, data)
     if usual is not None and (usual == text or _mixes_scripts(lines.decode(encoding.codec, "ignore"))):
         encoding, text = _USUAL, usual
-    return EncodedText(text, replace(encoding, certain=guess.confidence >= LEAST_CONFIDENCE))
+    certain = guess.confidence >= LEAST_CONFIDENCE
+    other = _LIKE_WINDOWS.get(encoding.codec)
+    otherwise = _read_in(other, data) if other is not None else None
+    if other is not None and otherwise is not None:
+        signs = _differing_signs(lines.decode(encoding.codec), lines.decode(other.codec))
+        if any(signs):
+            encoding, text = other, otherwise
+        elif signs:
+            certain = False
+    return EncodedText(text, replace(encoding, certain=certain))
+
+
+def _differing_signs(text: str, other: str) -> list[bool]:
+    """Of each sign that is another character in the other reading: whether that is a letter, next to one."""
+    places = (at for at, (one, two) in enumerate(zip(text, other, strict=True)) if one != two and not one.isalpha())
+    return [other[at].isalpha() and any(map(str.isalpha, text[max(0, at - 1) : at + 2])) for at in places]
 
 
 def _read_in(encoding: Encoding, data: bytes) -> str | None:
