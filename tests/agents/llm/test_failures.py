@@ -66,6 +66,12 @@ def test_a_conversation_that_is_too_long_is_known_by_the_words_of_each_server(wo
     assert status_error(400, {}, json.dumps(wrapped).encode(), Redactor()).kind == "context_too_long"
 
 
+def test_an_address_that_is_not_found_is_no_model_that_is_not_found() -> None:
+    address = status_error(404, {}, b'{"detail":"Not Found"}', Redactor()).message
+    assert address.endswith("(HTTP 404): Not Found; check the base_url, it usually ends in /v1")
+    assert "base_url" not in status_error(404, {}, b'{"error":"model \'x\' not found"}', Redactor()).message
+
+
 def test_a_request_that_a_gateway_finds_too_large_is_too_long() -> None:
     page = b"<html>\r\n<head><title>413 Request Entity Too Large</title></head>\r\n<body>nginx</body></html>"
     error = status_error(413, {}, page, Redactor())

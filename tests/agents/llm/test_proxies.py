@@ -99,11 +99,13 @@ async def test_a_proxy_that_refuses_is_an_error_in_a_sentence_without_its_passwo
     assert "canary" not in outcome.error.message
 
 
-async def test_a_proxy_that_is_not_there_is_an_error_that_can_pass() -> None:
+async def test_a_proxy_that_is_not_there_is_named_in_an_error_that_can_pass() -> None:
     async with provider_for("https://127.0.0.1:9/v1", network=behind("http://127.0.0.1:9")) as provider:
         outcome = await ask(provider, "hello", ONCE)
     assert isinstance(outcome.error, ProviderConnectionError)
-    assert "connection refused" in outcome.error.message
+    assert (
+        "through the proxy that HTTPS_PROXY names: connection refused. Is the proxy running?" in outcome.error.message
+    )
     assert outcome.error.retryable
 
 

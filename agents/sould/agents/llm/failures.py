@@ -31,6 +31,8 @@ _USUALLY = "check the base_url, it usually ends in /v1"
 _NO_ENDPOINT = re.compile(
     r"unexpected endpoint|unknown (?:endpoint|route|path|url)|no route|cannot post", re.IGNORECASE
 )
+_NOT_FOUND = re.compile(r"not found\.?", re.IGNORECASE)
+"""What web servers say of an address; a model that is not found is named."""
 _ELSEWHERE = frozenset({None, 400, 404, 405})
 """Statuses with which a web server answers that is no model server."""
 _MOST_WORDS = 8 * 1024
@@ -100,7 +102,7 @@ def _failure(
         shown = redact.line(page["title"] or "")
         if status in _ELSEWHERE:
             shown = f"it answers with a web page; {_USUALLY}"
-    elif _NO_ENDPOINT.search(words.whole):
+    elif _NO_ENDPOINT.search(words.whole) or _NOT_FOUND.fullmatch(shown):
         shown = f"{shown.rstrip('.')}; {_USUALLY}"
     if kind == "context_too_long":
         shown = f"{shown} (/compact shortens it)".lstrip()

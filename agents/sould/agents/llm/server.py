@@ -54,8 +54,8 @@ class Server:
         self.redact = Redactor.of((settings.api_key, *settings.headers.values(), _password(settings.base_url)))
         self.url, self.host = self._address()
         self.headers = self._headers()
-        self.is_proxied = False
-        """Requests go through a proxy, so the peer's address says nothing about the server."""
+        self.proxy = ""
+        """The variable that names the proxy through which requests go."""
         self._check_network()
 
     def not_accepted(self) -> ProviderError:
@@ -70,12 +70,14 @@ class Server:
 
     def unreached(self, error: Exception, detail: str) -> ProviderError:
         """A connection that was not made, or broke before the answer; `detail` is what is said when nothing better is known."""
+        way = f" through the proxy that {self.proxy} names" if self.proxy else ""
         if is_unknown_host(error):
-            said = f"Cannot find {self.host}. Are you offline?"
+            said = f"Cannot find {self.host}{way}. Are you offline?"
         elif is_refused(error):
-            said = f"Cannot reach {self.host}: connection refused. Is the server running?"
+            server = "proxy running? NO_PROXY lists what is reached without it." if way else "server running?"
+            said = f"Cannot reach {self.host}{way}: connection refused. Is the {server}"
         else:
-            said = f"Cannot reach {self.host}: {why_unreachable(error) or detail}."
+            said = f"Cannot reach {self.host}{way}: {why_unreachable(error) or detail}."
         if is_untrusted(error):
             said = f"{said} {advice(self.settings.network)}"
         return ProviderConnectionError(said, retryable=not is_untrusted(error), kind="connection")
@@ -125,7 +127,12 @@ class Server:
         except NetworkSettingsError as error:
             raise ConfigError(f"in this environment {error}.") from None
         self.redact = Redactor.of((*self.redact.secrets, _password(proxy)))
-        self.is_proxied = bool(proxy)
+        self.proxy = network.proxy_variable(self.url).name if proxy else ""
+
+    @property
+    def is_proxied(self) -> bool:
+        """The peer's address says nothing about the server."""
+        return bool(self.proxy)
 
 
 def _password(url: str) -> SecretStr:

@@ -83,12 +83,15 @@ class NetworkSettings(Struct, frozen=True):
         Raises:
             NetworkSettingsError: that proxy is not one of `PROXY_SCHEMES`, or is no address.
         """
+        variable = self.proxy_variable(url)
+        return proxy_address(variable) if variable.value else ""
+
+    def proxy_variable(self, url: str) -> Variable:
+        """The variable that names the proxy to an address; one without a value where there is none."""
         parts = urlsplit(url)
         own = {"http": self.http_proxy, "https": self.https_proxy}.get(parts.scheme, _UNSET)
         variable = own if own.value else self.all_proxy
-        if not variable.value or _is_exempt(parts, self.no_proxy):
-            return ""
-        return proxy_address(variable)
+        return _UNSET if _is_exempt(parts, self.no_proxy) else variable
 
 
 def proxy_address(variable: Variable) -> str:
