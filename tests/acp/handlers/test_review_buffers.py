@@ -233,6 +233,21 @@ async def test_an_unsaved_text_of_a_file_that_is_not_in_utf_8_is_saved_before_it
         assert path.read_bytes() == data
 
 
+async def test_an_unsaved_text_is_read_where_its_file_is_no_text(bench: Bench, connect: Connect) -> None:
+    path = bench.project / "a.txt"
+    path.write_text("a\n")
+    bench.script(call("ReadFile", path="a.txt"), "text: done")
+    async with bench.running(), connect() as client:
+        await client.initialize({"_meta": {"sould": {"buffers": True}}}, clientInfo={"name": "B", "version": "1"})
+        editor = Editor(client, path)
+        await editor.open()
+        await editor.type(0, 0, "typed ")
+        path.write_bytes(b"a\0b")
+        watcher = Watcher(await bench.new("full"))
+        await finish(watcher.session, "go")
+        assert "typed a" in str(watcher.of(ToolResult)[-1].return_value.output)
+
+
 async def test_a_pipe_in_the_place_of_an_open_file_holds_nobody(bench: Bench, connect: Connect) -> None:
     os.mkfifo(bench.project / "pipe")
     async with bench.running(), connect() as client:

@@ -25,6 +25,7 @@ from sould.agents.workspace import (
     Expected,
     FileChangedError,
     NotAFileError,
+    NotTextError,
     ResolvedPath,
     RunningCommand,
     TextFile,
@@ -137,9 +138,10 @@ class ReportedWorkspace:
         return _unsaved(path, file.buffer.text, await self._encoding(path))
 
     async def _encoding(self, path: Path) -> Encoding:
+        """Of the file on disk; UTF-8 where none is, or no text: the editor's text can be read all the same."""
         try:
             return (await self._disk.read_text(path)).encoding
-        except NotAFileError:
+        except (NotAFileError, NotTextError):
             return UTF_8
 
     async def known_text(self, path: Path) -> TextFile:
