@@ -1,7 +1,11 @@
 """`sould lsp` as an editor starts it: the real program, killed and restarted under the editor (D11)."""
 
+import asyncio
+
+import pytest
 from tests.editors.lsp.killedstory import window
 
+from soultest.acpclient import AgentError
 from soultest.daemon import Sould
 from soultest.world import call
 
@@ -57,3 +61,17 @@ async def test_two_windows_see_one_review_and_a_killed_editor_loses_its_text_onl
         await one.press((await one.lenses(uri))[1])
         assert (sould.workspace / "a.txt").read_text() == "1\n2\n3\n"
         assert await one.lenses(uri) == []
+
+
+async def test_what_an_editor_serves_is_kept_whatever_it_asks_while_sessions_load(sould: Sould) -> None:
+    project = str(sould.workspace)
+    async with window(sould) as editor:
+        asked = [editor.start("_sould/editor/context", {"cwd": project})]
+        editor.notify("_sould/editor/state", tools=["hover"], workspaceFolders=[project])
+        while not asked[0].done():
+            asked.append(editor.start("_sould/review/list", {"cwd": project}))
+            with pytest.raises(AgentError):
+                await editor.request("nothing")  # answered at once
+        await asyncio.gather(*asked)
+        offered = (await editor.request("_sould/editor/tools", {"cwd": project}))["tools"]
+        assert "hover" in [each["name"] for each in offered]

@@ -159,12 +159,15 @@ class Peer:
 
     async def host(self) -> "HostPort":
         """All sessions; the first call may import much."""
-        if self._host is None:
-            self._host = await self.services.host()
+        if self._host is not None:
+            return self._host
+        host = await self.services.host()
+        if self._host is None:  # nor did another request come here while sessions were loaded
             from sould.editors.lsp.documents.plaineditor import PlainEditor  # noqa: PLC0415 -- as above
 
-            self._host.editors.add(PlainEditor(self))
-        return self._host
+            self._host = host
+            host.editors.add(PlainEditor(self))
+        return host
 
     async def projects(self) -> "OpenProjects":
         """The projects it reviews."""
