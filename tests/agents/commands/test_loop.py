@@ -199,12 +199,19 @@ async def test_a_file_the_user_changed_since_survives_a_rollback_and_is_named(be
     assert "b.txt, which somebody else has changed since" in told
 
 
-async def test_two_rollbacks_of_one_iteration_pause_the_loop(bench: Bench) -> None:
-    bench.script("text: 1", *["text: <choice>ROLLBACK</choice>"] * 4)
+async def test_two_rollbacks_of_one_iteration_are_carried_out_and_pause_the_loop(bench: Bench) -> None:
+    bench.script(
+        "text: 1",
+        "text: <choice>ROLLBACK</choice>",
+        call("WriteFile", path="b.txt", content="awful"),
+        "text: worse <choice>ROLLBACK</choice>",
+    )
     async with bench.running():
         watcher = Watcher(await bench.begin())
         await finish(watcher.session, "/loop 9 tidy up")
         loop = loop_of(bench, watcher.session)
+    assert len(watcher.of(ContextReverted)) == 2
+    assert not (bench.project / "b.txt").exists()
     assert (loop.status, loop.completed, loop.reason) == ("paused", 3, "the same iteration was rolled back twice")
 
 

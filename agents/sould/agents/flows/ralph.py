@@ -128,10 +128,10 @@ class LoopRunner(FlowRunner, kw_only=True):
             self._settle("finished", "the agent found the task complete")
         elif edge.label == "PAUSE":
             self._settle("paused", said or "the agent waits for you")
-        elif loop.rollbacks >= _MAX_ROLLBACKS:
-            self._settle("paused", "the same iteration was rolled back twice")
         elif edge.label == "ROLLBACK":
             await self._roll_back(said)
+            if loop.rollbacks >= _MAX_ROLLBACKS:
+                self._settle("paused", "the same iteration was rolled back twice")
         self.store.save(loop)
         return Ending("finished") if loop.status != "running" else None
 
