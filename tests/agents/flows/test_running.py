@@ -178,6 +178,12 @@ def test_words_fill_numbered_places_and_none_leaves_them_empty() -> None:
     assert with_arguments(flow, "'one thing' two").nodes["a"].label == "two before one thing, ."
 
 
+def test_arguments_without_a_place_go_to_a_decision_that_is_the_first_step() -> None:
+    flow = parse_mermaid("flowchart TD\nBEGIN --> a{Which?}\na -->|one| b[First]\na -->|two| END\nb --> END")
+    nodes = with_arguments(flow, "please").nodes
+    assert (nodes["a"].label, nodes["b"].label) == ("Which?\n\nplease", "First")
+
+
 def test_the_tenth_word_is_not_the_first_with_a_nought() -> None:
     flow = parse_mermaid('flowchart TD\nBEGIN --> a["$10 $1 $11"] --> END')
     assert with_arguments(flow, "a b c d e f g h i j").nodes["a"].label == "j a "

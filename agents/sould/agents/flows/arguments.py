@@ -27,7 +27,7 @@ def with_arguments(flow: Flow, arguments: str) -> Flow:
     steps = flow.steps()
     if not arguments or not steps:
         return flow
-    first = next((step for step in steps if step.kind == "task"), steps[0])
+    first = steps[0]
     return replace(flow, nodes=flow.nodes | {first.id: replace(first, label=f"{first.label}\n\n{arguments}")})
 
 
