@@ -231,6 +231,13 @@ def test_a_heading_may_stand_behind_the_line_that_closes_the_head(tmp_path: Path
     assert (skill.name, skill.body, skill.line) == ("y", "# Title\ntext", 3)
 
 
+def test_a_head_may_end_as_yaml_documents_do(tmp_path: Path) -> None:
+    path = tmp_path / "x.md"
+    path.write_text("---\nname: y\ndescription: Writes notes.\n...\nDo it.\n")
+    skill = read_skill(path, "user")
+    assert (skill.name, skill.description, skill.body, skill.line) == ("y", "Writes notes.", "Do it.", 5)
+
+
 def test_a_head_that_would_grow_when_it_is_built_is_only_read(tmp_path: Path) -> None:
     path = tmp_path / "x.md"
     lines = ["description: d", "a0: &a0 {x: 1}"]

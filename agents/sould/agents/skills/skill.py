@@ -22,7 +22,7 @@ Scope: TypeAlias = Literal["project", "user", "extra", "builtin"]
 _NAME = re.compile(r"\w[\w.-]{0,63}")
 _OPENED = re.compile(r"---[ \t]*\r?\n[ \t]*[\w-]+[ \t]*:")
 """What begins with a line and no key is no head: Markdown draws lines so, too."""
-_HEAD = re.compile(r"\A---[ \t]*\n(.*?)^---(?:(?=[ \t]*#)|[ \t]*(?:\n|\Z))", re.DOTALL | re.MULTILINE)
+_HEAD = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)(?:(?=[ \t]*#)|[ \t]*(?:\n|\Z))", re.DOTALL | re.MULTILINE)
 """A heading may stand right behind the closing line."""
 
 
@@ -92,7 +92,9 @@ def _split(text: str, path: Path) -> tuple[Head, str]:
     found = _HEAD.match(text)
     if not found:
         if _OPENED.match(text):
-            raise SkillError(f"{path}:1: the front matter that begins here is not closed: a line `---` is missing.")
+            raise SkillError(
+                f"{path}:1: the front matter that begins here is not closed: a line `---` or `...` is missing."
+            )
         return Head(), text
     try:
         head = read_head(found.group(1))
