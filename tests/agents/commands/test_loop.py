@@ -15,7 +15,7 @@ from sould.agents.wire.messages import (
     PlanUpdate,
     StepBegin,
 )
-from soultest.bench import Bench, Watcher, asked, call, finish
+from soultest.bench import Bench, Watcher, asked, call, finish, refused
 
 
 def loop_of(bench: Bench, session: Session) -> LoopState:
@@ -263,9 +263,20 @@ async def test_a_loop_can_be_taken_over_by_a_new_session(bench: Bench) -> None:
 
 async def test_nothing_to_resume_is_said(bench: Bench) -> None:
     async with bench.running():
-        end = await finish(Watcher(await bench.begin()).session, "/loop resume")
-    assert end.error is not None
-    assert "There is no loop to resume" in end.error.message
+        assert "There is no loop to resume" in await refused(await bench.begin(), "/loop resume")
+
+
+async def test_a_loop_whose_decision_gets_no_choice_is_paused_and_says_so(bench: Bench) -> None:
+    bench.settings["flows"] = {"choice_reprompts": 1}
+    bench.script("text: 1", "text: maybe", "text: maybe", "text: done <choice>STOP</choice>")
+    async with bench.running():
+        watcher = Watcher(await bench.begin())
+        end = await finish(watcher.session, "/loop 5 tidy up")
+        paused = loop_of(bench, watcher.session)
+        await finish(watcher.session, "/loop resume")
+        resumed = loop_of(bench, watcher.session)
+    assert (end.error, end.failed, paused.status, resumed.status) == (None, True, "paused", "finished")
+    assert any("no valid choice" in told.body for told in watcher.of(Notification))
 
 
 async def test_the_state_of_a_loop_can_be_asked_for_and_the_loop_ended(bench: Bench) -> None:

@@ -6,7 +6,7 @@ from sould.agents.flows.loopstate import Budget, LoopState, LoopStore
 from sould.agents.flows.overdraft import CONTINUE, STOP
 from sould.agents.sessions.session import Session
 from sould.agents.wire.messages import Notification, QuestionRequest, QuestionResponse, StepBegin, ToolResult, TurnEnd
-from soultest.bench import Bench, Watcher, call, finish
+from soultest.bench import Bench, Watcher, call, finish, refused
 
 USAGE = "\nusage: input_other=60 output=10"
 MORE = f"text: <choice>CONTINUE</choice>{USAGE}"
@@ -143,9 +143,8 @@ async def test_money_is_counted_and_its_budget_asked_about(bench: Bench) -> None
 
 async def test_a_budget_in_money_needs_a_price(bench: Bench) -> None:
     async with bench.running():
-        end = await finish((await begin(bench)).session, "/loop 3 --cost 1 tidy up")
-    assert end.error is not None
-    assert "price of the model scripted is not known" in end.error.message
+        said = await refused((await begin(bench)).session, "/loop 3 --cost 1 tidy up")
+    assert "price of the model scripted is not known" in said
 
 
 async def test_a_budget_of_the_configuration_that_cannot_be_kept_is_said(bench: Bench) -> None:

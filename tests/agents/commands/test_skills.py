@@ -5,7 +5,7 @@ import pytest
 from sould.agents.sessions.session import Session
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import Notification, SessionChanged
-from soultest.bench import Bench, Watcher, finish
+from soultest.bench import Bench, Watcher, finish, refused
 
 
 def write(bench: Bench, name: str, body: str, head: str = "description: does it") -> None:
@@ -169,7 +169,5 @@ async def test_a_skill_that_is_not_there_is_no_prompt_for_the_model(bench: Bench
     (runs / "SKILL.md").write_text("Run it.")
     (runs / "it.sh").write_text("true")
     async with bench.running():
-        end = await finish(Watcher(await bench.begin()).session, prompt)
-    assert end.error is not None
-    assert end.error.kind == "option"
-    assert end.error.message.startswith(said.format(project=bench.project))
+        answer = await refused(await bench.begin(), prompt)
+    assert answer.startswith(said.format(project=bench.project))

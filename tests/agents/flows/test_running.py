@@ -8,7 +8,7 @@ from sould.agents.flows.drawing import draw
 from sould.agents.flows.mermaid import parse_mermaid
 from sould.agents.flows.runner import choice_in
 from sould.agents.wire.messages import Notification, PlanUpdate, StepBegin, TurnBegin, TurnEnd
-from soultest.bench import Bench, Watcher, asked, call, finish
+from soultest.bench import Bench, Watcher, asked, call, finish, refused
 
 FLOW = """\
 flowchart TD
@@ -84,12 +84,10 @@ async def test_an_invalid_choice_is_asked_for_again_and_then_ends_the_turn(bench
     write(bench)
     bench.script("text: done", "text: maybe", "text: <choice>Yes</choice>", "text: <choice>perhaps</choice>")
     async with bench.running():
-        watcher = Watcher(await bench.begin())
-        end = await finish(watcher.session, "/flow:polish it")
-        prompts = asked(watcher.session)
-    assert end.stop_reason == "error"
-    assert end.error is not None
-    assert "no valid choice at good" in end.error.message
+        session = await bench.begin()
+        said = await refused(session, "/flow:polish it")
+        prompts = asked(session)
+    assert "no valid choice at good" in said
     assert "has no <choice>" in prompts[-2]
     assert "'Yes' is not one of the choices" in prompts[-1]
 
@@ -122,18 +120,15 @@ async def test_what_of_a_drawing_does_not_count_is_told_once_a_session_with_its_
 async def test_a_flow_that_cannot_run_says_where_it_is_wrong(bench: Bench) -> None:
     write(bench, "flowchart TD\n  BEGIN --> a\n  a => END\n")
     async with bench.running():
-        watcher = Watcher(await bench.begin())
-        end = await finish(watcher.session, "/flow:polish it")
-    assert end.error is not None
-    assert "polish.md:10:5: '=> END' is not expected here" in end.error.message
+        said = await refused(await bench.begin(), "/flow:polish it")
+    assert "polish.md:10:5: '=> END' is not expected here" in said
 
 
 async def test_a_flow_whose_step_would_say_nothing_asks_for_words(bench: Bench) -> None:
     write(bench, "flowchart TD\n  BEGIN --> a[$ARGUMENTS] --> END\n")
     async with bench.running():
-        end = await finish(await bench.begin(), "/flow:polish")
-    assert end.error is not None
-    assert "needs an argument: without one its step a has no prompt" in end.error.message
+        said = await refused(await bench.begin(), "/flow:polish")
+    assert "needs an argument: without one its step a has no prompt" in said
 
 
 async def test_a_flow_may_be_written_in_d2(bench: Bench) -> None:
@@ -178,15 +173,15 @@ def test_words_fill_numbered_places_and_none_leaves_them_empty() -> None:
     assert with_arguments(flow, "'one thing' two").nodes["a"].label == "two before one thing, ."
 
 
+def test_the_tenth_word_is_not_the_first_with_a_nought() -> None:
+    flow = parse_mermaid('flowchart TD\nBEGIN --> a["$10 $1 $11"] --> END')
+    assert with_arguments(flow, "a b c d e f g h i j").nodes["a"].label == "j a "
+
+
 def test_arguments_without_a_place_go_to_a_decision_that_is_the_first_step() -> None:
     flow = parse_mermaid("flowchart TD\nBEGIN --> a{Which?}\na -->|one| b[First]\na -->|two| END\nb --> END")
     nodes = with_arguments(flow, "please").nodes
     assert (nodes["a"].label, nodes["b"].label) == ("Which?\n\nplease", "First")
-
-
-def test_the_tenth_word_is_not_the_first_with_a_nought() -> None:
-    flow = parse_mermaid('flowchart TD\nBEGIN --> a["$10 $1 $11"] --> END')
-    assert with_arguments(flow, "a b c d e f g h i j").nodes["a"].label == "j a "
 
 
 def test_arguments_without_a_place_go_to_the_first_task() -> None:

@@ -14,6 +14,7 @@ from sould.agents.flows.loopstate import LoopState
 from sould.agents.flows.looptask import LoopTask
 from sould.agents.flows.overdraft import ask_for_more
 from sould.agents.flows.ralph import LoopRunner, loop_flow
+from sould.agents.flows.runner import NoChoiceError
 from sould.agents.flows.spending import Spending
 from sould.agents.settings.modeluse import ModelUse
 from sould.agents.soul.loop import Ending, StepExtension
@@ -92,6 +93,9 @@ class LoopRun(StepExtension):
                     raise
                 if not await self._may_go_on():
                     return Ending("finished")
+            except NoChoiceError as error:
+                self._pause(error.message)
+                return Ending("finished", failed=True)
             else:
                 if self._budgets.stopped:
                     self._pause(f"the budget is used up ({self._budgets.stopped})")

@@ -8,6 +8,8 @@ from msgspec import Struct
 from sould.agents.commands.conversation import Conversation
 from sould.agents.commands.skills import calls_for_skill, require_known
 from sould.agents.commands.slash import CommandRegistry, meant_as_command
+from sould.agents.errors import OptionError
+from sould.agents.flows.runner import NoChoiceError
 from sould.agents.skills.catalog import SkillCatalog
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
@@ -27,16 +29,19 @@ class CommandReader(Struct, frozen=True):
         return on_offer or meant_as_command(user_input) or calls_for_skill(typed_text(user_input))
 
     async def run(self, turn: Turn, user_input: UserInput) -> Ending:
-        """Do what a prompt says that is a command, or say what was most likely meant.
+        """Do what a prompt says that is a command, or say in the conversation what is wrong with it.
 
         Raises:
-            SouldError: as the command's handler; OptionError: it calls for a skill or flow that is not there.
+            SouldError: it failed for a reason that is not in its words.
         """
-        found = self.registry.find(user_input)
-        if found is None:
-            return self._answer_unknown(typed_text(user_input).strip())
-        handler, argument = found
-        return await handler(turn, argument)
+        try:
+            found = self.registry.find(user_input)
+            if found is None:
+                return self._answer_unknown(typed_text(user_input).strip())
+            handler, argument = found
+            return await handler(turn, argument)
+        except (OptionError, NoChoiceError) as error:
+            return self.conversation.refuse(error.message)
 
     def _answer_unknown(self, text: str) -> Ending:
         require_known(self.catalog, text)

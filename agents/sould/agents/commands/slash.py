@@ -39,6 +39,7 @@ class Handler(Protocol):
         """In the turn that its prompt began; `argument` is the text behind the command's name, trimmed.
 
         Raises:
+            OptionError: its words are wrong; the message is the answer.
             SouldError: it cannot; the turn ends with the error's message.
         """
         ...

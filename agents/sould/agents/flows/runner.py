@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from sould.agents.config import FlowLimits
+from sould.agents.errors import SouldError
 from sould.agents.flows.graph import Edge, Flow, Node
 from sould.agents.liveconfig import LiveConfig
 from sould.agents.sessionlog.context import Context
@@ -19,10 +20,19 @@ from sould.agents.soul.loop import Ending, Soul, StepExtension
 from sould.agents.soul.turn import Turn
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.display import TodoItem
-from sould.agents.wire.messages import ContextNote, PlanUpdate, TurnError
+from sould.agents.wire.messages import ContextNote, PlanUpdate
 
 _CHOICE = re.compile(r"<choice>((?:(?!<choice>).)*?)</choice>", re.DOTALL)
 """From the innermost tag: an answer may speak of the tag before it uses it."""
+
+
+class NoChoiceError(SouldError):
+    """The model answered a decision with none of its choices, however often it was asked."""
+
+    kind = "malformed"
+
+    def __init__(self, node: Node) -> None:
+        super().__init__(f"The model made no valid choice at {node.id}, however often it was asked. Try another model.")
 
 
 class Agent(Struct):
@@ -53,7 +63,11 @@ class FlowRunner(Struct):
     _done: set[str] = field(default_factory=set[str])
 
     async def run(self, start: str = "") -> Ending:
-        """From BEGIN, or the node `start`, to END, or to whatever ended a step early. The plan then is the caller's."""
+        """From BEGIN, or the node `start`, to END, or to whatever ended a step early. The plan then is the caller's.
+
+        Raises:
+            NoChoiceError: it cannot go on from a decision.
+        """
         node = self.flow.nodes[start] if start else self._next(self.flow.out(self.flow.begin.id)[0])
         for _ in range(self.limits.max_moves):
             if node.kind == "end":
@@ -119,7 +133,7 @@ class FlowRunner(Struct):
                 return ending
         edge = next((edge for edge in out if edge.label == choice_in(answer)), None)
         if edge is None:
-            return Ending("error", TurnError(kind="malformed", message=f"The model made no valid choice at {node.id}."))
+            raise NoChoiceError(node)
         return await self.chosen(edge, answer) or edge
 
     def _next(self, edge: Edge) -> Node:

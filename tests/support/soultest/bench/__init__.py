@@ -4,6 +4,6 @@
 alone, `crash` a process of it that is killed. `tests/support/README.md` says when to take it.
 """
 
-from soultest.bench.sessions import Bench, Watcher, asked, call, finish, make_bench
+from soultest.bench.sessions import Bench, Watcher, asked, call, finish, make_bench, refused
 
-__all__ = ["Bench", "Watcher", "asked", "call", "finish", "make_bench"]
+__all__ = ["Bench", "Watcher", "asked", "call", "finish", "make_bench", "refused"]

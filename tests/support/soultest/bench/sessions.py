@@ -195,6 +195,14 @@ def asked(session: Session) -> list[str]:
     return [part.text for message in messages for part in message.content if isinstance(part, TextPart)]
 
 
+async def refused(session: Session, text: str) -> str:
+    """Prompt with a command that cannot do what it says; what it says in the conversation instead."""
+    watcher = Watcher(session)
+    end = await finish(session, text)
+    assert (end.stop_reason, end.error, end.failed) == ("finished", None, True)
+    return "".join(part.text for part in watcher.of(TextPart))
+
+
 async def finish(session: Session, text: str, client: str = "watcher") -> TurnEnd:
     """Prompt and wait for the end of the turn."""
     return await session.prompt(text, client).outcome()
