@@ -156,9 +156,32 @@ async def test_an_identical_call_is_reminded_then_asked_about_then_stopped(bench
     results = watcher.of(ToolResult)
     reminded = [number for number, result in enumerate(results, 1) if "identical call" in result.return_value.message]
     assert reminded == [3, 5, 12]
-    assert len(watcher.of(ApprovalRequest)) == 1
+    (asked,) = watcher.of(ApprovalRequest)
+    assert asked.description.splitlines() == [
+        "Call ReadFile again, with the same arguments, for what was the same result each time",
+        "the model repeats this call",
+    ]
     assert len(results) == 12
     assert end.stop_reason == "repeated_calls"
+
+
+async def test_identical_calls_whose_results_differ_are_not_counted(bench: Bench) -> None:
+    bench.script(*[call("Shell", command="echo x >> log; wc -l < log")] * 20, "text: done")
+    async with bench.running():
+        watcher = Watcher(await bench.new("full"))
+        end = await finish(watcher.session, "go")
+    messages = [result.return_value.message for result in watcher.of(ToolResult)]
+    assert (end.stop_reason, len(messages)) == ("finished", 20)
+    assert not any("identical call" in message for message in messages)
+
+
+async def test_an_identical_call_that_is_refused_each_time_is_counted(bench: Bench) -> None:
+    bench.script(*[call("WriteFile", path="/etc/x", content="x")] * 20)
+    async with bench.running():
+        watcher = Watcher(await bench.new(), answer="reject", feedback="no")
+        end = await finish(watcher.session, "go")
+    assert end.stop_reason == "repeated_calls"
+    assert len(watcher.of(ToolResult)) == 12
 
 
 @pytest.mark.model_servers

@@ -229,13 +229,6 @@ def test_a_prompt_that_a_hook_forbids_has_failed(user: User) -> None:
     assert "refused, by the model or by a hook" in done.stderr
 
 
-def test_who_runs_with_yes_is_not_told_to_run_with_yes(user: User) -> None:
-    user.scripted(call("WriteFile", path=".git/config", content="x"))
-    message = user.result("--yes", "go")["error"]["message"]
-    assert "needs your approval" in message
-    assert "--yes" not in message
-
-
 def test_a_refused_key_ends_with_4(user: User) -> None:
     user.scripted("error: 401 bad key")
     assert user.result("hi")["exit_code"] == 4

@@ -26,11 +26,24 @@ def permission(session_id: str, call: Call, request: ApprovalRequest, *, names: 
     scopes = [each for each in offered(request) if names or each.scope in ("once", "session")]
     options = [*map(_option, scopes), {"optionId": "reject_once", "name": rejection(request), "kind": "reject_once"}]
     params: Json = {"sessionId": session_id, "toolCall": permission_call(call, request, scopes), "options": options}
-    if is_command(request):
-        params["_meta"] = {"sould": {"commandMayChange": True}}
-    elif request.held is not None:
-        params["_meta"] = {"sould": {"output": True}}
+    if own := _own(request):
+        params["_meta"] = {"sould": own}
     return params
+
+
+def _own(request: ApprovalRequest) -> Json:
+    """What the protocol has no place for."""
+    own: Json = {}
+    if is_command(request):
+        own["commandMayChange"] = True
+    elif request.held is not None:
+        own["output"] = True
+    reason = request.description.partition("\n")[2].strip()
+    if reason:
+        own["reason"] = reason
+    if request.in_every_mode:
+        own["inEveryMode"] = True
+    return own
 
 
 def _option(each: Offered) -> Json:

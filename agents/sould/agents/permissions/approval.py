@@ -240,7 +240,12 @@ class Approval:
                         lost = await self._not_kept(action, call)
                         offers = await self._offers(action, verdict)
                         question = _question(call, action, verdict, sender, f"{description}{lost}", display)
-                        question = question.model_copy(update={"lasting": tuple(each.shown for each in offers)})
+                        everywhere = await self._in_full(action)
+                        update = {
+                            "lasting": tuple(each.shown for each in offers),
+                            "in_every_mode": everywhere.decision != "allow",
+                        }
+                        question = question.model_copy(update=update)
                         async with call.asking():
                             answered = await self._put(question, verdict, offers)
                         if answered.refused is not None:
@@ -264,13 +269,16 @@ class Approval:
     ) -> tuple[RunCommand, tuple[DisplayBlock, ...], Programs | None]:
         """A command as its user wrote it anew, and what it runs, which they know; None: they are asked about it."""
         written = replace(action, line=line)
-        async with self._judging:
-            # whether it is asked about in every mode, as what reads a secret is
-            everywhere = await asyncio.to_thread(self._judge_in, "full", written)
+        everywhere = await self._in_full(written)
         blocks = (
             each.model_copy(update={"command": line}) if isinstance(each, ShellBlock) else each for each in display
         )
         return written, tuple(blocks), programs_run(written, self._where) if everywhere.decision == "allow" else None
+
+    async def _in_full(self, action: Action) -> Verdict:
+        """What full access makes of it: some is asked about in every mode, as what reads a secret is."""
+        async with self._judging:
+            return await asyncio.to_thread(self._judge_in, "full", action)
 
     async def _not_kept(self, action: Action, call: ToolCallContext) -> str:
         """What a command names and could not be had back after it, as the question says it."""

@@ -111,7 +111,7 @@ def decide(action: Action, rules: Rules, trust: Trust, mode: Mode, where: Policy
         case FetchPage():
             return _judge_fetch(action, rules, mode)
         case RepeatCall():
-            return Verdict("allow") if mode == "full" else Verdict("ask", "the model repeats itself")
+            return Verdict("allow") if mode == "full" else Verdict("ask", "the model repeats this call")
 
 
 def may_search(action: RunCommand) -> bool:

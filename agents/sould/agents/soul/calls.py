@@ -266,35 +266,37 @@ class ToolRunner(Struct):
         )
 
     async def _guarded(self, call: OpenCall, ready: _Prepared, step: _Step, context: ToolCallContext) -> ToolReturn:
-        repeats = step.repeats
-        advice = repeats.advise(call.name, call.arguments)
+        advice = step.repeats.advise(call.name, call.arguments)
         if advice == "stop":
             return tool_error(
                 "Not run: this identical call was made too many times in this turn.", brief="Repeated call"
             )
-        if advice == "ask":
-            refused = await self.approval.request(
-                context,
-                RepeatCall(call.name, ready.arguments),
-                sender=call.name,
-                description=f"The model keeps making the same {call.name} call. Continue?",
-                display=(),
-            )
-            if refused is not None:
-                return refused
+        refused = await self._ask_about_repeat(call, ready, context) if advice == "ask" else None
+        result = refused or await self._allowed(call, ready, context)
+        # by hash: a film's text would take seconds to write out
+        step.repeats.note_result(call.name, call.arguments, f"{hash(result.output)} {result.message}")
+        if advice == "remind":
+            result = result.model_copy(update={"message": f"{result.message}\n{REMINDER}".strip()})
+        return result
+
+    async def _ask_about_repeat(self, call: OpenCall, ready: _Prepared, context: ToolCallContext) -> ToolReturn | None:
+        """Whether the user lets the model make its call once more; None: yes."""
+        return await self.approval.request(
+            context,
+            RepeatCall(call.name, ready.arguments),
+            sender=call.name,
+            description=f"Call {call.name} again, with the same arguments, for what was the same result each time",
+        )
+
+    async def _allowed(self, call: OpenCall, ready: _Prepared, context: ToolCallContext) -> ToolReturn:
+        """Run the call, unless only what changes nothing may run and this may change something."""
         if (self.read_only or self.approval.mode == "plan") and self.toolset.unasked_changes(call.name):
             return tool_error(
                 f"Not run: in plan mode and for read-only agents, only read-only tools run, and {call.name} is not "
                 "declared as one. Do without it.",
                 brief="Refused: only read-only tools run",
             )
-        result = await self._watched(call, ready, context)
-        # by hash: a film's text would take seconds to write out
-        outcome = f"{hash(result.output)} {result.message}"
-        repeats.note_result(call.name, call.arguments, outcome)
-        if advice == "remind":
-            result = result.model_copy(update={"message": f"{result.message}\n{REMINDER}".strip()})
-        return result
+        return await self._watched(call, ready, context)
 
     async def _watched(self, call: OpenCall, ready: _Prepared, context: ToolCallContext) -> ToolReturn:
         """Run the call with its hooks; what programs did to files meanwhile is kept as the call's."""

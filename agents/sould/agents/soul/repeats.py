@@ -1,7 +1,7 @@
 """The repeated-call guard: a model that makes the same call again and again is reminded, then asked about, then stopped.
 
-Counted are identical calls in a row, and identical calls with identical results anywhere in the turn, so that a cycle
-of calls is caught as well as a streak, while polling something that changes is not (numbers: D7).
+Counted are identical calls with identical results, anywhere in the turn, so that a cycle of calls is caught as well as
+a streak, while polling something that changes is not (numbers: D7).
 """
 
 from collections import Counter
@@ -22,8 +22,6 @@ class RepeatGuard(Struct):
     """Counts of one turn."""
 
     limits: LoopControl
-    _last: Key | None = None
-    _streak: int = 0
     _same: Counter[tuple[Key, int]] = field(default_factory=Counter[tuple[Key, int]])
     _repeats: dict[Key, int] = field(default_factory=dict[Key, int])
     _stopped: set[Key] = field(default_factory=set[Key])
@@ -44,9 +42,7 @@ class RepeatGuard(Struct):
         return self._advised[key]
 
     def _count(self, key: Key) -> Advice:
-        self._streak = self._streak + 1 if key == self._last else 1
-        self._last = key
-        count = max(self._streak, self._repeats.get(key, 0) + 1)
+        count = self._repeats.get(key, 0) + 1
         if count >= self.limits.repeat_stop:
             self._stopped.add(key)
             return "stop"

@@ -53,6 +53,7 @@ class ApprovalRequest(Message):
 
     Ours: `digest` binds the answer to the exact action. `scope` words what "for session" would remember (`scope_button`: in 40
     columns); empty: not offered. `changed`: what it runs is not as it was allowed. `lasting`: what may be approved for longer.
+    `in_every_mode`: full access asks this, too. Lines of `description` below the first say why it is asked.
     `subagent_chain`: kinds, the asker's last. `held`: the call has run; may its model see this? A rejection withholds it.
     """
 
@@ -72,6 +73,7 @@ class ApprovalRequest(Message):
     scope: str = ""
     scope_button: str = ""
     changed: bool = False
+    in_every_mode: bool = False
     lasting: tuple[LastingScope, ...] = ()
     held: HeldOutput | None = None
 

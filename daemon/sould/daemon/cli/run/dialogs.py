@@ -139,12 +139,14 @@ class Dialogs:
                 f"was withheld: {cut_to(visible(asked.title), 120)}. Run it at a terminal, or continue in an editor with "
                 f"session {self._result.session_id}."
             )
+        why = f" ({cut_to(visible(asked.reason), 200)})" if asked.reason else ""
         # what asks in spite of a mode asks in it every time: nobody is helped by being told to choose it
         edits = asked.tool_call.get("kind") == "edit" and self._request.mode != "review"
         softer = "--mode review (edits without asking) or " if edits else ""
-        modes = "" if self._request.mode in ("full", "afk") else f"with {softer}--yes (everything), "
+        asks_anyway = asked.in_every_mode or self._request.mode in ("full", "afk")
+        modes = "" if asks_anyway else f"with {softer}--yes (everything), "
         return (
-            f"This needs your approval, and nobody can give it here: {cut_to(visible(asked.title), 120)}. "
+            f"This needs your approval, and nobody can give it here: {cut_to(visible(asked.title), 120)}{why}. "
             f"Run it {modes}at a terminal, or continue in an editor with session {self._result.session_id}."
         )
 

@@ -41,8 +41,23 @@ class Permission(BaseModel):
     @property
     def is_output(self) -> bool:
         """The call has run, and what it brought waits to be passed on."""
+        return self._own.get("output") is True
+
+    @property
+    def in_every_mode(self) -> bool:
+        """No mode lets it go ahead unasked."""
+        return self._own.get("inEveryMode") is True
+
+    @property
+    def reason(self) -> str:
+        """Why it is asked, on one line; "" where the mode is the reason."""
+        return ", ".join(str(self._own.get("reason") or "").splitlines())
+
+    @property
+    def _own(self) -> dict[str, JsonValue]:
+        """What sould says in it beyond the protocol."""
         own = self.meta.get("sould")
-        return isinstance(own, dict) and own.get("output") is True
+        return own if isinstance(own, dict) else {}
 
     @property
     def title(self) -> str:
