@@ -161,6 +161,17 @@ def test_a_tool_that_does_not_exist_or_asks_for_what_there_is_not_is_named_with_
     assert f"the services are {SERVICES}" in done.stderr
 
 
+def test_explain_gives_each_broken_tool_its_reason_and_fails(world: World) -> None:
+    path = world.root / "config" / "sould" / "agents" / "worn.yaml"
+    path.write_text("version: 1\nagent: {extend: default, tools: [inherit, './nowhere.py:one', './there.py:two']}\n")
+    path.with_name("there.py").write_text("x = 1 +\n")
+    done = world.sould("agents", "explain", "worn")
+    broken = [line for line in done.stdout.splitlines() if "cannot be used" in line]
+    assert ["No such file" in line for line in broken] == [True, False]
+    assert ["invalid syntax" in line for line in broken] == [False, True]
+    assert (done.returncode, "2 tools of it cannot be loaded" in done.stderr) == (1, True)
+
+
 def test_run_works_with_the_agent_it_is_told(world: World) -> None:
     world.script(["text: hello", "text: again"])
     assert world.sould("run", "--agent", "mine", "hi").stdout.strip() == "hello"

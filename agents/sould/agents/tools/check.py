@@ -8,20 +8,20 @@ from typing import Any
 
 import sould.agents.tools as api
 from sould.agents.soul.conditions import Situation
-from sould.agents.soul.spec import AgentSpec
+from sould.agents.soul.spec import AgentSpec, ToolChoice
 from sould.agents.toolapi.decorator import SERVICES, InvalidToolError
 from sould.agents.toolapi.toolset import check_tool
 
 
-def tool_problems(spec: AgentSpec, now: Situation) -> Mapping[str, str]:
-    """Why tools that are offered now cannot be loaded, by the place that names them."""
+def tool_problems(spec: AgentSpec, now: Situation) -> Mapping[ToolChoice, str]:
+    """Why tools that are offered now cannot be loaded, for each of them."""
     services: dict[Any, object] = {getattr(api, name): None for name in SERVICES.split(", ")}
     names: dict[str, str] = {}
-    problems: dict[str, str] = {}
+    problems: dict[ToolChoice, str] = {}
     for choice in spec.tools(now):
         try:
             if not choice.reason:
                 check_tool(choice.path, services, names)
         except InvalidToolError as error:
-            problems[choice.place] = error.message
+            problems[choice] = error.message
     return problems

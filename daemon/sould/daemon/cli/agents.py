@@ -4,7 +4,7 @@ Reads the same files as the daemon and asks nobody; what depends on the editor o
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import click
@@ -22,7 +22,7 @@ from sould.agents.wire.messages import SubagentCreated
 from sould.daemon.cli.client import ControlClient, ControlError, NotRunningError
 from sould.daemon.cli.control import running
 from sould.daemon.cli.helptext import Group
-from sould.daemon.cli.output import CommandError, table, visible
+from sould.daemon.cli.output import CommandError, plural, table, visible
 from sould.daemon.cli.trust import trust_store
 from sould.daemon.configuration.configuration import load
 from sould.daemon.paths import Paths
@@ -74,7 +74,7 @@ def _problem(catalog: AgentCatalog, file: AgentFile, now: Situation) -> str:
         found = tool_problems(catalog.load(file), now)
     except SouldError as error:
         return error.message
-    return next((f"{problem} ({place})" for place, problem in found.items()), "")
+    return next((f"{problem} ({tool.place})" for tool, problem in found.items()), "")
 
 
 def _made_here() -> list[tuple[str, str, str]]:
@@ -97,18 +97,23 @@ def _made_here() -> list[tuple[str, str, str]]:
 def explain(name: str, model: tuple[str, ...], client: tuple[str, ...]) -> None:
     """Say what the agent NAME (or the file at that path) is made of here, and why a tool is not offered.
 
+    It ends with exit code 1 when a tool cannot be loaded, because the agent cannot be used then.
+
     Conditions are judged by this directory and environment, the default model, and no editor.
 
     Examples:
       sould agents explain default
       sould agents explain default --client-capability questions
     """
-    catalog = _catalog()
+    catalog, now = _catalog(), _here(frozenset(model), frozenset(client))
     try:
         spec = catalog.load(catalog.choose(name))
     except SouldError as error:
         raise CommandError(error.message) from error
-    click.echo(visible("\n".join(_explained(catalog, spec, _here(frozenset(model), frozenset(client))))))
+    problems = tool_problems(spec, now)
+    click.echo(visible("\n".join(_explained(catalog, spec, now, problems))))
+    if problems:
+        raise CommandError(f"{spec.name} cannot be used: {plural(len(problems), 'tool')} of it cannot be loaded.")
 
 
 def _here(model: frozenset[str], client: frozenset[str]) -> Situation:
@@ -152,17 +157,19 @@ def _catalog() -> AgentCatalog:
     return AgentCatalog(Path(paths.config) / "agents", Path.cwd(), trust_store(paths))
 
 
-def _explained(catalog: AgentCatalog, spec: AgentSpec, now: Situation) -> Iterator[str]:
+def _explained(
+    catalog: AgentCatalog, spec: AgentSpec, now: Situation, problems: Mapping[ToolChoice, str]
+) -> Iterator[str]:
     fields = spec.fields
     yield f"{spec.name}: {fields.when_to_use}" if fields.when_to_use else spec.name
     yield f"files: {', '.join(map(str, spec.document.files))}"
     yield f"prompt: {fields.system_prompt_path}"
     if fields.model:
         yield f"model: {fields.model}{_unknown_model(spec)}"
-    tools, problems = spec.tools(now), tool_problems(spec, now)
+    tools = spec.tools(now)
     yield "tools:"
     for tool in tools:
-        yield f"  - {tool.path}{_standing(tool, problems.get(tool.place, ''))}"
+        yield f"  - {tool.path}{_standing(tool, problems.get(tool, ''))}"
     if spec.idle():
         yield f"in allowed_tools or exclude_tools, but not a tool: {', '.join(map(visible, spec.idle()))}"
     if fields.mcp_tools is None:
