@@ -132,6 +132,14 @@ async def test_problems_are_those_of_what_an_editor_holds_unsaved(tmp_path: Path
         assert scoped["counts"] == {"error": 1}
 
 
+@pytest.mark.parametrize("scope", ["open", "changed"])
+async def test_problems_of_no_file_at_all_are_another_answer_than_none(tmp_path: Path, scope: str) -> None:
+    async with agent(tmp_path) as asking:
+        said = (await asking.result("diagnostics", scope=scope)).message
+        assert said.startswith("not_found: Nothing was looked at")
+        assert "Name files" in said
+
+
 async def test_a_server_that_says_nothing_of_a_text_is_waited_for_no_longer_than_wanted(tmp_path: Path) -> None:
     async with agent(tmp_path, "quiet") as asking:
         said = await asking.data("diagnostics", files=["a.py"], waitMs=200)

@@ -172,19 +172,29 @@ class Calls(Struct, frozen=True):
     ) -> EditorResult:
         most = MOST_FILES if not given.get("files") else len(given["files"])
         found: list[Problem] = []
-        more, whole = "", True
+        more, whole, looked = "", True, False
         for launch, paths in groups:
             if len(paths) > most:
                 more = f"Only {most} files were looked at, those that changed last; name others in `files`."
             async with self._asked(launch, where) as questions:
                 problems, known = await questions.problems(paths[:most], given.get("waitMs", 1500) / 1000)
             found += problems
+            looked = looked or bool(paths)
             whole = whole and known
+        if not looked:
+            raise EditorToolError("not_found", _nothing_looked_at(given))
         counts = Counter(each.severity for each in found)
         worst = SEVERITIES.index(given.get("minSeverity", "warning"))
         kept = [each for each in found if SEVERITIES.index(each.severity) <= worst]
         kept.sort(key=lambda each: (SEVERITIES.index(each.severity), each.file, each.range.start.line))
         return EditorResult(Problems(tuple(kept), dict(counts), not whole), more=more)
+
+
+def _nothing_looked_at(given: Arguments) -> str:
+    """Why a call for problems looked at no file: that is another thing than that there are none."""
+    scope = given.get("scope", "open")
+    where = "in the project" if scope == "workspace" else "among those to be reviewed" if scope == "changed" else "open"
+    return f"Nothing was looked at: no file {where} has a language server here. Name files in `files`, or ask with another scope."
 
 
 def _by_launch(launches: dict[Path, Launch]) -> list[tuple[Launch, Sequence[Path]]]:
