@@ -196,6 +196,24 @@ def test_a_worktree_is_removed_only_when_nothing_is_lost_and_its_session_says_ho
     assert (again["text"], again["worktree"]["branch"]) == ("Here again.", "sould/work-1")
 
 
+def test_what_was_merged_with_all_keeps_no_worktree_until_it_is_changed_there_or_rejected_here(user: User) -> None:
+    place = Path(in_worktree(user)["worktree"]["cwd"])
+    (place / "a.txt").write_text("theirs\n")
+    (place / "new.txt").write_text("new\n")
+    assert user.sould("worktree", "merge", "--all", "work-1").returncode == 0
+    (place / "new.txt").write_text("newer\n")
+    refused = user.sould("worktree", "remove", "work-1")
+    assert (refused.returncode, "(new.txt)" in refused.stderr) == (1, True)
+    (place / "new.txt").write_text("new\n")
+    (user.project / "a.txt").write_text("mine again\n")
+    refused = user.sould("worktree", "remove", "work-1")
+    assert (refused.returncode, "(a.txt)" in refused.stderr) == (1, True)
+    (user.project / "a.txt").write_text("theirs\n")
+    assert user.sould("worktree", "remove", "work-1").returncode == 0
+    assert not place.exists()
+    assert (user.project / "new.txt").read_text() == "new\n"
+
+
 def test_force_removes_what_is_not_committed_and_a_branch_without_commits_of_its_own(user: User) -> None:
     place = Path(in_worktree(user, script=writing(a_txt="agent\n"))["worktree"]["cwd"])
     assert user.sould("worktree", "remove", "--force", "work-1").returncode == 0

@@ -6,7 +6,7 @@ it is and is named, and so is what would need a person's yes: protected files, s
 
 import asyncio
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -86,6 +86,29 @@ class Bringing:
                 return await one.bring_all(changed, kept)
         finally:
             await recorded.aclose()
+
+
+def already_there(worktree: Worktree, variables: Mapping[str, str], names: Collection[str]) -> frozenset[str]:
+    """Those of these files of the worktree whose changes are in the one it was made in as well. Blocks.
+
+    Raises:
+        WorktreeError: what was changed cannot be known.
+    """
+    commit = _parted(worktree, variables)
+    git = GitProgram(worktree.path, variables)
+    changed = [file for file in changed_files(git, commit) if file.name in names]
+    return frozenset(file.name for file in changed if _is_there(worktree, git, commit, file))
+
+
+def _is_there(worktree: Worktree, git: GitProgram, commit: str, file: ChangedFile) -> bool:
+    target = place_in(worktree.repository, file.name)
+    if target is None:
+        return False
+    ours = read_node(target)
+    try:
+        return merged(at_commit(git, commit, file), read_node(worktree.path / file.name), ours) == ours
+    except MergeConflictError:
+        return False
 
 
 class _One(Struct, frozen=True):

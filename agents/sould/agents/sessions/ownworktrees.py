@@ -5,7 +5,7 @@ Only the user's word makes or removes one. Where a session is in memory nothing 
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -153,8 +153,12 @@ class OwnWorktrees:
             )
 
     async def _require_saved(self, worktree: Worktree) -> None:
+        """What was brought over is safe: the files of the worktree it was made in have it."""
         unsaved = await asyncio.to_thread(self._worktrees.unsaved, worktree, self._variables)
-        hunks = await self._pending(worktree)
+        pending = await self._pending(worktree)
+        there = await asyncio.to_thread(self._already_there, worktree, unsaved, pending)
+        unsaved = [line for line in unsaved if line[3:] not in there]
+        hunks = sum(count for name, count in pending.items() if name not in there)
         if not unsaved and not hunks:
             return
         shown = ", ".join(line[3:] for line in unsaved[:_MOST_NAMED])
@@ -166,6 +170,19 @@ class OwnWorktrees:
             "or commit them there; --force removes it with them."
         )
 
+    def _already_there(self, worktree: Worktree, unsaved: Sequence[str], pending: Mapping[str, int]) -> frozenset[str]:
+        """Files whose changes were brought over; none that git's index holds in yet another state. Blocks."""
+        staged = {line[3:] for line in unsaved if line[0] not in " ?" and line[1] != " "}
+        names = ({line[3:] for line in unsaved} | pending.keys()) - staged
+        if not names:
+            return frozenset()
+        from sould.agents.sessions.bringing import already_there  # noqa: PLC0415 -- hardly any daemon does so
+
+        try:
+            return already_there(worktree, self._variables, names)
+        except WorktreeError:  # then nothing of it is known to be safe
+            return frozenset()
+
     async def _view(self, worktree: Worktree) -> WorktreeView:
         sessions = await self._sessions_in(worktree)
         if not worktree.path.is_dir():
@@ -173,17 +190,17 @@ class OwnWorktrees:
         try:
             paths = await asyncio.to_thread(self._worktrees.unsaved, worktree, self._variables)
         except WorktreeError:
-            return WorktreeView(worktree, None, await self._pending(worktree), sessions)
-        return WorktreeView(worktree, len(paths), await self._pending(worktree), sessions)
+            return WorktreeView(worktree, None, sum((await self._pending(worktree)).values()), sessions)
+        return WorktreeView(worktree, len(paths), sum((await self._pending(worktree)).values()), sessions)
 
-    async def _pending(self, worktree: Worktree) -> int:
-        """How many hunks are to be reviewed; nothing is made to know it."""
+    async def _pending(self, worktree: Worktree) -> Mapping[str, int]:
+        """How many hunks are to be reviewed, by file as seen from the worktree; nothing is made to know it."""
         projects = self._services.files.projects
         if not await asyncio.to_thread(projects.has_log, worktree.path):
-            return 0
+            return {}
         home = Path(self._variables.get("HOME", "/"))
         async with ProjectPort.opened(projects, worktree.path, home, _CLIENT) as port:
-            return sum(len(file.hunks) for file in await port.review())
+            return {os.path.relpath(file.path, worktree.path): len(file.hunks) for file in await port.review()}
 
     async def _sessions_in(self, worktree: Worktree) -> tuple[SessionInfo, ...]:
         weighed = await asyncio.to_thread(self._services.storage.store.below, worktree.path)

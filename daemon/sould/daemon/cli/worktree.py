@@ -106,7 +106,7 @@ def remove(names: tuple[str, ...], force: bool) -> None:
     """Remove worktrees. A branch with commits of its own stays, and so do the sessions; `restore` makes it again.
 
     It is refused while a session that is open works there, and, without --force, while something in it is neither
-    committed nor reviewed. Nothing is stopped.
+    committed, reviewed nor merged. Nothing is stopped.
 
     Examples:
       sould worktree remove work-1
