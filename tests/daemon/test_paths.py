@@ -50,6 +50,15 @@ def test_one_function_says_where_everything_is(
     assert paths.log == state + "/log/daemon.log"
 
 
+def test_a_home_longer_than_a_socket_path_has_a_private_directory_of_the_system() -> None:
+    """Another home, another directory."""
+    long, other = (Paths({"HOME": "/" + letter * 120}) for letter in "ab")
+    assert len(long.runtime) < 60
+    assert long.runtime.startswith((f"/run/user/{os.geteuid()}/sould-", f"/tmp/sould-{os.geteuid()}-"))
+    assert long.runtime != other.runtime
+    assert long.state == "/" + "a" * 120 + "/.local/state/sould"
+
+
 @pytest.mark.needs_root
 @pytest.mark.parametrize(
     ("environment", "runtime"), [([], "/run/user/0/sould"), (["HOME=/h"], "/h/.local/state/sould/run")]

@@ -46,7 +46,7 @@ def try_connect(paths: Paths) -> "socket.socket | None":
         connection.close()
         if error.errno in (errno.ENOENT, errno.ECONNREFUSED, errno.ENOTSOCK, errno.EPROTOTYPE, errno.ENOTCONN):
             return None
-        raise BridgeError(f"{paths.socket} cannot be reached: {error.strerror}") from None
+        raise BridgeError(f"{paths.socket} cannot be reached: {error.strerror or error}") from None
     if uid != os.geteuid():
         connection.close()
         raise BridgeError(f"{paths.socket}: this socket is served by uid {uid}, not by you (uid {os.geteuid()})")

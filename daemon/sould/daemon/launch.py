@@ -178,7 +178,7 @@ def publish(paths: Paths) -> int:
     except OSError as error:
         listener.close()
         away = f"; run: mv {quote(paths.socket)} {quote(paths.socket + '.old')}" if os.path.isdir(paths.socket) else ""
-        raise BridgeError(f"{paths.socket} cannot be created: {error.strerror}{away}") from None
+        raise BridgeError(f"{paths.socket} cannot be created: {error.strerror or error}{away}") from None
     return listener.detach()
 
 

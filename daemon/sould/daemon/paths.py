@@ -43,7 +43,9 @@ def _base(environment: "Mapping[str, str]", name: str, default: str) -> str:
 
 
 def _runtime(environment: "Mapping[str, str]", home: str, state: str) -> str:
-    """The first usable of $XDG_RUNTIME_DIR/sould, the state directory's `run`, and a short hashed name in HOME (F14).
+    """The first usable of $XDG_RUNTIME_DIR/sould, the state directory's `run`, and a short hashed name (F14).
+
+    That name is in HOME; of a HOME that is itself too long, in /run/user or /tmp, in a directory of ours alone.
 
     An editor that passes on neither this variable nor HOME is still to find the daemon that the user's others started:
     it is where systemd makes the directory.
@@ -56,7 +58,11 @@ def _runtime(environment: "Mapping[str, str]", home: str, state: str) -> str:
         return fallback
     from hashlib import sha256  # noqa: PLC0415 -- rare, and slow to import
 
-    return home + "/.sould-" + sha256(os.fsencode(fallback)).hexdigest()[:8]
+    digest = sha256(os.fsencode(fallback)).hexdigest()[:8]
+    if _short(home + "/.sould-" + digest):
+        return home + "/.sould-" + digest
+    system, uid = f"/run/user/{os.geteuid()}", os.geteuid()
+    return f"{system}/sould-{digest}" if os.access(system, os.W_OK | os.X_OK) else f"/tmp/sould-{uid}-{digest}"  # noqa: S108 -- made and checked by `ensure_private`
 
 
 def _short(directory: str) -> bool:
