@@ -54,6 +54,7 @@ def test_an_answer_for_the_project_outlives_session_and_daemon_until_it_is_forgo
     [rule] = rules(user)["rules"]
     assert (rule["scope"], rule["by"], rule["project"]) == ("project", "the command line", str(user.project))
     listed = user.sould("rules").stdout
+    assert user.sould("rules", "list").stdout == listed
     assert f"{rule['id']}  allow shell 'echo hello > new.txt'".replace("'", "") in listed.replace("'", "")
     assert not json.loads(user.sould("rules", "--json", cwd=other).stdout)["rules"]
     assert "In other projects" in user.sould("rules", "--all", cwd=other).stdout

@@ -33,8 +33,24 @@ def rules(context: click.Context, everything: bool, as_json: bool) -> None:
       sould rules --all --json
       sould rules forget 3fa9c2d1
     """
-    if context.invoked_subcommand is not None:
-        return
+    if context.invoked_subcommand is None:
+        _list(context, everything=everything, as_json=as_json)
+
+
+@rules.command(name="list")
+@click.option("--all", "everything", is_flag=True, help="Also what was allowed in other projects.")
+@click.option("--json", "as_json", is_flag=True, help="Print them as JSON.")
+@click.pass_context
+def list_rules(context: click.Context, everything: bool, as_json: bool) -> None:
+    """List the rules that hold in this directory, as `sould rules` alone does.
+
+    Example:
+      sould rules list --all
+    """
+    _list(context, everything=everything, as_json=as_json)
+
+
+def _list(context: click.Context, *, everything: bool, as_json: bool) -> None:
     found = _standing()
     shown = [each for each in found.rules if each.holds or everything]
     if as_json:
