@@ -164,7 +164,7 @@ class Headless:
                 "protocolVersion": 1,
                 "clientInfo": {"name": "sould-run", "title": "sould run", "version": VERSION},
                 "clientCapabilities": {
-                    "session": {"notices": {}},
+                    "session": {"notices": {}, "compaction": {}},
                     **({"elicitation": {"form": {}}} if request.can_ask else {}),
                     "_meta": {"sould": {"questions": request.can_ask, "rememberChoices": False, "ownTurns": True}},
                 },

@@ -186,6 +186,8 @@ class TextRenderer:
             case "notice":
                 description = self._review if "review" in _own(update) else f"{update.get('description') or ''}"
                 self._note(f"{update.get('title')}", description)
+            case "compaction_update":
+                self._compaction(update)
             case _:
                 pass  # thoughts, numbers and lists are for those who ask for them
 
@@ -273,6 +275,15 @@ class TextRenderer:
             if isinstance(entry, dict):
                 mark = marks.get(str(entry.get("status")), "·")
                 self._line(f"  {mark} {one_line(str(entry.get('content')), 120)}")
+
+    def _compaction(self, update: Update) -> None:
+        """That the conversation is shorter from here on, or could not be made so."""
+        if update.get("status") == "completed":
+            own = _own(update)
+            sizes = f"from {own.get('tokens_before')} to {own.get('tokens_after')} tokens"
+            self._note("The conversation was compacted", f"{sizes}. {own.get('note') or ''}".strip())
+        elif update.get("status") == "failed":
+            self._note("The conversation could not be compacted", f"{update.get('error') or ''}")
 
     def _note(self, title: str, description: str) -> None:
         """What it says in several lines is a list, and stays one."""
