@@ -19,6 +19,8 @@ from sould.daemon.paths import UnsafePathError
 
 PIPE_S = 2.0
 """After so long without anything from a pipe it is said what is waited for."""
+PATIENCE_S = 10.0
+"""After so long more nothing is expected of it: whoever started the command may never close it."""
 MODES = ("plan", "ask", "review", "full")
 
 
@@ -84,7 +86,7 @@ def run(
 
     The answer goes to standard output while it is written; tool calls and diffs go to standard error. The session is
     kept: any editor can open it, and --session or --continue go on with it. Ctrl-C cancels the turn. What is piped in
-    beside a PROMPT is given to the agent with it.
+    beside a PROMPT is given to the agent with it, if it begins within twelve seconds.
 
     At a terminal you are asked before edits and commands. Where nobody can answer, the first question ends the run
     with exit code 3; choose a mode that does not ask.
@@ -175,7 +177,7 @@ def _text(prompt: str) -> str:
 
 
 def _piped() -> str:
-    """What is piped in beside a prompt, to its end. Who waits for a pipe that nobody closes is told so."""
+    """What is piped in beside a prompt, to its end; nothing of a pipe that nobody writes to and nobody closes."""
     try:
         mode = os.fstat(0).st_mode
     except OSError:
@@ -184,6 +186,9 @@ def _piped() -> str:
         return ""
     if not select.select([0], [], [], PIPE_S)[0]:
         complain("Reading standard input; `</dev/null` sends the prompt alone.")
+        if not select.select([0], [], [], PATIENCE_S)[0]:
+            complain(f"Nothing came from standard input in {PIPE_S + PATIENCE_S:g} s: the prompt is sent alone.")
+            return ""
     return _read()
 
 
