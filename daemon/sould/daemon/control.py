@@ -214,6 +214,8 @@ class Leaving(ControlModel, frozen=True):
 
     pid: int
     running_turns: int
+    turns: tuple[str, ...] = ()
+    """Each in words: its project and session, and what it asks."""
 
 
 class IfIdle(ControlModel, frozen=True):

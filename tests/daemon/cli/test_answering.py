@@ -227,3 +227,18 @@ def test_the_arguments_of_an_mcp_call_are_shown_where_it_is_asked_about(user: Us
         assert "text: Ada" in screen.seen
         screen.type("y")
         screen.read_until("continue:")
+
+
+def test_stop_names_a_turn_that_waits_for_an_approval_and_carries_it_over(user: User) -> None:
+    user.scripted(call("Shell", "c1", command="touch marker"), "text: done")
+    user.daemon.start()
+    editor = Editor(user.daemon, user.daemon.acp(), answer="")
+    editor.open()
+    editor.begin("a title", "turn")
+    editor.wait(lambda message: message.get("method") == "session/request_permission")
+    stopped = user.sould("stop")
+    assert stopped.returncode == 0
+    assert f"{user.project.name}: “a title” asks: Run a command in" in stopped.stderr
+    assert "marker" in stopped.stderr
+    assert not (user.project / "marker").exists()
+    assert "marker" in user.sould("inbox").stdout

@@ -92,6 +92,11 @@ class SessionPort:
         return self._session.busy
 
     @property
+    def to_finish(self) -> int:
+        """How many of them would be interrupted if the daemon ended now."""
+        return self._session.to_finish
+
+    @property
     def background_tasks(self) -> int:
         """How many tasks go on by themselves."""
         return self._session.tasks.running

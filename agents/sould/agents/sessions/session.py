@@ -36,6 +36,7 @@ from sould.agents.turns.operating import Work
 from sould.agents.turns.queueing import PromptQueue
 from sould.agents.turns.recovery import leave_waiting, recover
 from sould.agents.turns.sidequestions import SideQuestions
+from sould.agents.turns.standstill import Standstill
 from sould.agents.turns.turns import Prompt, Turns
 from sould.agents.wire.content import UserInput, attached_text, input_text
 from sould.agents.wire.messages import ContextReverted, Response, StatusUpdate, ToolResult
@@ -75,6 +76,7 @@ class Session:
         self._side_questions = SideQuestions(self.soul.model)
         self._turns = Turns(parts.log, self._run, listener)
         store = LoopStore(services.host.storage.directory / "loops")
+        self._standstill = Standstill(parts.log, parts.services.permission.asker)
         self.loops = LoopControls(self.id, parts.log, self._turns, store, choices.repeats)
         conversation, self._registry = Conversation(parts.log, self.soul, self._config), CommandRegistry()
         self._commands = CommandReader(conversation, self._registry, services.workplace.skills)
@@ -223,6 +225,11 @@ class Session:
     def busy(self) -> int:
         """How many turns and operations run or wait."""
         return self.running + len(self.queue) + self._turns.operating
+
+    @property
+    def to_finish(self) -> int:
+        """How many of those would be interrupted if the daemon ended now: a turn that only waits for approvals goes on (D16)."""
+        return 0 if self.busy == 1 and self.running and self._standstill.reached() else self.busy
 
     async def _run(self, prompt: Prompt) -> Ending:
         try:

@@ -60,6 +60,7 @@ def status(as_json: bool, as_line: bool) -> None:
 def stop(force: bool) -> None:
     """Stop the daemon when its running turns have finished.
 
+    A turn that only waits for an approval is kept as it is: the next daemon asks again.
     Sessions stay on disk. The agents of connected editors end; an editor starts the daemon again with its next agent.
 
     Examples:
@@ -138,9 +139,9 @@ def _end(order: Callable[[ControlClient], Leaving], *, force: bool) -> int:
         leaving = Leaving(pid=owner[0].pid, running_turns=0)
     if leaving.running_turns and not force:
         turns = plural(leaving.running_turns, "running turn")
-        click.echo(
-            f"Waiting for {turns}; `--force` ends them, but for those that wait for an answer of yours.", err=True
-        )
+        click.echo(f"Waiting for {turns}; `--force` ends them. What only waits for an approval is kept.", err=True)
+        for turn in leaving.turns:
+            click.echo(f"  {one_line(turn, 200)}", err=True)
     while owner is not None and owner[0].alive():
         time.sleep(POLL_S)
     return leaving.pid

@@ -226,12 +226,15 @@ class ControlFace:
         )
 
     async def _stop(self, params: Force) -> Reply:
-        answer = Leaving(pid=os.getpid(), running_turns=self._sessions.running_turns)
-        return self._leave(answer, Exit.STOP, force=params.force)
+        return self._leave(self._leaving(), Exit.STOP, force=params.force)
+
+    def _leaving(self) -> Leaving:
+        built = self._sessions.built
+        busy = [each for each in built.port.sessions.values() if each.busy] if built is not None else []
+        return Leaving(pid=os.getpid(), running_turns=self._sessions.running_turns, turns=tuple(map(_open_turn, busy)))
 
     async def _restart(self, params: Force) -> Reply:
-        answer = Leaving(pid=os.getpid(), running_turns=self._sessions.running_turns)
-        return self._leave(answer, Exit.RESTART, force=params.force)
+        return self._leave(self._leaving(), Exit.RESTART, force=params.force)
 
     async def _shutdown_if_idle(self, _: Nothing) -> Reply:
         turns = self._sessions.running_turns
@@ -430,6 +433,15 @@ def _loops(paths: Paths, running: "set[str]") -> tuple[LoopInfo, ...]:
         for loop in LoopStore(Path(paths.state, "loops")).list()
         if loop.status == "running" or loop.session_id in running
     )
+
+
+def _open_turn(session: "SessionPort") -> str:
+    """The turn that is not over, in words."""
+    from sould.daemon.process.waiting import waiting  # noqa: PLC0415 -- a session is here, so it is loaded already
+
+    asks = next((each for each in waiting(session, 1) if each.kind != "program"), None)
+    question = " ".join(("", "asks:", asks.title, *asks.lines)) if asks is not None else ""
+    return f"{session.info.cwd.name}: “{session.info.title or '(no title)'}”{question}"
 
 
 def _state(session: "SessionPort") -> SessionState:

@@ -48,6 +48,11 @@ class SessionActivity(Protocol):
         ...
 
     @property
+    def turns_to_finish(self) -> int:
+        """Those of them that would be interrupted now."""
+        ...
+
+    @property
     def background_tasks(self) -> int:
         """Commands and subagents that go on by themselves: they keep the daemon from leaving idle, and from nothing else."""
         ...
@@ -102,7 +107,7 @@ class Lifecycle:
         self._woken.set()
 
     def leave(self, reason: Exit, *, force: bool = False) -> None:
-        """Begin to leave; RESTART and REPLACED wait for running turns unless forced."""
+        """Begin to leave; all wait for turns that would be interrupted, unless forced."""
         if self.exit is not Exit.STOP:
             self.exit = reason
         self.force = self.force or force
@@ -152,7 +157,7 @@ class Lifecycle:
         """Return when it is time to leave; the socket has lost its name then."""
         checked = time.monotonic()
         while True:
-            if self.exit is not None and (self.force or self._work.running_turns == 0):
+            if self.exit is not None and (self.force or self._work.turns_to_finish == 0):
                 if self.exit is not Exit.RESTART:
                     self._hide()
                 return self.exit

@@ -148,6 +148,12 @@ class Sessions:
         return sum(session.busy for session in sessions)
 
     @property
+    def turns_to_finish(self) -> int:
+        """Those of them that an end of the daemon would interrupt: what only waits for approvals, the next one goes on with."""
+        sessions = self._composition.port.sessions.values() if self._composition is not None else ()
+        return sum(session.to_finish for session in sessions)
+
+    @property
     def background_tasks(self) -> int:
         """Tasks that go on by themselves."""
         sessions = self._composition.port.sessions.values() if self._composition is not None else ()

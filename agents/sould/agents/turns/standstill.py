@@ -1,0 +1,44 @@
+"""Whether the turn under way stands still for answers that outlive the daemon, so that its end interrupts nothing (D16)."""
+
+from msgspec import Struct
+
+from sould.agents.sessionlog.channel import Cursor
+from sould.agents.sessionlog.log import SessionLog
+from sould.agents.sessionlog.recovery import OpenWork
+from sould.agents.soul.order import not_begun
+from sould.agents.soul.subagents.unfinished import unfinished
+from sould.agents.turns import cutoff
+from sould.agents.turns.asking import ApprovalRequester
+from sould.agents.wire.messages import ApprovalRequest, ToolCallDetail
+
+
+class Standstill(Struct):
+    """Of one session. Asked again and again, it reads the journal once for each time that nothing more was published."""
+
+    log: SessionLog
+    asker: ApprovalRequester
+    _position: Cursor | None = None
+    _found: bool | None = None
+
+    def reached(self) -> bool:
+        """All that goes on waits for approvals, and nothing was published since this was asked last."""
+        if not any(isinstance(request, ApprovalRequest) for request in self.log.channel.pending):
+            return False
+        if (position := self.log.channel.position) != self._position:
+            self._position, self._found = position, None
+            return False
+        if self._found is None:
+            self._found = self._only_waits()
+        return self._found
+
+    def _only_waits(self) -> bool:
+        records = list(self.log.replay())
+        messages = [record.message for record in records]
+        work = OpenWork()
+        for message in messages:
+            work.apply(message)
+        left = unfinished(messages, (*self.log.channel.pending, *self.asker.unasked))
+        after = {each.tool_call_id: each.after for each in messages if isinstance(each, ToolCallDetail)}
+        open_calls = [call.id for call in work.calls]
+        stands = left.calls | not_begun(open_calls, after, left.calls)
+        return bool(open_calls) and stands.issuperset(open_calls) and not cutoff.running(records)
