@@ -73,10 +73,11 @@ def bound(line: str, root: Path) -> set[str]:
         ("npm test", "package.json"),
         ("npm run lint -- --fix", "package.json"),
         ("npm run nothing", ""),
-        ("python x.py", ""),
+        ("python x.py", "x.py"),
+        ("python -m pytest x.py", ""),
         ("python3 -m pytest", ""),
-        ("node ./x.py", ""),
-        ("uv run python ./x.py", ""),
+        ("node ./x.py", "x.py"),
+        ("uv run python ./x.py", "x.py"),
         ("pytest x.py", ""),
         ("git add ./b.sh", ""),
         ("cat ./b.sh", ""),
@@ -192,10 +193,99 @@ async def test_of_package_json_only_the_script_that_runs_counts(project: Path) -
 async def test_code_that_is_not_bound_is_said_to_be_the_agent_s(project: Path) -> None:
     person = Person(ALWAYS)
     approval = door(person, project)
-    assert await runs(approval, project, "python x.py")
-    assert "also when the agent changes the code that it runs" in person.seen[0].scope
+    assert await runs(approval, project, "pytest x.py")
+    assert person.seen[0].scope.endswith(", also when the agent changes the code that it runs")
     (project / "x.py").write_text("two\n")
+    assert await runs(approval, project, "pytest x.py")
+
+
+async def test_an_interpreter_is_bound_to_its_script_and_not_to_what_that_imports(project: Path) -> None:
+    person = Person(ALWAYS, NO)
+    approval = door(person, project)
     assert await runs(approval, project, "python x.py")
+    covers = "until x.py itself changes, also when the agent changes other code that it runs"
+    assert person.seen[0].scope.endswith(covers)
+    (project / "imported.py").write_text("two\n")
+    assert await runs(approval, project, "python x.py")
+    (project / "x.py").write_text("two\n")
+    assert not await runs(approval, project, "python x.py")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "bash $PWD/b.sh",
+        "cat b.sh | bash",
+        "cat b.sh | python",
+        "bash < b.sh",
+        "bash ./*.sh",
+        "bash -s",
+        "bash --rcfile b.sh -i -c true",
+        "bash -c 'cat b.sh | sh'",
+        "bash missing.sh",
+        "env -S 'bash b.sh'",
+        "env BASH_ENV=b.sh bash -c true",
+        "BASH_ENV=b.sh bash -c true",
+        "export BASH_ENV=b.sh; bash -c true",
+        "xargs -a list bash",
+        "find . -name b.sh -exec bash {} +",
+        "git -c core.pager=./b.sh log",
+        "git rebase --exec ./b.sh main",
+        "awk 'BEGIN{system(\"bash b.sh\")}'",
+        "make SHELL=./b.sh test",
+        "npm exec ./b.sh",
+        "python -c 'import runpy; runpy.run_path(\"b.sh\")'",
+        "python .",
+        "node -r ./b.sh x.py",
+        "unknown --hook=./b.sh",
+        "cp x.py b.sh && bash b.sh",
+        "cat x.py > b.sh && bash b.sh",
+        "cd - && bash b.sh",
+        "./shell b.sh | ./shell",
+        "uv run x.py",
+    ],
+)
+async def test_what_cannot_be_bound_is_allowed_no_more_than_once(line: str, project: Path) -> None:
+    (project / "shell").symlink_to("/bin/sh")
+    person = Person(ALWAYS, NO)
+    approval = door(person, project)
+    assert await runs(approval, project, line)
+    assert (person.seen[0].scope, person.seen[0].lasting) == ("", ())
+    assert not await runs(approval, project, line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git commit --allow-empty -m 'two words'",
+        "bash -euo pipefail b.sh one",
+        "timeout 60 ./b.sh",
+        "nice -n 5 bash b.sh",
+        "cd sub && bash b.sh",
+        "python -m pytest -q 2>&1 | tail -5",
+        "uv run pytest x.py",
+        "npm run lint -- --fix",
+        "make -C sub test -j4",
+        "cargo test",
+        "cp x.py y.py",
+        "unknown --quiet",
+        "./b.sh x.py",
+        "echo hello > new.txt",
+    ],
+)
+async def test_what_is_bound_may_be_allowed_for_the_session(line: str, project: Path) -> None:
+    person = Person(ALWAYS)
+    approval = door(person, project)
+    assert await runs(approval, project, line)
+    assert await runs(approval, project, line)
+
+
+async def test_two_answers_do_not_join_to_one_that_nobody_gave(project: Path) -> None:
+    person = Person(ALWAYS, ALWAYS, NO)
+    approval = door(person, project)
+    assert await runs(approval, project, "cp x.py b.sh")
+    assert await runs(approval, project, "bash b.sh")
+    assert not await runs(approval, project, "cp x.py b.sh && bash b.sh"), "the one writes what the other runs"
 
 
 async def test_f31_a_link_that_leads_elsewhere_and_a_binary_that_changes_are_asked_about(project: Path) -> None:

@@ -10,7 +10,6 @@ what the text shows is protected.
 import os
 from collections.abc import Collection
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -27,10 +26,11 @@ from sould.agents.permissions.actions import (
     RepeatCall,
     RunCommand,
 )
+from sould.agents.permissions.binding import MOST_PLACES, is_bound
 from sould.agents.permissions.harmless import SEARCHES, harmless
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.programs import Changed, Programs, changed, programs
-from sould.agents.permissions.protected import change_is_protected, read_is_protected
+from sould.agents.permissions.protected import change_is_protected, decides_for_the_user, read_is_protected
 from sould.agents.permissions.rules import (
     ANY_WORD,
     ANY_WORDS,
@@ -52,19 +52,9 @@ Mode: TypeAlias = Literal["plan", "ask", "review", "auto", "full"]
 
 MODES: tuple[Mode, ...] = ("plan", "ask", "review", "auto", "full")
 
-_DECIDES = {
-    "trust": "whether this project's configuration may run as you",
-    "mcp": "which MCP servers run as you",
-    "rules": "what is not asked about",
-    "login": "which key models are asked with",
-    "logout": "which key models are asked with",
-}
-"""Commands of our own that the agent may not use on itself, and what each decides."""
 _LOOKING = "in plan mode and for read-only agents"
 """Why something is refused in plan mode, and to agents that never change anything."""
 _MOVES = frozenset({"cd", "pushd", "popd"})
-MOST_PLACES = 8
-"""Directories from which the words of one command are looked at."""
 
 READ_SECRET = "read secret"  # noqa: S105 -- a name, too
 EDIT_SECRET = "edit secret"  # noqa: S105 -- a name
@@ -277,7 +267,12 @@ class _Command:
                 "deny",
                 f"{_LOOKING}, only commands that are known to change nothing are run, on files of the project without secrets",
             )
-        if reason := self._touches_protected() or self._gives_trust() or self._asked() or self._may_hide_denied():
+        if (
+            reason := self._touches_protected()
+            or decides_for_the_user((*self.reading.commands, *read_loosely(self.line)))
+            or self._asked()
+            or self._may_hide_denied()
+        ):
             return Verdict("ask", reason)
         if self.mode == "full" or self._allowed():
             return Verdict("allow")
@@ -321,15 +316,6 @@ class _Command:
                 return reason
             if reason := read_is_protected(path, self.where):
                 return reason
-        return ""
-
-    def _gives_trust(self) -> str:
-        """The agent may not take its own changes of configuration into use (D23)."""
-        for argv in (*self.reading.commands, *read_loosely(self.line)):
-            words = [word.rpartition("/")[2] for word in argv]
-            for command, decides in _DECIDES.items():
-                if ("sould", command) in pairwise(words):
-                    return f"it decides {decides}"
         return ""
 
     @cached_property
@@ -444,6 +430,8 @@ class _Command:
         """Whether what the rule's command runs is what it was when somebody allowed it (D48)."""
         if rule.programs is None:
             return True
+        if not self._is_bound:
+            return False
         differ = changed(rule.programs, self._programs(rule, cwd))
         self.changes.update({(each.now.path, each.now.part): each for each in differ})
         return not differ
@@ -460,8 +448,15 @@ class _Command:
             rule for rule in self.rules.of("allow", "shell") if not rule.sandbox and place_is(rule.cwd, cwd, self.where)
         ]
 
-    def _offer(self) -> Rule:
-        """Exactly this command here (D29): its words when they are known, else its text."""
+    @cached_property
+    def _is_bound(self) -> bool:
+        """Whether all that the line runs is known: what a part of it writes, another may run."""
+        return is_bound(self.line, self._places(), self.programs(), self.where)
+
+    def _offer(self) -> Rule | None:
+        """Exactly this command here (D29): its words when they are known, else its text. None: no more than once."""
+        if not self._is_bound:
+            return None
         commands = self.reading.commands
         if len(commands) == 1 and not {ANY_WORD, ANY_WORDS} & set(commands[0]):
             rule = Rule("allow", "shell", argv=commands[0], cwd=str(self.cwd))

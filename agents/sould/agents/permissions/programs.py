@@ -1,9 +1,9 @@
 """What a command line runs that the agent can rewrite: the scripts it names as programs, the Makefile, the script of package.json.
 
 An answer for the session is bound to these, as they were when it was given (D48, F31). A script is named as a program by
-its path (`./build.sh`), or given to a shell (`bash build.sh`), which is how a script without the mode is run. What other
-interpreters are given, test runners, linters, and whatever a program reads in its turn is not bound: that is the code
-that the agent was asked to write. Reads files; runs nothing.
+its path (`./build.sh`), or given to a shell or an interpreter (`bash build.sh`, `python x.py`). What test runners, linters
+and builders run, and whatever a program reads in its turn, is not bound: that is the code that the agent was asked to
+write. Reads files; runs nothing.
 """
 
 import hashlib
@@ -37,6 +37,8 @@ WRAPPERS: Final = _set(
     xvfb-run"""
 )
 """Programs that run the one named behind their own options."""
+INTERPRETERS: Final = _set("deno julia lua node perl php pypy python Rscript ruby ts-node tsx")
+"""They run the script that they are given."""
 CODE_RUNNERS: Final = _set(
     """ant bazel behave bun bundle cargo cmake ctest cucumber deno dotnet eslint flake8 go gradle gradlew hatch java jest
     julia lua mocha mvn mvnw mypy ninja node nox npx perl php phpunit pip pipenv playwright poetry prettier pylint
@@ -54,7 +56,7 @@ _SHELL_VALUES: Final = re.compile(r"[-+][a-zA-Z]*[oO]|--rcfile|--init-file")
 """Options of a shell that take the next word: `-o`, also as the last of several letters (`-euo pipefail`)."""
 
 
-class _Recipes(Struct, frozen=True):
+class Recipes(Struct, frozen=True):
     """A program whose commands stand in a file of the directory it runs in: its usual names, and the options that say others."""
 
     names: tuple[str, ...]
@@ -64,22 +66,22 @@ class _Recipes(Struct, frozen=True):
     """It also looks in the directories above."""
 
 
-_MAKE: Final = _Recipes(
+_MAKE: Final = Recipes(
     ("GNUmakefile", "makefile", "Makefile"), _set("-f --file --makefile"), _set("-C --directory"), above=False
 )
-_RECIPES: Final = {
+RECIPES: Final = {
     "make": _MAKE,
     "gmake": _MAKE,
-    "just": _Recipes(("justfile", "Justfile", ".justfile"), _set("-f --justfile"), _set("-d --working-directory")),
-    "task": _Recipes(("Taskfile.yml", "Taskfile.yaml"), _set("-t --taskfile"), _set("-d --dir")),
-    "rake": _Recipes(("Rakefile", "rakefile", "Rakefile.rb"), _set("-f --rakefile"), frozenset()),
+    "just": Recipes(("justfile", "Justfile", ".justfile"), _set("-f --justfile"), _set("-d --working-directory")),
+    "task": Recipes(("Taskfile.yml", "Taskfile.yaml"), _set("-t --taskfile"), _set("-d --dir")),
+    "rake": Recipes(("Rakefile", "rakefile", "Rakefile.rb"), _set("-f --rakefile"), frozenset()),
 }
-_SCRIPT_RUNNERS: Final = {
-    each: _Recipes(("package.json",), frozenset(), _set("-C --cwd --dir --prefix"))
+SCRIPT_RUNNERS: Final = {
+    each: Recipes(("package.json",), frozenset(), _set("-C --cwd --dir --prefix"))
     for each in ("npm", "pnpm", "yarn", "bun")
 }
 _SCRIPT_ALIASES: Final = {"t": "test", "tst": "test", "i": "install", "ci": "install", "add": "install"}
-_KNOWN: Final = SHELLS | _RECIPES.keys() | _SCRIPT_RUNNERS.keys()
+_KNOWN: Final = SHELLS | RECIPES.keys() | SCRIPT_RUNNERS.keys()
 _VERSION = re.compile(r"[\d.]+$")
 _LETTERS = re.compile(r"-[a-zA-Z]+")
 
@@ -122,7 +124,7 @@ def programs(commands: Iterable[Argv], places: Sequence[Path], where: PolicyCont
 
 def runs_code(commands: Iterable[Argv]) -> bool:
     """Whether one of these runs code that is no program named in it."""
-    return any(_plain(word) in CODE_RUNNERS for argv in commands for word in (argv if _wraps(argv) else argv[:1]))
+    return any(plain_name(word) in CODE_RUNNERS for argv in commands for word in (argv if _wraps(argv) else argv[:1]))
 
 
 def same_everywhere(argv: Argv, place: Path, where: PolicyContext) -> bool:
@@ -171,7 +173,7 @@ def _named(argv: Argv, place: Path, where: PolicyContext) -> Iterator[tuple[Path
         if word in _BUILTIN or ("/" in word and not os.path.isfile(place / word)):
             continue
         yield from _program(argv[start:], place, where)
-        known = word in _KNOWN or _plain(word) in CODE_RUNNERS or where.find(word) is not None
+        known = word in _KNOWN or plain_name(word) in CODE_RUNNERS or where.find(word) is not None
         runs = os.access(place / word, os.X_OK) if "/" in word else known and word not in WRAPPERS
         if runs:  # `flock ./lock bash b.sh`: a file that cannot be run is for the wrapper itself
             return
@@ -185,9 +187,11 @@ def _program(argv: Argv, place: Path, where: PolicyContext) -> Iterator[tuple[Pa
         yield found, ""
     if name in SHELLS:
         yield from _script(rest, place, where)
-    elif recipes := _RECIPES.get(name):
+    elif plain_name(name) in INTERPRETERS:
+        yield from ((_at(place, word), "") for word in _given(rest))
+    elif recipes := RECIPES.get(name):
         yield from ((path, "") for path in _recipes(recipes, rest, place, where))
-    elif recipes := _SCRIPT_RUNNERS.get(name):
+    elif recipes := SCRIPT_RUNNERS.get(name):
         words = " ".join(_SCRIPT_ALIASES.get(word, word) for word in rest if not word.startswith("-"))
         yield from ((path, words or "install") for path in _recipes(recipes, rest, place, where))
 
@@ -207,10 +211,21 @@ def _script(words: Argv, place: Path, where: PolicyContext) -> Iterator[tuple[Pa
             return
 
 
-def _recipes(recipes: _Recipes, words: Argv, place: Path, where: PolicyContext) -> Iterator[Path]:
-    for directory in _values(words, recipes.directory):
+def _given(words: Argv) -> Argv:
+    """The script that an interpreter is given, if it is one: `-m`, `-c` and `-e` name other code."""
+    words = words[1:] if words[:1] == ("run",) else words
+    for at, word in enumerate(words):
+        if not word.startswith("-"):
+            return words[at : at + 1]
+        if word in ("-m", "-c", "-e", "--test"):
+            break
+    return ()
+
+
+def _recipes(recipes: Recipes, words: Argv, place: Path, where: PolicyContext) -> Iterator[Path]:
+    for directory in option_values(words, recipes.directory):
         place = _at(place, directory)
-    files = list(_values(words, recipes.file))
+    files = list(option_values(words, recipes.file))
     if files:
         yield from (_at(place, file) for file in files)
         return
@@ -222,8 +237,8 @@ def _recipes(recipes: _Recipes, words: Argv, place: Path, where: PolicyContext) 
         place = place.parent
 
 
-def _values(words: Argv, options: frozenset[str]) -> Iterator[str]:
-    """`-f NAME`, `-fNAME`, `-sf NAME`, `--file NAME`, `--file=NAME`."""
+def option_values(words: Argv, options: frozenset[str]) -> Iterator[str]:
+    """What options are given: `-f NAME`, `-fNAME`, `-sf NAME`, `--file NAME`, `--file=NAME`."""
     for word, following in zip_longest(words, words[1:], fillvalue=""):
         name, equals, value = word.partition("=")
         if word in options or (_LETTERS.fullmatch(word) and f"-{word[-1]}" in options):
@@ -240,10 +255,10 @@ def _at(place: Path, word: str) -> Path:
 
 
 def _wraps(argv: Argv) -> bool:
-    return _plain(argv[0]) in WRAPPERS
+    return plain_name(argv[0]) in WRAPPERS
 
 
-def _plain(word: str) -> str:
+def plain_name(word: str) -> str:
     """`/usr/bin/python3.12` is `python`."""
     name = word.rpartition("/")[2]
     return _VERSION.sub("", name) or name

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from sould.agents.permissions.policycontext import PolicyContext
+from sould.agents.permissions.shelltext import Argv
 
 
 def _set(text: str) -> frozenset[str]:
@@ -135,3 +136,23 @@ def _home_entries(home: Path) -> tuple[tuple[str, ...], ...]:
 
 def _below_any(parts: tuple[str, ...], directories: Iterable[tuple[str, ...]]) -> bool:
     return any(parts[: len(directory)] == directory for directory in directories)
+
+
+_DECIDES: Final = {
+    "trust": "whether this project's configuration may run as you",
+    "mcp": "which MCP servers run as you",
+    "rules": "what is not asked about",
+    "login": "which key models are asked with",
+    "logout": "which key models are asked with",
+}
+"""Commands of our own that the agent may not use on itself, and what each decides."""
+
+
+def decides_for_the_user(commands: Iterable[Argv]) -> str:
+    """Why a line is the user's own to run: the agent may not take its own changes of configuration into use (D23)."""
+    for argv in commands:
+        words = [word.rpartition("/")[2] for word in argv]
+        for command, decides in _DECIDES.items():
+            if ("sould", command) in pairwise(words):
+                return f"it decides {decides}"
+    return ""

@@ -186,11 +186,10 @@ def difference(change: Changed) -> DiffBlock | None:
 def _until(rule: Rule) -> str:
     """What ends it, or that nothing does although the agent can change what it runs (D48)."""
     names = dict.fromkeys(file_name(each.path.name) for each in rule.programs or () if each.digest)
-    if names:
-        return f", until {visible(' or '.join(names))} itself changes"
+    ends = f", until {visible(' or '.join(names))} itself changes" if names else ""
     if runs_code(_commands(rule)):
-        return ", also when the agent changes the code that it runs"
-    return ""
+        return f"{ends}, also when the agent changes {'other code' if names else 'the code'} that it runs"
+    return ends
 
 
 def _commands(rule: Rule) -> tuple[Argv, ...]:

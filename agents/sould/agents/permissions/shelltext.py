@@ -223,7 +223,7 @@ def read_loosely(text: str, *, runners: bool = True) -> tuple[Argv, ...]:
                 continue
             found[argv] = None
             if depth < _DEPTH:
-                pending.extend((word, depth + 1) for word in argv if word != part and _looks_like_text(word))
+                pending.extend((word, depth + 1) for word in argv if word != part and looks_like_text(word))
             if runners and _basename(argv[0]) in RUNNERS:
                 found.update(dict.fromkeys(argv[start:] for start in range(1, len(argv))))
     return tuple(found)
@@ -237,7 +237,8 @@ def words_of(text: str) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _looks_like_text(word: str) -> bool:
+def looks_like_text(word: str) -> bool:
+    """Whether a word may be a text with commands of its own."""
     return any(char.isspace() or char in _BREAKS for char in word)
 
 
