@@ -6,6 +6,7 @@ from pathlib import Path
 from sould.agents.flows.d2 import parse_d2
 from sould.agents.flows.graph import Flow, FlowError, Place, Problem
 from sould.agents.flows.mermaid import parse_mermaid
+from sould.agents.regularfile import read_regular
 from sould.agents.skills.skill import Skill, read_skill
 
 _FENCE = re.compile(
@@ -45,7 +46,7 @@ def read_flow(path: Path) -> Flow:
 
 
 def _read(path: Path) -> str:
-    data = path.read_bytes()
+    data = read_regular(path)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

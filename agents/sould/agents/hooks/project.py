@@ -19,6 +19,7 @@ from sould.agents.permissions.servedfiles import HOOKS_FILE, WRITTEN, pieces
 from sould.agents.permissions.shelltext import words_of
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.privatefile import write_private
+from sould.agents.regularfile import read_beginning, read_regular
 from sould.agents.wording import faulty
 
 logger = logging.getLogger(__name__)
@@ -67,7 +68,7 @@ class ProjectHooks:
         if state != "trusted":
             return (), f"The hooks of {HOOKS_FILE} do not run until you trust this project: run `sould trust`."
         try:
-            text = path.read_bytes()
+            text = read_regular(path)
             hooks = _File.model_validate(tomllib.loads(text.decode())).hooks
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, ValidationError) as error:
             return (), f"The hooks of {HOOKS_FILE} do not run: {_why(error)}"
@@ -101,8 +102,7 @@ class ProjectHooks:
         content = hashlib.sha256(text)
         for path in named:
             content.update(f"\0{path}\0".encode(errors="surrogateescape"))
-            with path.open("rb") as file:
-                content.update(hashlib.sha256(file.read(LARGEST)).digest())
+            content.update(hashlib.sha256(read_beginning(path, LARGEST)).digest())
         return content.hexdigest()
 
     def _named(self, command: str) -> list[Path]:

@@ -18,6 +18,7 @@ from sould.agents.opening.carrier import Carrier
 from sould.agents.opening.opening import McpServer, Transport
 from sould.agents.ownfiles import why_not_own
 from sould.agents.parsed import Parsed
+from sould.agents.regularfile import read_beginning
 from sould.agents.wording import fault
 
 Source: TypeAlias = Literal["user", "project", "editor"]
@@ -96,8 +97,7 @@ class Entry(Parsed):
 def read_entries(path: Path) -> tuple[dict[str, Entry], tuple[str, ...]]:
     """The entries of one file by name, and what is wrong with it. A missing file has none."""
     try:
-        with path.open("rb") as file:
-            text = file.read(LARGEST_FILE + 1)
+        text = read_beginning(path, LARGEST_FILE + 1)
     except FileNotFoundError:
         return {}, ()
     except OSError as error:

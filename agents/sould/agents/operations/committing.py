@@ -18,6 +18,7 @@ from sould.agents.errors import SouldError
 from sould.agents.permissions.approval import Approval
 from sould.agents.projects.patches import patch, shortened
 from sould.agents.projects.sessionfiles import SessionFiles
+from sould.agents.regularfile import read_regular
 
 MOST_FILES: Final = 200
 MOST_SHOWN: Final = 40_000
@@ -130,7 +131,7 @@ def _patches(looked: _Looked, accepted: Mapping[str, str]) -> list[str]:
 def _on_disk(path: Path) -> str | None:
     """What a file holds that is not under review; "" where there is none."""
     try:
-        return _text(path.read_bytes()) if path.is_file() and os.path.realpath(path) == str(path) else ""
+        return _text(read_regular(path)) if os.path.realpath(path) == str(path) else ""
     except OSError:
         return ""
 

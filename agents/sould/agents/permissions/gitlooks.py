@@ -14,6 +14,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
+from sould.agents.regularfile import read_regular
+
 MOST_INDEX: Final = 16 * 1024 * 1024
 MOST_CONFIG: Final = 256 * 1024
 MOST_NAMES: Final = 100_000
@@ -121,9 +123,14 @@ def _led_to(file: Path, prefix: str, base: Path) -> Path:
 
 def _text(file: Path) -> str:
     """As git reads it: a carriage return ends no line."""
-    if not file.is_file() or file.stat().st_size > MOST_CONFIG:
-        raise ValueError(file)
-    return file.read_bytes().decode()
+    return _bytes(file, MOST_CONFIG).decode()
+
+
+def _bytes(file: Path, limit: int) -> bytes:
+    try:
+        return read_regular(file, limit)
+    except OSError as error:
+        raise ValueError(file) from error
 
 
 def _is_plain_config(file: Path) -> bool:
@@ -164,7 +171,7 @@ def _names(index: Path, changed: int, size: int, inode: int) -> tuple[str, ...]:
     del changed, inode
     if size > MOST_INDEX:
         raise ValueError(index)
-    return tuple(_entries(index.read_bytes()))
+    return tuple(_entries(_bytes(index, MOST_INDEX)))
 
 
 def _entries(data: bytes) -> Iterator[str]:

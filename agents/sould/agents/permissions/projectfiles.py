@@ -13,7 +13,8 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from sould.agents.filechanges import FileChanges, Stamp
-from sould.agents.permissions.servedfiles import served_files, without_waiting
+from sould.agents.permissions.servedfiles import served_files
+from sould.agents.regularfile import without_waiting
 
 HOMES = (".sould", ".agents", ".kimi/skills", ".claude/skills", ".codex/skills")
 FILES = (".mcp.json",)

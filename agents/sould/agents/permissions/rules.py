@@ -26,6 +26,7 @@ from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.programs import Programs
 from sould.agents.permissions.protected import normalised
 from sould.agents.permissions.shelltext import Argv
+from sould.agents.regularfile import read_text
 from sould.agents.wording import fault
 
 Decision: TypeAlias = Literal["allow", "ask", "deny"]
@@ -248,7 +249,7 @@ def read_entries(path: Path) -> tuple[tuple[int, RuleEntry], ...]:
         RulesError: the file is wrong, or others may change it.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except FileNotFoundError:
         return ()
     except (OSError, UnicodeDecodeError) as error:

@@ -3,16 +3,16 @@
 Understands no more of those files than which of their words are files of the project. Starts nothing.
 """
 
-import errno
 import os
 import re
-import stat
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
 import orjson
+
+from sould.agents.regularfile import read_beginning
 
 MCP_FILES = (".mcp.json", ".sould/mcp.json")
 """Below the workspace; the later one wins where both name a server."""
@@ -42,20 +42,10 @@ def served_files(workspace: Path, names: tuple[str, ...] = (*MCP_FILES, HOOKS_FI
 
 def _document(path: Path) -> object:
     try:
-        with open(path, "rb", opener=without_waiting) as file:
-            data = file.read(LARGEST)
+        data = read_beginning(path, LARGEST)
         return tomllib.loads(data.decode()) if path.suffix == ".toml" else orjson.loads(data)
     except (OSError, orjson.JSONDecodeError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError):
         return None
-
-
-def without_waiting(path: str, flags: int) -> int:
-    """Open a regular file only: a project may have a pipe in its place, which would hold whoever opens or reads it."""
-    descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), path)
-    return descriptor
 
 
 def pieces(text: str) -> Iterator[str]:

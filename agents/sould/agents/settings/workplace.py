@@ -10,6 +10,7 @@ from sould.agents.environment import Environment
 from sould.agents.liveconfig import LiveConfig
 from sould.agents.llm.provider import ModelInfo
 from sould.agents.opening.opening import Opening
+from sould.agents.regularfile import read_text
 from sould.agents.settings.directories import Directories
 from sould.agents.skills.catalog import SkillCatalog
 from sould.agents.soul.conditions import Situation
@@ -42,7 +43,7 @@ class Workplace(Struct, frozen=True):
     def prompt(self, spec: AgentSpec) -> str:
         """The spec's system prompt with its arguments; a session keeps it in its first record."""
         path = spec.fields.system_prompt_path
-        return render_prompt(path.read_text(encoding="utf-8"), self.arguments(spec), path)
+        return render_prompt(read_text(path), self.arguments(spec), path)
 
     def arguments(self, spec: AgentSpec) -> Mapping[str, str]:
         """What the prompt can use: the builtin arguments and the spec's own."""

@@ -9,6 +9,7 @@ import stat
 from pathlib import Path
 
 from sould.agents.permissions.trust import TrustStore
+from sould.agents.regularfile import read_beginning
 
 _SUFFIXES = frozenset(
     {
@@ -27,11 +28,8 @@ def has_scripts(directory: Path) -> bool:
             return True
         try:
             mode = path.stat().st_mode
-            if mode & 0o111 or not stat.S_ISREG(mode):  # a pipe would hold whoever opens it
+            if mode & 0o111 or not stat.S_ISREG(mode) or read_beginning(path, 2) == b"#!":
                 return True
-            with path.open("rb") as file:
-                if file.read(2) == b"#!":
-                    return True
         except OSError:
             continue
     return False

@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from sould.agents.errors import SouldError
+from sould.agents.regularfile import read_beginning
 from sould.agents.skills.head import Head, HeadError, read_head
 
 MAX_BYTES = 256 * 1024
@@ -112,8 +113,7 @@ def _wrong_type(head: Head, path: Path) -> str:
 
 def _read(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
+        data = read_beginning(path, MAX_BYTES + 1)
         text = data.decode()
     except OSError as error:
         raise SkillError(f"{path} cannot be read: {error.strerror}.") from error

@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path
 
 from sould.agents.errors import ConfigError
+from sould.agents.regularfile import read_text
 from sould.agents.soul.projectinstructions import project_instructions
 
 BUILTIN = ("NOW", "WORK_DIR", "WORK_DIR_LS", "AGENTS_MD", "SKILLS", "ADDITIONAL_DIRS_INFO", "OS", "SHELL")
@@ -45,7 +46,7 @@ def check_prompt(path: Path, own: Iterable[str]) -> None:
         ConfigError: it cannot, or is no text.
     """
     try:
-        template = path.read_text(encoding="utf-8")
+        template = read_text(path)
     except OSError as error:
         raise ConfigError(f"{path}: the prompt cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:

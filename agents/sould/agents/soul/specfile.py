@@ -13,6 +13,7 @@ import yaml
 from msgspec import Struct, field
 
 from sould.agents.errors import ConfigError
+from sould.agents.regularfile import read_regular, read_text
 
 KeyPath: TypeAlias = tuple[str | int, ...]
 
@@ -61,10 +62,14 @@ def read_document(path: Path) -> Document:
     return _read(path, (status.st_mtime_ns, status.st_size, status.st_ino))
 
 
+LARGEST = 1024 * 1024
+"""Bytes of an agent file."""
+
+
 @lru_cache(maxsize=64)  # a session looks at its agent's files before each turn, and parsing them takes milliseconds
 def _read(path: Path, _: tuple[int, int, int]) -> Document:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path, LARGEST)
         loader = yaml.SafeLoader(text)
         root = loader.get_single_node()
         raw: object = None if root is None else loader.construct_document(root)  # pyright: ignore[reportUnknownMemberType] -- PyYAML is half typed
@@ -158,7 +163,7 @@ def fingerprint(files: Iterable[Path]) -> str:
 
 def _digest(path: Path) -> str:
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return hashlib.sha256(read_regular(path)).hexdigest()
     except OSError:
         return ""
 

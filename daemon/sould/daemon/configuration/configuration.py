@@ -20,6 +20,7 @@ from sould.agents.config import NOT_USED, Config
 from sould.agents.errors import ConfigError
 from sould.agents.hooks.events import EVENTS
 from sould.agents.ownfiles import why_not_own
+from sould.agents.regularfile import read_text
 from sould.daemon.configuration.configfile import config_path, config_places
 from sould.daemon.configuration.configlines import Place, json_lines, json_object, toml_lines
 from sould.daemon.paths import Paths
@@ -77,7 +78,7 @@ def load(
             _Document.parse(text, "--config", "{" if text.lstrip().startswith("{") else ""), None, overrides or {}
         )
     try:
-        content = path.read_text(encoding="utf-8")
+        content = read_text(path)
     except FileNotFoundError:
         if file or environment.get("SOULD_CONFIG"):
             named = "" if file else " (SOULD_CONFIG names it)"

@@ -9,6 +9,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from sould.agents.regularfile import read_regular
 from sould.agents.reviewclients.reports import Change, Report
 
 MOST_READ: Final = 32_000_000
@@ -56,9 +57,7 @@ class LineEnds:
 def _has_cr(path: Path) -> bool:
     """CR LF ends each line of a file, and there is one."""
     try:
-        if path.stat().st_size > MOST_READ:
-            return False
-        data = path.read_bytes()
+        data = read_regular(path, MOST_READ)
     except OSError:
         return False
     ends = data.count(b"\r\n")

@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.json import decode, encode
 
 from sould.agents.diskfile import digest_of
+from sould.agents.regularfile import read_regular
 from sould.agents.reviewclients.reports import Change, Report, ReportOutcome, is_on_disk
 from sould.agents.reviewclients.textbuffer import Position
 from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
@@ -224,7 +225,7 @@ def _text_of(known: KnownDocument) -> str | None:
     if known.text is not None or not known.digest or path is None:
         return known.text
     try:
-        data = path.read_bytes()
+        data = read_regular(path)
         return data.decode() if digest_of(data) == known.digest else None
     except (OSError, ValueError):
         return None
