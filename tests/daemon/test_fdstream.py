@@ -271,3 +271,21 @@ async def test_on_drain_is_called_once() -> None:
     assert calls == [1]
     await stream.aclose()
     os.close(ours)
+
+
+async def test_a_callback_that_fails_ends_the_stream_and_is_not_called_again(ends: Callable[[Ends], Ends]) -> None:
+    failed: list[dict[str, object]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: failed.append(context))
+
+    def fail(under_way: bool) -> None:
+        if under_way:
+            raise MemoryError
+
+    ours, theirs = ends(socket_pair())
+    stream = FdStream(ours, ours, on_reading=fail)
+    os.write(theirs, b"x")
+    assert await stream.read() == b""
+    os.write(theirs, b"x")
+    assert await stream.read() == b""
+    assert len(failed) == 1
+    stream.abandon()

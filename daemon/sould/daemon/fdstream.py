@@ -18,7 +18,7 @@ import stat
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Protocol, TypeAlias
 
 from msgspec import Struct
@@ -207,6 +207,21 @@ class FdStream:
             self._loop.remove_reader(self._reader.descriptor)
 
     def _readable(self) -> None:
+        with self._or_close():
+            self._take_in()
+
+    @contextlib.contextmanager
+    def _or_close(self) -> Generator[None]:
+        """A callback that fails, as for want of memory, is the last: the loop would call it again at once."""
+        whole = False
+        try:
+            yield
+            whole = True
+        finally:
+            if not whole:
+                self._break()
+
+    def _take_in(self) -> None:
         self.heard = self._loop.time()
         if self._waiter is None or self._waiter.done():
             self._stop_watching()  # nobody wants more now: let the pipe fill
@@ -231,6 +246,10 @@ class FdStream:
     # --- writing ------------------------------------------------------------------------------------------------
 
     def _flush(self) -> None:
+        with self._or_close():
+            self._send_piece()
+
+    def _send_piece(self) -> None:
         self._flush_planned = False
         if self._broken or not self._pending:
             return

@@ -30,6 +30,23 @@ async def goes_on(editor: LspClient) -> None:
         pytest.param(b"Content-Length: 0\r\n\r\n", id="nothing"),
         pytest.param(b'{"jsonrpc": "2.0", "id": 1, "method": "initialize"}\n', id="a line, as in ACP"),
         pytest.param(b"X: " + b"y" * 100_000, id="a header without an end"),
+    ],
+)
+async def test_what_is_no_header_is_answered_and_ends_the_connection(
+    bench: Bench, connect_editor: ConnectEditor, data: bytes
+) -> None:
+    async with bench.running():
+        async with connect_editor() as editor:
+            editor.send_raw(data)
+            await editor.ended.wait()
+            assert [(message["id"], message["error"]["code"]) for message in editor.messages] == [(None, -32700)]
+        async with connect_editor() as other:
+            await goes_on(other)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
         pytest.param(b"Content-Length: 4\r\n\r\n{bad", id="no JSON"),
         pytest.param(b"Content-Length: 2\r\n\r\n[]", id="a batch"),
         pytest.param(b"Content-Length: 2\r\n\r\n\xff\xfe", id="no text"),

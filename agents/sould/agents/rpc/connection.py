@@ -172,12 +172,13 @@ class Connection:
         self._note_accepted()
 
     async def _take(self, line: bytes | TooLong | Malformed) -> bool:
-        """False: the peer sends nothing but rubbish, and is left."""
+        """False: the peer sends nothing but rubbish, or nothing tells where its next message begins; it is left."""
         if isinstance(line, TooLong):
             sentence = f"The message of {line.size} bytes exceeds {self._limits.line} bytes."
             return self._refuse(Invalid(line.id, RpcError(INVALID_REQUEST, sentence)))
         if isinstance(line, Malformed):
-            return self._refuse(Invalid(None, RpcError(PARSE_ERROR, line.reason)))
+            self._refuse(Invalid(None, RpcError(PARSE_ERROR, line.reason)))
+            return False
         if len(line) > self._limits.parse_inline:
             self._note_accepted()
             parsed = await asyncio.to_thread(parse, line)

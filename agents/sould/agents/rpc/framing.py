@@ -117,7 +117,6 @@ def _scalar(token: bytes) -> int | str | None:
 LONGEST_HEADER = 4096
 _HEADER_END = re.compile(rb"\r?\n\r?\n")
 _LENGTH = re.compile(rb"^content-length:[ \t]*(\d{1,12})[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
-_LENGTH_NAME = re.compile(rb"content-length:", re.IGNORECASE)
 _NO_HEADER = Malformed("A message begins with a Content-Length header.")
 
 
@@ -131,7 +130,7 @@ _HEADER = _Header()
 class HeaderSplitter:
     """Feed it bytes, take messages that stand behind headers, as in the language server protocol.
 
-    What has no header is discarded up to the next one.
+    The first that is no header is the last that is taken: nothing tells where the next message would begin.
     """
 
     def __init__(self, limit: int = MAX_LINE) -> None:
@@ -141,10 +140,12 @@ class HeaderSplitter:
         """Of the message whose header was read; -1: a header is to come."""
         self._discarded = 0
         """Bytes of a message that is too long which came and were not kept."""
+        self._ended = False
 
     def feed(self, data: bytes) -> Iterator[bytes | TooLong | Malformed]:
         """The messages that `data` completes. To be exhausted before the next call."""
-        self._bytes += data
+        if not self._ended:
+            self._bytes += data
         while self._bytes:
             found = self._header() if self._size < 0 else self._body()
             if found is None:
@@ -169,18 +170,17 @@ class HeaderSplitter:
         if end is None:
             if len(self._bytes) < LONGEST_HEADER and not self._bytes.lstrip().startswith((b"{", b"[")):
                 return None
-            return self._resume(1)
+            return self._end()
         length = _LENGTH.search(self._bytes, 0, end.end())
         if length is None or int(length[1]) == 0:
-            return self._resume(end.end())
+            return self._end()
         self._size, self._discarded = int(length[1]), 0
         del self._bytes[: end.end()]
         return _HEADER
 
-    def _resume(self, start: int) -> Malformed:
-        """Discard what comes before the next header, if it has come."""
-        found = _LENGTH_NAME.search(self._bytes, start)
-        del self._bytes[: found.start() if found else len(self._bytes)]
+    def _end(self) -> Malformed:
+        self._ended = True
+        self._bytes.clear()
         return _NO_HEADER
 
     def _body(self) -> bytes | TooLong | None:
