@@ -133,11 +133,27 @@ def test_broken_yaml_is_named_with_its_line(tmp_path: Path) -> None:
         load_spec(path)
 
 
-@pytest.mark.parametrize("value", ["2020-13-45", "9" * 5000, "[" * 2000], ids=["date", "number", "depth"])
+@pytest.mark.parametrize("value", ["2020-13-45", "9" * 5000, "[" * 2000 + "]" * 2000], ids=["date", "number", "depth"])
 def test_what_the_yaml_library_stumbles_over_is_a_mistake_too(tmp_path: Path, value: str) -> None:
     path = tmp_path / "x.yaml"
     path.write_text(f"version: {value}\n")
     with pytest.raises(ConfigError, match=r"x\.yaml: the agent file cannot be read"):
+        load_spec(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n", r":2: an agent file has no aliases"),
+        ("a: [" + "x," * 10_000 + "]\n", ": the agent file has too many values"),
+        ("# " + "x" * 300_000, ": the agent file cannot be read: "),
+    ],
+    ids=["aliases", "values", "bytes"],
+)
+def test_a_file_that_would_unfold_without_an_end_is_named_and_not_built(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "gift.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=rf"^{path}{said}"):
         load_spec(path)
 
 

@@ -4,7 +4,7 @@ Reads YAML and merges documents; what the keys mean is decided elsewhere (D31). 
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias, cast
@@ -24,6 +24,7 @@ MERGED = frozenset({"system_prompt_args", "subagents"})
 EMPTIED: dict[str, object] = {"subagents": {}, "exclude_tools": [], "tools": []}
 """What a key without a value means, where files of the reference use that."""
 _DEEPEST = 20
+_MOST_EVENTS = 5_000
 
 
 class Document(Struct, frozen=True):
@@ -62,7 +63,7 @@ def read_document(path: Path) -> Document:
     return _read(path, (status.st_mtime_ns, status.st_size, status.st_ino))
 
 
-LARGEST = 1024 * 1024
+LARGEST = 256 * 1024
 """Bytes of an agent file."""
 
 
@@ -70,6 +71,7 @@ LARGEST = 1024 * 1024
 def _read(path: Path, _: tuple[int, int, int]) -> Document:
     try:
         text = read_text(path, LARGEST)
+        _check_size(text, path)
         loader = yaml.SafeLoader(text)
         root = loader.get_single_node()
         raw: object = None if root is None else loader.construct_document(root)  # pyright: ignore[reportUnknownMemberType] -- PyYAML is half typed
@@ -166,6 +168,22 @@ def _digest(path: Path) -> str:
         return hashlib.sha256(read_regular(path)).hexdigest()
     except OSError:
         return ""
+
+
+def _check_size(text: str, path: Path) -> None:
+    """Look at what a text would become before anything of it is built: aliases of aliases are endless.
+
+    Raises:
+        ConfigError: it has an alias, or too many values.
+        yaml.YAMLError: it is not YAML.
+    """
+    events: Iterator[yaml.Event] = yaml.parse(text, Loader=yaml.SafeLoader)  # pyright: ignore[reportUnknownMemberType] -- PyYAML is half typed
+    for number, event in enumerate(events):
+        if isinstance(event, yaml.AliasEvent):
+            line = event.start_mark.line + 1 if event.start_mark is not None else 1
+            raise ConfigError(f"{path}:{line}: an agent file has no aliases (`*name`): write the value out.")
+        if number > _MOST_EVENTS:
+            raise ConfigError(f"{path}: the agent file has too many values.")
 
 
 def _checked(path: Path, raw: object, places: dict[KeyPath, str]) -> Document:
