@@ -1,10 +1,13 @@
 """MCP servers of a session: tools, results, sharing, restarting, project files."""
 
 import asyncio
+import sys
+from pathlib import Path
 
 from sould.agents.llm.provider import ChatMessage
 from sould.agents.mcp.results import Elicitation, Elicited, Sampled, Sampling
 from sould.agents.mcp.sampling import Sampler
+from sould.agents.permissions.trust import TrustStore
 from sould.agents.wire.content import ImagePart, TextPart
 from sould.agents.wire.messages import (
     ApprovalRequest,
@@ -20,6 +23,7 @@ from sould.agents.wire.messages import (
 )
 from soultest.bench import Bench, Watcher, call, finish
 from soultest.bench.mcp import (
+    SERVER,
     asked,
     configure,
     entry,
@@ -263,3 +267,18 @@ async def test_cancelling_a_turn_ends_a_call_at_once(bench: Bench) -> None:
         await watcher.wait_for(ToolOutput)
         watcher.session.cancel("watcher")
         assert (await calling).is_error
+
+
+async def test_a_script_that_changed_since_it_was_trusted_is_not_started_again(bench: Bench) -> None:
+    script = bench.project / "served.py"
+    script.write_text(Path(SERVER).read_text())
+    configure(bench.project / ".mcp.json", {"own": {"command": sys.executable, "args": ["served.py", "ok"]}})
+    TrustStore(bench.state / "trust.json").set(bench.project, "trusted")
+    async with bench.running():
+        watcher = await open_session(bench)
+        assert (await result_of(bench, watcher, "own__echo", text="one")).output == "one"
+        script.write_text(f"open({str(bench.root / 'ran')!r}, 'w')\n{script.read_text()}")
+        bench.script(call("own__die"), call("own__echo", text="two"), "text: done")
+        await finish(watcher.session, "go")
+        assert "changed since you trusted this project (served.py)" in str(watcher.messages)
+        assert not (bench.root / "ran").exists()

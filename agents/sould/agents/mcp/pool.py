@@ -15,7 +15,7 @@ from msgspec import Struct
 from sould.agents.config import McpClient
 from sould.agents.liveconfig import LiveConfig
 from sould.agents.mcp.server import Place, Server, SignIns
-from sould.agents.mcp.specs import ServerSpec
+from sould.agents.mcp.specs import MayStart, ServerSpec
 from sould.agents.process.guard import ProcessGuard
 
 
@@ -88,7 +88,7 @@ class McpPool:
                         entry.ending.cancel()
                 self._entries.clear()
 
-    def acquire(self, spec: ServerSpec, place: Place) -> Server:
+    def acquire(self, spec: ServerSpec, place: Place, may_start: MayStart) -> Server:
         """The server for this use, started in the background if it does not run yet. Pair with `release`."""
         assert self._group is not None, "the pool does not run"
         own = ""
@@ -103,28 +103,30 @@ class McpPool:
             self._entries[key] = entry
         else:
             entry.server.want()
+        entry.server.users.append(may_start)
         return entry.take()
 
-    def move(self, server: Server, place: Place) -> Server:
+    def move(self, server: Server, place: Place, may_start: MayStart) -> Server:
         """The server for a session whose roots have become others: the same, told of them, unless other sessions use it."""
         entry = next((entry for entry in self._entries.values() if entry.server is server), None)
         if entry is None or self._group is None:
             return server
         key = _key(server.spec, place) + entry.own
         if entry.users > 1 or key in self._entries:
-            other = self.acquire(server.spec, place)
-            self.release(server)
+            other = self.acquire(server.spec, place, may_start)
+            self.release(server, may_start)
             return other
         self._entries[key] = self._entries.pop(entry.key)
         entry.rename(key)
         server.move(place)
         return server
 
-    def release(self, server: Server) -> None:
+    def release(self, server: Server, may_start: MayStart) -> None:
         """A session no longer uses it: a shared one ends after the idle time, others at once."""
         entry = next((entry for entry in self._entries.values() if entry.server is server), None)
         if entry is None or self._group is None:
             return
+        server.users.remove(may_start)
         if entry.let_go():
             kept = server.spec.shared and server.spec.carrier is None
             seconds = self._config.now.mcp.client.idle_stop_s if kept else 0

@@ -27,7 +27,7 @@ from sould.agents.mcp.results import (
     Sampled,
     Sampling,
 )
-from sould.agents.mcp.specs import ServerSpec
+from sould.agents.mcp.specs import MayStart, ServerSpec
 from sould.agents.network.failures import causes, why_unreachable
 from sould.agents.patience import beside, first_of, in_time
 from sould.agents.process.guard import CommandStartError, GuardedProcess, ProcessGuard
@@ -126,6 +126,8 @@ class Server:
         self.pid: int | None = None
         self.attempted = asyncio.Event()
         """The first attempt to connect has ended, well or badly."""
+        self.users: list[MayStart] = []
+        """Asked at every start, the automatic ones too: it is started only for a session that may start it then."""
         self.listeners: set[ServerListener] = set()
         """Told after every change of state or tools."""
         self._guard = guard
@@ -293,6 +295,8 @@ class Server:
         self._down.clear()
         try:
             await asyncio.to_thread(_import)
+            if refusal := await asyncio.to_thread(self._refusal):
+                return _Ending(False, "failed", refusal)
             async with asyncio.timeout(seconds) as limit, self._opened() as link:
                 await self._list(link)
                 limit.reschedule(None)
@@ -315,6 +319,11 @@ class Server:
             self._up.clear()
             self._listed.set()
         return _Ending(connected, state, f"{trouble} {self._last_words}".strip())
+
+    def _refusal(self) -> str:
+        """Why no session that uses it may start it now. Blocks."""
+        said = [may_start() for may_start in tuple(self.users)]
+        return "" if "" in said else next(iter(said), "No session uses it.")
 
     async def _list(self, link: "Link") -> None:
         self.definitions = await link.definitions()

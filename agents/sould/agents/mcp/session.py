@@ -22,7 +22,7 @@ from sould.agents.mcp.resources import ReadMcpResource
 from sould.agents.mcp.results import Elicitation, Elicited, PromptDefinition, Sampled, Sampling
 from sould.agents.mcp.sampling import Sampler
 from sould.agents.mcp.server import Place, Server
-from sould.agents.mcp.specs import Loaded, ServerSpec, from_editor, load_file, merge
+from sould.agents.mcp.specs import Loaded, MayStart, ServerSpec, always, from_editor, load_file, merge
 from sould.agents.mcp.tool import McpTool
 from sould.agents.mcp.trusted import TrustedServers
 from sould.agents.opening.opening import McpServer, Opening
@@ -145,7 +145,7 @@ class SessionServers:
         if not self._open:
             return
         for name, server in self._servers.items():
-            moved = self._pool.move(server, self._place)
+            moved = self._pool.move(server, self._place, self._may_start(server.spec))
             if moved is not server:
                 server.listeners.discard(self._changed)
                 moved.listeners.add(self._changed)
@@ -274,7 +274,7 @@ class SessionServers:
             if known is not None and known.spec == spec:
                 self._servers[spec.name] = before.pop(spec.name)
                 continue
-            server = self._pool.acquire(spec, place)
+            server = self._pool.acquire(spec, place, self._may_start(spec))
             server.listeners.add(self._changed)
             self._servers[spec.name] = server
         for server in before.values():
@@ -284,7 +284,11 @@ class SessionServers:
 
     def _let_go(self, server: Server) -> None:
         server.listeners.discard(self._changed)
-        self._pool.release(server)
+        self._pool.release(server, self._may_start(server.spec))
+
+    def _may_start(self, spec: ServerSpec) -> MayStart:
+        """A project's server is started as long as it is what the user trusted; all others are the user's own."""
+        return self._files.project.refusal if spec.source == "project" else always
 
     # --- what is said ---------------------------------------------------------------------------------------------------
 

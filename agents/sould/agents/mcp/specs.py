@@ -5,7 +5,7 @@ not trusted. One bad entry costs that entry and a sentence, never the others.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, cast
 
@@ -21,6 +21,8 @@ from sould.agents.parsed import Parsed
 from sould.agents.regularfile import read_beginning
 from sould.agents.wording import fault
 
+MayStart: TypeAlias = Callable[[], str]
+"""Why one of a server's sessions may not start it now, in a sentence; "" when it may. Blocks."""
 Source: TypeAlias = Literal["user", "project", "editor"]
 
 LARGEST_FILE = 1024 * 1024
@@ -30,6 +32,11 @@ _SECRET = re.compile(r"key|token|secret|passw|auth|credential", re.IGNORECASE)
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _TRANSPORTS = {"streamable-http": "http", "streamable_http": "http", "streamableHttp": "http"}
+
+
+def always() -> str:
+    """Of a server that the user named. A `MayStart`."""
+    return ""
 
 
 class ServerSpec(Struct, frozen=True):

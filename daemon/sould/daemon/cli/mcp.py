@@ -15,7 +15,7 @@ import orjson
 
 from sould.agents.environment import PROVIDER_KEYS, Environment
 from sould.agents.mcp.signins import StoredSignIns
-from sould.agents.mcp.specs import Loaded, ServerSpec, load_file, merge, read_entries
+from sould.agents.mcp.specs import Loaded, ServerSpec, always, load_file, merge, read_entries
 from sould.agents.mcp.trusted import TrustedServers
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.privatefile import write_private
@@ -285,7 +285,7 @@ async def _tried(spec: ServerSpec) -> "_Tried":
     pool = McpPool(guard, FixedConfig(config), _sign_ins(), VERSION)
     try:
         async with pool.running():
-            server = pool.acquire(spec, Place(_environment().variables, Path.cwd(), (Path.cwd(),), umask))
+            server = pool.acquire(spec, Place(_environment().variables, Path.cwd(), (Path.cwd(),), umask), always)
             await server.attempted.wait()
             return _Tried(server)
     finally:
