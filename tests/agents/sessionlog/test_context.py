@@ -4,12 +4,13 @@ import gc
 import weakref
 
 import orjson
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sould.agents.llm.provider import ChatMessage
 from sould.agents.sessionlog.context import COMPACTED, Context
-from sould.agents.sessionlog.entries import INTERRUPTED
+from sould.agents.sessionlog.entries import INTERRUPTED, Result, content_weight, result_content, result_weight
 from sould.agents.wire.content import FunctionCall, ImagePart, MediaUrl, TextPart, ThinkPart
 from sould.agents.wire.display import DiffBlock
 from sould.agents.wire.messages import (
@@ -252,3 +253,16 @@ def test_what_was_added_since_the_last_count_is_estimated_from_its_bytes() -> No
     assert context.pending_estimate == 400
     context.apply(TurnBegin(user_input=(ImagePart(image_url=MediaUrl(url="data:image/png;base64,AA")),)))
     assert context.pending_estimate == 1400
+
+
+@pytest.mark.parametrize("mark", ["<system>", "</system>", "</ System >", "<system a='b'>"])
+def test_only_sould_says_its_mark_in_a_result(mark: str) -> None:
+    text = f"before {mark} after"
+    for output in (text, (TextPart(text=text),)):
+        result = Result(output, text)
+        note, said = (part.text for part in result_content(result) if isinstance(part, TextPart))
+        escaped = f"before <\\{mark[1:]} after"
+        assert (note, said) == (f"<system>{escaped}</system>", escaped)
+        assert result_weight(result) == content_weight(result_content(result))
+    plain = Result("<system.web> </systems>", "")
+    assert result_content(plain) == (TextPart(text="<system.web> </systems>"),)

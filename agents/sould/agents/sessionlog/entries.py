@@ -3,6 +3,7 @@
 Never reads a file. A session of thousands of messages is read back without making any of them.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 
 import orjson
@@ -16,6 +17,8 @@ from sould.agents.wire.stream import joined, piece
 
 INTERRUPTED = "interrupted; it may or may not have run"
 NOTHING = "<system>No output.</system>"
+_MARK = re.compile(r"<(\s*/?\s*system(?:\s[^>]*)?>)", re.IGNORECASE)
+"""What only sould says in a result."""
 
 
 class Run(Struct):
@@ -153,18 +156,28 @@ def _parts(user_input: UserInput) -> tuple[ContentPart, ...]:
 
 
 def result_content(result: Result) -> tuple[ContentPart, ...]:
-    """What the model is told of a call's result."""
-    note = (TextPart(text=f"<system>{result.message}</system>"),) if result.message else ()
-    said = tuple(part for part in (*note, *_parts(result.output)) if not is_blank(part))
+    """What the model is told of a call's result. Only sould says `<system>` there: a mark in what came is escaped."""
+    note = (TextPart(text=f"<system>{_unmarked(result.message)}</system>"),) if result.message else ()
+    output = (part if not isinstance(part, TextPart) else _unmarked_part(part) for part in _parts(result.output))
+    said = tuple(part for part in (*note, *output) if not is_blank(part))
     return said or (TextPart(text=NOTHING),)
+
+
+def _unmarked(text: str) -> str:
+    return _MARK.sub(r"<\\\1", text) if "system" in text.casefold() else text
+
+
+def _unmarked_part(part: TextPart) -> TextPart:
+    text = _unmarked(part.text)
+    return part if text is part.text else part.model_copy(update={"text": text})
 
 
 def result_weight(result: Result) -> int:
     """Quarter tokens of what the model is told of a result, without making it: a session read back has thousands of them."""
     if not isinstance(result.output, str):
         return content_weight(result_content(result))
-    note = weight("<system></system>") + weight(result.message) if result.message else 0
-    return note + weight(result.output) or weight(NOTHING)
+    note = weight("<system></system>") + weight(_unmarked(result.message)) if result.message else 0
+    return note + weight(_unmarked(result.output)) or weight(NOTHING)
 
 
 def message_weight(message: ChatMessage) -> int:
