@@ -39,6 +39,7 @@ HARMLESS = [
     "cd src && git diff HEAD~1",
     "git branch -a; git remote",
     "git rev-parse --show-toplevel",
+    "seq 10 && seq -w 1 2 99999; seq 5 -1 -5",
 ]
 
 DANGEROUS = [
@@ -86,6 +87,7 @@ DANGEROUS = [
     "git show HEAD:src/../.env", "git diff /etc/passwd a", "git diff -- ':(top)x'", "git diff -- '*.py'", "git blame key.pem",
     "git remote update", "git remote -v", "git tag v1", "git stash", "git fetch", "git log --show-signature", "git status -v", "git grep x",
     # size
+    "seq 1 999999999999", "seq inf", "seq 0 .0000001 9", "seq 1e9", "seq 0xfffffff",
     "echo " + "a" * 17_000, ";".join(["ls"] * 21),
 ]  # fmt: skip
 

@@ -108,6 +108,12 @@ async def test_an_exception_of_a_tool_is_a_result(caplog: pytest.LogCaptureFixtu
     assert "Failing" in caplog.text
 
 
+async def test_what_the_system_does_not_permit_is_no_fault_of_the_tool() -> None:
+    result = await call_tool(load("Forbidden"), "Forbidden", {}, context())
+    assert result.is_error
+    assert result.message.startswith("/proc/1/root/etc cannot be read or changed: the system does not permit it.")
+
+
 async def test_cancelling_a_call_is_not_an_error_of_the_tool() -> None:
     running = asyncio.create_task(call_tool(load("Waiting"), "Waiting", {}, context()))
     await asyncio.sleep(0)

@@ -1,6 +1,7 @@
 """Tools that are loaded by path in tests: good ones, and ones that cannot be loaded."""
 
 import asyncio
+import errno
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,6 +69,13 @@ class Failing(Plain):
 
     async def run(self, params: ToolParams, call: ToolCallContext) -> ToolReturn:
         return tool_ok(str(1 // 0))
+
+
+class Forbidden(Plain):
+    name = "Forbidden"
+
+    async def run(self, params: ToolParams, call: ToolCallContext) -> ToolReturn:
+        raise PermissionError(errno.EACCES, "Permission denied", "/proc/1/root/etc")
 
 
 class Waiting(Plain):

@@ -5,6 +5,7 @@ Programs that run others, write files, follow configuration or recurse into unna
 flags that follow unnamed links, which may lead out of the project.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Final, Literal
 
@@ -88,7 +89,7 @@ _PROGRAMS: Final[dict[str, _Safe]] = {
             with-filename word-regexp"""
         ),
     ),
-    "seq": _Safe("w", "fs", _names("equal-width format separator"), operands=3, reads=False),
+    "seq": _Safe("w", operands=3, reads=False, digits=True),
     "sha1sum": _SUMS,
     "sha256sum": _SUMS,
     "sha512sum": _SUMS,
@@ -162,6 +163,8 @@ class Harmless(Struct, frozen=True):
     """It may show what files held in the past, also those that are gone."""
 
 
+_SMALL: Final = re.compile(r"-w|-?\d{1,5}")
+"""What `seq` may be given: it prints for ever up to `inf`, and for long by steps of a fraction."""
 SEARCHES: Final = frozenset({"rg"})
 """They look into files that nobody named: what they pass over by themselves, or because of a glob, must not be a secret."""
 
@@ -172,6 +175,8 @@ def harmless(argv: Argv) -> Harmless | None:
         return Harmless((), builtin=True)
     if argv[0] == "git":
         return _git(argv[1:])
+    if argv[0] == "seq" and not all(map(_SMALL.fullmatch, argv[1:])):
+        return None
     safe = _PROGRAMS.get(argv[0])
     split = _split(argv[1:], safe) if safe is not None else None
     if safe is None or split is None:

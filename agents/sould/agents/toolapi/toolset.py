@@ -240,6 +240,11 @@ class Toolset:
             log.exception("tool %s failed", name)
             if full := as_disk_full(error):
                 return tool_error(f"{full.message} Tell the user.", brief=f"{name}: the disk is full")
+            if isinstance(error, PermissionError) and error.filename is not None:
+                return tool_error(
+                    f"{error.filename} cannot be read or changed: the system does not permit it. Go on without it.",
+                    brief="Not permitted",
+                )
             return tool_error(
                 f"{name} failed inside ({type(error).__name__}). This is a fault of the tool, not of your arguments; "
                 "go on another way, or tell the user.",
