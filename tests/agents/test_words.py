@@ -66,3 +66,7 @@ def test_json_becomes_lines_and_other_text_stays() -> None:
 )
 def test_a_session_is_called_by_what_was_typed(prompt: str, title: str) -> None:
     assert default_title(prompt) == title
+
+
+def test_a_title_shows_what_prints_nothing() -> None:
+    assert default_title("explain\u202e this\rand\u200b that") == r"explain\u202e this and\u200b that"

@@ -13,6 +13,7 @@ from msgspec import MsgspecError, Struct
 from msgspec.json import Decoder, encode
 from msgspec.structs import replace
 
+from sould.agents.permissions.visible import visible
 from sould.agents.privatefile import write_private
 from sould.agents.sessionlog.records import Scan
 from sould.agents.wire.content import input_summary
@@ -94,7 +95,7 @@ def write_info(directory: Path, info: SessionInfo) -> None:
 def default_title(prompt: str) -> str:
     """The title a session gets from its first prompt: one line, 50 characters, without what an editor put around it."""
     typed = _ADDED.sub(" ", prompt)
-    return " ".join((typed if typed.strip() else prompt).split())[:TITLE_LENGTH]
+    return visible(" ".join((typed if typed.strip() else prompt).split())[:TITLE_LENGTH].rstrip())
 
 
 def _from_journal(directory: Path) -> SessionInfo | None:

@@ -9,6 +9,7 @@ import orjson
 from pydantic import ConfigDict, Field, JsonValue, StringConstraints, field_validator
 
 from sould.agents.parsed import Parsed
+from sould.agents.permissions.visible import visible
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_ok
 from sould.agents.toolapi.questions import Questions
 from sould.agents.wire.messages import QuestionItem, QuestionOption, ToolKind, ToolReturn
@@ -85,7 +86,7 @@ class AskUserQuestion(Tool[Params]):
     def view(self, params: Params) -> CallView:
         """The first question."""
         more = len(params.questions) - 1
-        return CallView(title=params.questions[0].question + (f" (and {more} more)" if more else ""))
+        return CallView(title=_shown(params.questions[0].question) + (f" (and {more} more)" if more else ""))
 
     async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
         """Wait for the answers."""
@@ -97,12 +98,17 @@ class AskUserQuestion(Tool[Params]):
 
 def _item(question: Question) -> QuestionItem:
     return QuestionItem(
-        question=question.question,
-        header=question.header,
+        question=_shown(question.question),
+        header=_shown(question.header),
         options=tuple(
-            QuestionOption(label=option.label, description=option.description) for option in question.options
+            QuestionOption(label=_shown(each.label), description=_shown(each.description)) for each in question.options
         ),
         multi_select=question.multi_select,
         other_label="Other",
         other_description="Your own words.",
     )
+
+
+def _shown(text: str) -> str:
+    """Line by line, as commands are shown."""
+    return "\n".join(visible(line.rstrip(" ")) for line in text.split("\n"))
