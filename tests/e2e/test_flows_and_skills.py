@@ -57,6 +57,12 @@ def editor(sould: Sould) -> Editor:
     return opened
 
 
+def answered(editor: Editor) -> str:
+    """What the conversation shows as words of the agent."""
+    updates = [each["params"]["update"] for each in editor.messages if each.get("method") == "session/update"]
+    return "".join(each["content"]["text"] for each in updates if each["sessionUpdate"] == "agent_message_chunk")
+
+
 def test_a_flow_runs_in_an_editor_and_its_progress_is_a_plan(sould: Sould, editor: Editor) -> None:
     say(
         sould,
@@ -77,12 +83,8 @@ def test_a_flow_runs_in_an_editor_and_its_progress_is_a_plan(sould: Sould, edito
     assert "Work on README, then say: README 'and more'" in journal
     assert "Your answer has no <choice>" in journal
     assert "'No' is not one of the choices" in journal
-
-
-def answered(editor: Editor) -> str:
-    """What the conversation shows as words of the agent."""
-    updates = [each["params"]["update"] for each in editor.messages if each.get("method") == "session/update"]
-    return "".join(each["content"]["text"] for each in updates if each["sessionUpdate"] == "agent_message_chunk")
+    assert answered(editor) == "onceperhapstwice"
+    assert "choice" not in sould.cli("sessions", "export", "--format", "markdown").stdout
 
 
 def test_a_flow_ends_honestly_without_a_choice_beyond_its_moves_and_by_cancel(sould: Sould, editor: Editor) -> None:

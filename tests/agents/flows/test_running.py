@@ -6,7 +6,6 @@ from sould.agents.config import FlowLimits
 from sould.agents.flows.arguments import with_arguments
 from sould.agents.flows.drawing import draw
 from sould.agents.flows.mermaid import parse_mermaid
-from sould.agents.flows.runner import choice_in
 from sould.agents.wire.messages import Notification, PlanUpdate, StepBegin, TurnBegin, TurnEnd
 from soultest.bench import Bench, Watcher, asked, call, finish, refused
 
@@ -188,20 +187,6 @@ def test_arguments_without_a_place_go_to_the_first_task() -> None:
     flow = parse_mermaid("flowchart TD\nBEGIN --> a[First] --> b[Second] --> END")
     assert with_arguments(flow, "please").nodes["a"].label == "First\n\nplease"
     assert with_arguments(flow, " ").nodes["a"].label == "First"
-
-
-@pytest.mark.parametrize(
-    ("answer", "choice"),
-    [
-        ("<choice>a</choice>", "a"),
-        ("<choice>\n a b </choice>", "a b"),
-        ("<choice>a</choice><choice>b</choice>", "b"),
-        ("I end with a `<choice>` tag: <choice>a</choice>", "a"),
-        ("a", ""),
-    ],
-)
-def test_the_last_choice_counts_trimmed(answer: str, choice: str) -> None:
-    assert choice_in(answer) == choice
 
 
 def test_a_flow_is_drawn_with_every_step_and_where_its_edges_lead() -> None:

@@ -3,12 +3,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sould.agents.llm.provider import Delta, Finish
-from sould.agents.soul.answer import runs
+from sould.agents.llm.provider import Finish
+from sould.agents.soul.answer import Part, runs
 from sould.agents.wire.content import FunctionCall, TextPart, ThinkPart
 from sould.agents.wire.messages import ToolCall, ToolCallPart
 
-DELTAS: st.SearchStrategy[Delta] = st.one_of(
+DELTAS: st.SearchStrategy[Part] = st.one_of(
     st.builds(TextPart, text=st.text(min_size=1)),
     st.builds(ThinkPart, think=st.text(min_size=1)),
     st.builds(ThinkPart, think=st.text(), encrypted=st.just("sealed")),
@@ -19,9 +19,9 @@ DELTAS: st.SearchStrategy[Delta] = st.one_of(
 
 
 @given(st.lists(DELTAS))
-def test_neighbours_of_one_text_are_published_at_once_and_nothing_else_is_joined(batch: list[Delta]) -> None:
-    parted: list[Delta] = []
-    previous: Delta | None = None
+def test_neighbours_of_one_text_are_published_at_once_and_nothing_else_is_joined(batch: list[Part]) -> None:
+    parted: list[Part] = []
+    previous: Part | None = None
     for delta, pieces in runs(batch):
         match delta:
             case TextPart() if pieces:

@@ -278,7 +278,7 @@ class UpdatesV1:
                 wire.StepBegin() | wire.StepInterrupted() | wire.MCPLoadingBegin() | wire.MCPLoadingEnd()
                 | wire.HookTriggered() | wire.ToolCallRequest() | wire.HookRequest() | wire.HookResponse()
                 | wire.SubagentCreated() | wire.DirectoryAdded() | wire.SystemPrompt()
-                | wire.ContextNote() | wire.ServerState() | wire.MediaLeftOut() | wire.ContextCleared()
+                | wire.Choice() | wire.ContextNote() | wire.ServerState() | wire.MediaLeftOut() | wire.ContextCleared()
                 | wire.ContextReverted() | wire.ContextReturned() | wire.FilesRestoring()
                 | wire.DMailHeld() | wire.DMailTaken() | wire.Custom() | wire.TurnBegin()
                 | wire.ToolCall() | wire.ToolCallPart() | wire.ToolCallDetail()

@@ -8,7 +8,8 @@ from typing import Protocol
 from sould.agents.flows.graph import Edge, Flow, Node, Place, Sketch, build
 from sould.agents.flows.loopstate import LoopState, LoopStore, Status
 from sould.agents.flows.looptask import LoopTask
-from sould.agents.flows.runner import FlowRunner, choice_in, choice_prompt
+from sould.agents.flows.runner import FlowRunner, choice_prompt
+from sould.agents.soul.choices import without_choice
 from sould.agents.soul.loop import Ending
 from sould.agents.wire.display import TodoItem
 from sould.agents.wire.messages import ContextNote, PlanUpdate
@@ -123,7 +124,7 @@ class LoopRunner(FlowRunner, kw_only=True):
         """Count the iteration and do what was chosen."""
         loop = self.loop
         loop.complete_iteration(rolled_back=edge.label == "ROLLBACK", adjusts=edge.label == "ADJUST")
-        said = answer.replace(f"<choice>{choice_in(answer)}</choice>", "").strip()[-500:]
+        said = without_choice(answer)[-500:]
         if edge.label == "STOP":
             self._settle("finished", "the agent found the task complete")
         elif edge.label == "PAUSE":

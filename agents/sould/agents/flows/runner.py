@@ -5,7 +5,6 @@ times. How far it has come is shown as a plan. The runner keeps nothing: what su
 """
 
 import asyncio
-import re
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -16,14 +15,12 @@ from sould.agents.flows.graph import Edge, Flow, Node
 from sould.agents.liveconfig import LiveConfig
 from sould.agents.sessionlog.context import Context
 from sould.agents.sessionlog.log import SessionLog
+from sould.agents.soul.choices import choice_in
 from sould.agents.soul.loop import Ending, Soul, StepExtension
 from sould.agents.soul.turn import Turn
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.display import TodoItem
 from sould.agents.wire.messages import ContextNote, PlanUpdate
-
-_CHOICE = re.compile(r"<choice>((?:(?!<choice>).)*?)</choice>", re.DOTALL)
-"""From the innermost tag: an answer may speak of the tag before it uses it."""
 
 
 class NoChoiceError(SouldError):
@@ -45,11 +42,14 @@ class Agent(Struct):
     extensions: tuple[StepExtension, ...] = ()
     """They take part in every step that is asked of it here."""
 
-    async def ask(self, prompt: str) -> tuple[Ending, str]:
-        """Give the prompt ("": what was said before is the prompt) and run to the end; how it ended and the last answer."""
+    async def ask(self, prompt: str, *, decides: bool = False) -> tuple[Ending, str]:
+        """Give the prompt ("": what was said before is the prompt) and run to the end; how it ended and the last answer.
+
+        `decides`: see `Turn`.
+        """
         if prompt:
             self.log.publish(ContextNote(text=prompt))
-        turn = replace(self.turn, limits=self.config.now.loop_control)
+        turn = replace(self.turn, limits=self.config.now.loop_control, decides=decides)
         ending = await self.soul.turn(turn, self.extensions)
         return ending, last_text(self.log.context)
 
@@ -118,7 +118,7 @@ class FlowRunner(Struct):
 
     async def _do(self, node: Node) -> Edge | Ending:
         """Run a node; the edge to leave by, or how the turn ended."""
-        ending, answer = await self.agent.ask(self.prompt(node))
+        ending, answer = await self.agent.ask(self.prompt(node), decides=node.kind != "task")
         if ending.stop_reason != "finished":
             return ending
         out = self.flow.out(node.id)
@@ -128,7 +128,7 @@ class FlowRunner(Struct):
         for _ in range(self.limits.choice_reprompts):
             if any(edge.label == choice_in(answer) for edge in out):
                 break
-            ending, answer = await self.agent.ask(invalid_choice(answer, self.labels(node)))
+            ending, answer = await self.agent.ask(invalid_choice(answer, self.labels(node)), decides=True)
             if ending.stop_reason != "finished":
                 return ending
         edge = next((edge for edge in out if edge.label == choice_in(answer)), None)
@@ -151,12 +151,6 @@ def invalid_choice(answer: str, labels: list[str]) -> str:
     given = choice_in(answer)
     said = f"{given[:100]!r} is not one of the choices." if given else "Your answer has no <choice>…</choice>."
     return f"{said} {choice_prompt(labels)}"
-
-
-def choice_in(answer: str) -> str:
-    """The last choice in an answer, trimmed; "" when there is none (D33)."""
-    found = _CHOICE.findall(answer)
-    return found[-1].strip() if found else ""
 
 
 def last_text(context: Context) -> str:

@@ -24,6 +24,7 @@ from sould.agents.sessionlog.entries import (
 from sould.agents.tokens import MEDIA_TOKENS, weight
 from sould.agents.wire.content import AudioPart, ImagePart, TextPart, ThinkPart, UserInput, VideoPart
 from sould.agents.wire.messages import (
+    Choice,
     CompactionEnd,
     ContextCleared,
     ContextNote,
@@ -113,6 +114,7 @@ class Context:
         return {
             TextPart: self._add_text,
             ThinkPart: self._add_text,
+            Choice: self._add_choice,
             ImagePart: self._add_media,
             AudioPart: self._add_media,
             VideoPart: self._add_media,
@@ -233,6 +235,9 @@ class Context:
         else:
             step.add(part, text)
         self._pending += weight(text)
+
+    def _add_choice(self, choice: Choice) -> None:
+        self._add_text(TextPart(text=choice.text))
 
     def _add_media(self, part: ImagePart | AudioPart | VideoPart) -> None:
         step = self._step if self._step is not None else self._open_step()

@@ -6,9 +6,9 @@ was shown is ever repeated: retries happen below, before the first visible part.
 
 import asyncio
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from msgspec import Struct, field
 
@@ -29,11 +29,12 @@ from sould.agents.llm.retry import RetryNotice, RetryPolicy, stream_with_retry
 from sould.agents.patience import beside
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.callids import CallIds
+from sould.agents.soul.choices import ChoiceReader
 from sould.agents.soul.stepcalls import StepCalls
 from sould.agents.soul.usage import Meter
 from sould.agents.toolapi.toolset import MOST_TOOLS, Toolset
 from sould.agents.wire.content import AudioPart, ImagePart, TextPart, ThinkPart, VideoPart, media_url
-from sould.agents.wire.messages import StepRetry, ToolCall, ToolCallPart
+from sould.agents.wire.messages import Choice, StepRetry, ToolCall, ToolCallPart
 from sould.agents.wire.notice import notice
 from sould.agents.wire.stream import is_delta, piece
 
@@ -46,6 +47,10 @@ _TOLD_AFTER = (15, 60, 120, 240, 480, 720)
 """Seconds of silence after which the user is told what goes on."""
 _CUT = frozenset({"length", "max_tokens"})
 """Reasons of servers to stop at the limit on an answer."""
+
+
+Part: TypeAlias = Delta | Choice
+"""Of an answer, as it is published."""
 
 
 class Model(Struct, frozen=True):
@@ -82,8 +87,8 @@ class ModelCaller(Struct):
         """How often a call is tried, as configured now."""
         return RetryPolicy.of(self.config.now.loop_control)
 
-    async def ask(self, n: int, calls: StepCalls) -> str | None:
-        """Ask once, with retries while nothing was shown. Returns the provider's finish reason.
+    async def ask(self, n: int, calls: StepCalls, *, decides: bool = False) -> str | None:
+        """Ask once, with retries while nothing was shown. Returns the provider's finish reason. `decides`: see `Turn`.
 
         Raises:
             ProviderError: the model could not answer; what it had said by then is published.
@@ -118,7 +123,7 @@ class ModelCaller(Struct):
             asking = stream_with_retry(model.provider, request, self.policy, publish_retry)
             async with beside(self._tell_of_waiting(), "waiting"):
                 stream = await stack.enter_async_context(asking)
-            finish = await self._publish(stream, calls, model.provider.info)
+            finish = await self._publish(_parted(stream) if decides else stream, calls, model.provider.info)
         if finish.handed_out:
             ids = {call.server_id: call.id for call in calls.all}
             self.log.publish(finish.handed_out.state(model.provider.info.origin, ids))
@@ -145,7 +150,7 @@ class ModelCaller(Struct):
             body = f"{waited} s so far. The model may still be reading the prompt."
             self.log.publish(notice("waiting", "No answer yet", body))
 
-    async def _publish(self, stream: DeltaStream, calls: StepCalls, model: ModelInfo) -> Finish:
+    async def _publish(self, stream: AsyncIterable[Sequence[Part]], calls: StepCalls, model: ModelInfo) -> Finish:
         publish = self.log.publish
         room = MAX_ANSWER_CHARS
         async for batch in stream:
@@ -155,6 +160,8 @@ class ModelCaller(Struct):
                         room -= len(delta.text)
                         calls.shown()
                         publish(delta, pieces)
+                    case Choice():
+                        publish(delta)
                     case ThinkPart():
                         room -= len(delta.think)
                         calls.shown()
@@ -180,7 +187,17 @@ class ModelCaller(Struct):
         raise ProviderProtocolError("The model's answer ended without a finish.", kind="malformed")
 
 
-def runs(batch: Sequence[Delta]) -> Iterator[tuple[Delta, tuple[str, ...]]]:
+async def _parted(stream: DeltaStream) -> AsyncIterator[Sequence[Part]]:
+    """The stream with the choices in its text as messages of their own."""
+    reader = ChoiceReader()
+    async for batch in stream:
+        parted: list[Part] = []
+        for delta in batch:
+            parted += reader.read(delta.text) if isinstance(delta, TextPart) else (*reader.close(), delta)
+        yield parted
+
+
+def runs(batch: Sequence[Part]) -> Iterator[tuple[Part, tuple[str, ...]]]:
     """What of a batch is published at once: neighbours in one text or thought as one, with the text of each."""
     first: TextPart | ThinkPart | None = None
     texts: list[str] = []

@@ -165,7 +165,7 @@ class Soul(Struct):
         repairs = self.repairs.step(turn.id)
         while True:
             try:
-                finish = await self.model.ask(n, calls)
+                finish = await self.model.ask(n, calls, decides=turn.decides)
             except ProviderError as error:
                 if not await repairs.mend(error, calls):
                     raise

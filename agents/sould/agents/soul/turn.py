@@ -20,5 +20,7 @@ class Turn(Struct, frozen=True):
     """The subagent whose turn it is; None: the session's main agent."""
     attached: str = ""
     """Of a command's turn: what was attached to the command, for the model if the command asks it anything."""
+    decides: bool = False
+    """It is asked for a choice of a flow, which is parted from what people are shown."""
     unattended: bool = False
     """It goes on by itself, as in a loop: nobody is asked whether a summary will do (D26)."""

@@ -133,6 +133,12 @@ class ContextNote(Message):
     text: str
 
 
+class Choice(Message):
+    """Of an answer's text, the choice that the model made at a decision; people see the text without it."""
+
+    text: str
+
+
 class ServerState(Message):
     """What a model's server handed out with an answer and wants back with it, unchanged; before the results of its calls.
 

@@ -33,6 +33,7 @@ from sould.agents.wire.content import (
 )
 from sould.agents.wire.extensions import CallPreview as CallPreview
 from sould.agents.wire.extensions import (
+    Choice,
     CommandBegin,
     ContextCleared,
     ContextNote,
@@ -373,7 +374,7 @@ WireRequest: TypeAlias = ApprovalRequest | ToolCallRequest | QuestionRequest | H
 
 Extension: TypeAlias = (
     ToolCallDetail | CommandBegin | ToolOutput | Custom | RequestClosed | PromptQueued | PlanUpdate | SessionChanged
-    | SubagentCreated | DirectoryAdded | SystemPrompt | ContextNote | ContextCleared | ContextReverted | ContextReturned
+    | SubagentCreated | DirectoryAdded | SystemPrompt | Choice | ContextNote | ContextCleared | ContextReverted | ContextReturned
     | ServerState | MediaLeftOut | FilesRestoring | FilesRestored | DMailHeld | DMailTaken | QuestionResponse | HookResponse
 )  # fmt: skip
 

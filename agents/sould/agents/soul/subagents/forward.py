@@ -9,6 +9,7 @@ import asyncio
 from sould.agents.sessionlog.channel import Record
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.wire.messages import (
+    Choice,
     ContextCleared,
     ContextNote,
     ContextReverted,
@@ -30,6 +31,7 @@ LONGEST_WAIT = 0.25
 """seconds."""
 _OWN = (
     SystemPrompt,
+    Choice,
     ContextNote,
     ServerState,
     MediaLeftOut,
