@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Callable, Generator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -178,13 +178,13 @@ class Server:
         path.write_text(json.dumps(json.loads(path.read_text()) | settings))
 
     def close(self) -> None:
-        """End it, and all that it started."""
-        try:
-            os.killpg(self.process.pid, signal.SIGTERM)
+        """End it, and all that it started: extensions that outlive it would start a daemon in place of one that was ended."""
+        os.killpg(self.process.pid, signal.SIGTERM)
+        with suppress(subprocess.TimeoutExpired):
             self.process.wait(20)
-        except subprocess.TimeoutExpired:
+        with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait(20)
+        self.process.wait(20)
         self._reader.join(20)
         assert self.process.stdout is not None
         self.process.stdout.close()
