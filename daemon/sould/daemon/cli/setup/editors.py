@@ -17,14 +17,13 @@ from sould.daemon.cli.setup.check import Face
 from sould.daemon.cli.setup.entry import Entry
 from sould.daemon.cli.setup.format import Format, Launch
 from sould.daemon.cli.setup.helix import Languages
-from sould.daemon.cli.setup.places import Places, plugin, program
+from sould.daemon.cli.setup.places import Locating, Places, plugin, program
 from sould.daemon.cli.setup.programs import LispBlock, LuaFile
+from sould.daemon.cli.setup.shells import ShellBlock, shell
 from sould.daemon.cli.setup.unfit import UnfitError
 
 Traces: TypeAlias = Callable[[Places], Sequence[Path]]
 """What is there where somebody uses an editor."""
-Locating: TypeAlias = Callable[[Places], Path]
-"""Where its configuration is. Raises UnfitError."""
 Forming: TypeAlias = Callable[[Places], Format]
 """What goes into it. Raises UnfitError."""
 
@@ -126,6 +125,7 @@ def _run(places: Places, words: list[str]) -> "subprocess.CompletedProcess[str]"
             errors="replace",
             timeout=ASKING_S,
             check=False,
+            start_new_session=True,  # an interactive shell would take the terminal from us
         )
     except subprocess.TimeoutExpired:
         raise UnfitError(f"{words[0]} did not come to an end within {ASKING_S:.0f} s") from None
@@ -167,6 +167,15 @@ def _languages(places: Places) -> Format:
         return tuple(name for name in re.findall(r"^\s+\S (\S+):", listed, re.MULTILINE) if name != "sould")
 
     return Languages(program(places), servers)
+
+
+def _completion(places: Places) -> Format:
+    name, known = shell(places)
+
+    def asking() -> Launch | None:
+        return _asked(places, (name,), *known.question(_SAID))
+
+    return ShellBlock(known.block, asking)
 
 
 EDITORS: dict[str, Editor] = {
@@ -253,6 +262,16 @@ EDITORS: dict[str, Editor] = {
             lambda places: Entry(("clients",), "sould", _server(places, enabled=True, selector="source | text")),
             "lsp",
             "Install the package LSP if you do not have it: Package Control: Install Package.",
+        ),
+        Editor(
+            "shell",
+            "Shell completion",
+            (),
+            lambda places: [],  # written only where it is asked for by name
+            lambda places: shell(places)[1].file(places),
+            _completion,
+            "lsp",
+            "In a new terminal, Tab completes `sould`.",
         ),
     )
 }

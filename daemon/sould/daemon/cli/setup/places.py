@@ -3,8 +3,9 @@
 import importlib.metadata
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -44,6 +45,10 @@ class Places(Struct, frozen=True):
             return f"~/{path.relative_to(self.home)}"
         except ValueError:
             return str(path)
+
+
+Locating: TypeAlias = Callable[[Places], Path]
+"""Where a configuration is. Raises UnfitError."""
 
 
 def program(places: Places) -> str:
