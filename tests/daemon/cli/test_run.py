@@ -260,7 +260,7 @@ def test_ctrl_c_cancels_the_turn_keeps_what_a_command_had_printed_and_says_how_t
         screen.expect("Interrupted before it finished: ended, with everything it had started.")
         screen.expect("    half of it")
         screen.expect("Cancelled.")
-        screen.expect("continue: sould run --session")
+        screen.expect('continue: sould run -c "…", or later: sould run --session')
         assert screen.wait() == 130
     told = [json.loads(line) for line in user.sould("sessions", "export", "--format", "wire").stdout.splitlines()]
     said = {each["message"]["type"]: each["message"]["payload"] for each in told if "message" in each}
@@ -377,7 +377,7 @@ def test_plans_and_questions_take_words_of_the_user_s_own(user: User) -> None:
 def test_continue_and_session_go_on_in_the_same_conversation(user: User) -> None:
     user.scripted("text: one", "text: two", "text: three \x1b]52;c;aGk=\x07")
     first = user.result("first", "of", "all")  # no quotes are needed
-    second = user.result("--continue", "second")
+    second = user.result("-c", "second")
     assert second["session_id"] == first["session_id"]
     third = user.result("--session", first["session_id"][:-3], "third", cwd=user.home)
     assert third["session_id"] == first["session_id"]
@@ -470,9 +470,8 @@ def test_a_program_gets_its_json_also_for_a_session_that_is_not_there(user: User
     assert result["error"]["message"]
 
 
-def test_the_scripted_model_of_the_readme_plays(user: User) -> None:
-    text = (Path(__file__).parents[3] / "README.md").read_text("utf-8")
-    section = text.split("## Try it without a key", 1)[1].split("\n## ", 1)[0]
+def test_the_scripted_model_plays_what_its_page_shows(user: User) -> None:
+    section = (Path(__file__).parents[3] / "docs" / "scripted-model.md").read_text("utf-8")
     scripts = json.loads(section.split("```json\n", 1)[1].split("```", 1)[0])
     (user.project / "hello.txt").write_text("hello\n")
     user.scripted(*scripts)

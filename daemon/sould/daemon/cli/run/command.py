@@ -36,7 +36,7 @@ MODES = ("plan", "ask", "review", "full")
 @click.option(
     "--session", "-S", default="", metavar="ID", help="Continue this session (the beginning of its id is enough)."
 )
-@click.option("--continue", "-C", "latest", is_flag=True, help="Continue the latest session of this directory.")
+@click.option("--continue", "-c", "-C", "latest", is_flag=True, help="Continue the latest session of this directory.")
 @click.option("--cwd", "-w", type=click.Path(exists=True, file_okay=False), help="The project's directory.")
 @click.option(
     "--add-dir",
@@ -85,8 +85,8 @@ def run(
     """Do one PROMPT and print the answer. Quotes can be left out; PROMPT `-` is read from standard input.
 
     The answer goes to standard output while it is written; tool calls and diffs go to standard error. The session is
-    kept: any editor can open it, and --session or --continue go on with it. Ctrl-C cancels the turn. What is piped in
-    beside a PROMPT is given to the agent with it, if it begins within twelve seconds.
+    kept: any editor can open it, and --session, or -c for the latest of this directory, go on with it. Ctrl-C cancels
+    the turn. What is piped in beside a PROMPT is given to the agent with it, if it begins within twelve seconds.
 
     At a terminal you are asked before edits and commands. Where nobody can answer, the first question ends the run
     with exit code 3; choose a mode that does not ask.
@@ -95,7 +95,7 @@ def run(
       sould run "explain src/parser.py"
       git diff --staged | sould run "review this" --mode plan
       sould run --yes "make the tests pass" && git diff
-      sould run --continue "now document it"
+      sould run -c "now document it"
       sould run --worktree "try it with asyncio"
       sould run --agent ./reviewer.yaml "review the last commit"
       sould run -o json "how many TODOs are there?" | jq -r .text

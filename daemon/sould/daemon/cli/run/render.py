@@ -213,7 +213,8 @@ class TextRenderer:
         if result.error:
             self._line(click.style("sould: ", fg="red", bold=True) + visible(result.error))
         if result.session_id:
-            self._line(click.style(f'continue: sould run --session {result.session_id} "…"', dim=True))
+            later = f"sould run --session {result.session_id}"
+            self._line(click.style(f'continue: sould run -c "…", or later: {later} "…"', dim=True))
 
     def _say(self, text: str) -> None:
         if not text:
