@@ -4,13 +4,11 @@ Written from the JSON alone, between marks; the page's own words never hold a fi
 """
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 from reasons import reason
-from report import Found, Record, Run, names_of, shown
+from report import PAGE, Found, Record, Run, names_of, shown
 from row import OURS, RAW
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "performance.md"
 AHEAD = ("<!-- ahead: written by make bench-peers -->", "<!-- end of ahead -->")
 MISSED = ("<!-- missed: written by make bench -->", "<!-- end of missed -->")
 MORE_IS_BETTER = {"chunks/s"}

@@ -1,4 +1,4 @@
-"""What becomes of findings: lines while it runs, JSON, `REPORT.md`, and the table in README.
+"""What becomes of findings: lines while it runs, JSON, `REPORT.md`, and the table in docs/performance.md.
 
 The report and the table are written from the JSON alone, so that they cannot say what was not measured.
 """
@@ -15,11 +15,11 @@ from row import OURS
 from runner import Finding
 
 HERE = Path(__file__).resolve().parent
-README = HERE.parent / "README.md"
+PAGE = HERE.parent / "docs" / "performance.md"
 RECORD = HERE / "report.json"
 REPORT = HERE / "REPORT.md"
 BEGIN, END = "<!-- figures: written by make bench -->", "<!-- end of figures -->"
-IN_README = (
+ON_PAGE = (
     "warm-initialize",
     "cold-session",
     "first-token",
@@ -29,7 +29,7 @@ IN_README = (
     "editors-8-memory",
     "shell-20000-git-next",
 )
-"""The rows that README shows."""
+"""The rows that the page shows."""
 
 
 class Side(TypedDict):
@@ -109,10 +109,10 @@ def run_of(findings: Iterable[Finding], begun: float, versions: dict[str, str]) 
 
 
 def keep(record: Record) -> None:
-    """Write the JSON, the report, and the table in README."""
+    """Write the JSON, the report, and the table in docs/performance.md."""
     RECORD.write_text(json.dumps(record, indent=1) + "\n")
     REPORT.write_text("\n".join(report(record)) + "\n")
-    README.write_text(with_figures(README.read_text(), record))
+    PAGE.write_text(with_figures(PAGE.read_text(), record))
 
 
 def kept() -> Record:
@@ -224,7 +224,7 @@ def side_of(row: Found, name: str) -> str:
 
 
 def with_figures(text: str, record: Record) -> str:
-    """README with the table of the latest run beside other agents, or against the budgets, between its marks."""
+    """The page with the table of the latest run beside other agents, or against the budgets, between its marks."""
     run = record.get("peers") or record.get("bench")
     if run is None or BEGIN not in text:
         return text
@@ -234,11 +234,11 @@ def with_figures(text: str, record: Record) -> str:
 
 
 def table(run: Run) -> Iterator[str]:
-    """The rows that README shows, medians only."""
+    """The rows that the page shows, medians only."""
     names = names_of(run)
-    yield "Medians of one run; [the whole report](benchmarks/REPORT.md) says with which spread and beside which floors.\n"
+    yield "Medians of one run; [the whole report](../benchmarks/REPORT.md) says with which spread and beside which floors.\n"
     yield f"| {run['date']}, {run['machine']} | {' | '.join(names)} |\n| --- {'| --- ' * len(names)}|"
     for row in run["rows"]:
-        if row["name"] in IN_README:
+        if row["name"] in ON_PAGE:
             cells = (shown(row["sides"][name]["median"]) if name in row["sides"] else "-" for name in names)
             yield f"| {row['what']}, {row['unit']} | {' | '.join(cells)} |"

@@ -1,4 +1,4 @@
-"""What the README tells people to type is accepted."""
+"""What README and the pages that it leads to tell people to type is accepted."""
 
 import json
 import re
@@ -11,6 +11,7 @@ from sould.daemon.cli.setup.editors import EDITORS
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
+DOCS = ROOT / "docs"
 
 
 def blocks(language: str, text: str = README) -> list[str]:
@@ -19,9 +20,8 @@ def blocks(language: str, text: str = README) -> list[str]:
 
 
 def test_the_configuration_it_shows_is_valid() -> None:
-    shown = blocks("toml")
-    assert len(shown) == 2
-    for block in shown:
+    for page in ("configuration", "scripted-model"):
+        (block,) = blocks("toml", (DOCS / f"{page}.md").read_text())
         config = Config.model_validate(tomllib.loads(block))
         assert config.default_model in config.models
 
@@ -51,13 +51,26 @@ def test_every_command_it_names_exists() -> None:
     assert named <= set(COMMANDS)
 
 
-def test_it_leads_to_every_page() -> None:
-    pages = {str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")}
-    assert set(re.findall(r"\]\((docs/[^)#]+\.md)", README)) == pages
+def test_it_is_short() -> None:
+    assert len(README.splitlines()) <= 150
+
+
+def test_the_list_of_pages_has_every_page() -> None:
+    contents = DOCS / "README.md"
+    assert "](docs/README.md)" in README
+    pages = {str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md") if path != contents}
+    listed = set(re.findall(r"\]\(([^)#]+\.md)", contents.read_text())) - {"../README.md"}
+    editors = set(re.findall(r"\]\(docs/(editors/[^)#]+\.md)", README))
+    assert listed | editors == pages
+
+
+def test_links_lead_to_what_is_there() -> None:
+    for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")):
+        text = re.sub(r"^```.*?^```|`[^`\n]*`", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+        for link in re.findall(r"\]\((?!https?:|#)([^)#]+)", text):
+            assert (page.parent / link).exists(), f"{page}: {link}"
 
 
 def test_every_mode_it_names_exists_and_the_other_way_round() -> None:
-    rows = set(
-        re.findall(r"^\| `([a-z]+)` \| ", README.split("## Modes")[1].split("## Configuration")[0], re.MULTILINE)
-    )
+    rows = set(re.findall(r"^\| `([a-z]+)` \| ", README.split("## Modes")[1].split("\n## ")[0], re.MULTILINE))
     assert rows == {"plan", "ask", "review", "full"}

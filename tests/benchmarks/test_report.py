@@ -1,12 +1,11 @@
-"""The report says what was measured, and README nothing else."""
+"""The report says what was measured, and the page nothing else."""
 
 import fnmatch
 import re
-from pathlib import Path
 
-from performancepage import AHEAD, MISSED, PAGE, with_lists
+from performancepage import AHEAD, MISSED, with_lists
 from reasons import REASONS
-from report import BEGIN, END, README, Record, kept, report, run_of, with_figures
+from report import BEGIN, END, HERE, PAGE, Record, kept, report, run_of, with_figures
 from row import OURS, AtMost, Row
 from run import MEASUREMENTS
 from runner import Finding
@@ -52,9 +51,9 @@ def test_the_table_stands_between_its_marks_and_nothing_else_changes() -> None:
 
 def test_what_is_committed_was_written_from_the_record() -> None:
     latest = kept()
-    text = README.read_text()
+    text = PAGE.read_text()
     assert with_figures(text, latest) == text
-    written = Path(README.parent / "benchmarks" / "REPORT.md")
+    written = HERE / "REPORT.md"
     assert not latest or written.read_text() == "\n".join(report(latest)) + "\n"
     assert with_lists(PAGE.read_text(), latest) == PAGE.read_text()
 
