@@ -52,6 +52,17 @@ def ended(editor: Editor) -> dict[str, Any]:
     return editor.wait(lambda message: message.get("id") == "turn" and "method" not in message)
 
 
+def test_sould_alone_says_what_waits_and_how_to_go_on(user: User) -> None:
+    alone = user.sould()
+    assert (alone.returncode, "nothing waits for you" in alone.stdout) == (0, True)
+    editor, _ = waits(user, call("Shell", "c1", command="echo one > a.txt"), "text: Done.")
+    alone = user.sould()
+    assert (alone.returncode, "$ echo one > a.txt" in alone.stdout) == (0, True)
+    assert "sould run" in alone.stdout
+    assert user.sould("approve", request_id(user)).returncode == 0
+    ended(editor)
+
+
 def test_status_shows_what_is_asked_and_approving_it_there_closes_the_editor_s_dialog(user: User) -> None:
     editor, asked = waits(user, call("Shell", "c1", command="echo one > a.txt\necho two > b.txt"), "text: Done.")
     editor.begin("and then this", "second")

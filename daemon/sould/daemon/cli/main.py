@@ -104,11 +104,13 @@ class LazyGroup(Group):
 
 @click.group(
     cls=LazyGroup,
+    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Start with `sould setup`, which connects your editor; `sould doctor` finds what is wrong. No telemetry, ever.",
 )
 @click.version_option(VERSION, "-V", "--version", prog_name="sould", message="%(prog)s %(version)s")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """One coding agent for all your editors and projects.
 
     A background process (started by itself, one per user) holds the sessions; editors, programs and this command
@@ -120,6 +122,10 @@ def cli() -> None:
       sould status
       sould doctor
     """
+    if context.invoked_subcommand is None:
+        from sould.daemon.cli.service import show_now  # noqa: PLC0415 -- commands are imported when they are used
+
+        show_now()
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

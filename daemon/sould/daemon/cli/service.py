@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import click
 
@@ -14,7 +14,7 @@ from sould.daemon.cli.helptext import Command
 from sould.daemon.cli.output import FAILED, CommandError, one_line, plural, size, span, table, visible
 from sould.daemon.cli.waiting import show_waiting
 from sould.daemon.configuration.configfile import other_configuration
-from sould.daemon.control import Leaving, McpState, Status
+from sould.daemon.control import Leaving, McpState, SessionState, Status
 from sould.daemon.identity import read_owner, send_signal
 from sould.daemon.paths import Paths
 from sould.daemon.statusline import print_line
@@ -49,10 +49,36 @@ def status(as_json: bool, as_line: bool) -> None:
         return
     _overview(found)
     _connections(found)
-    _sessions(found)
+    if found.sessions:
+        click.echo("\nSessions in memory")
+        _sessions(found.sessions)
     _loops(found)
     _servers(found)
     _language_servers(found)
+
+
+def show_now() -> None:
+    """Show what runs and what waits, in all projects, and how to go on: `sould` alone."""
+    try:
+        with ControlClient.connect() as daemon:
+            busy = [each for each in daemon.status().sessions if each.running or each.pending]
+    except NotRunningError:
+        busy = []
+    if busy:
+        _sessions(busy)
+    else:
+        click.echo("No agent is at work, and nothing waits for you.")
+    click.echo()
+    click.echo(
+        table(
+            (
+                ('  sould run "…"', "give the agent a task in this directory; -c goes on with the last session"),
+                ("  sould inbox", "answer what waits for you, in all projects"),
+                ("  sould setup", "connect your editor"),
+            )
+        )
+    )
+    click.echo("\n`sould --help` lists all commands.")
 
 
 @click.command(cls=Command)
@@ -179,10 +205,7 @@ def _connections(found: Status) -> None:
         )
 
 
-def _sessions(found: Status) -> None:
-    if not found.sessions:
-        return
-    click.echo("\nSessions in memory")
+def _sessions(sessions: Sequence[SessionState]) -> None:
     rows = [
         (
             f"  {s.id}",
@@ -192,10 +215,10 @@ def _sessions(found: Status) -> None:
             one_line(s.model, 24),
             f"{one_line(s.title or '(no title)', 40)}  {_short(s.cwd)}",
         )
-        for s in found.sessions
+        for s in sessions
     ]
     click.echo(table(rows))
-    for session in found.sessions:
+    for session in sessions:
         for number, prompt in enumerate(session.prompts, 1):
             click.echo(f"  {session.id}  queued {number}: {one_line(prompt, 100)}")
         if session.prompts:
