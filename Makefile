@@ -67,15 +67,15 @@ test-clients: $(READY) $(CLIENTS_READY)  ## the scenarios of several clients wit
 test-editors: $(READY) $(EDITORS_READY) $(CLIENTS_READY)  ## drive the editors that install from Debian, npm or PyPI, as a person would
 	@$(PYTEST) -n $(WORKERS) -m editors tests/editors $(ARGS)
 
-test-vscode: $(READY) $(WORKBENCH_READY) $(VSIX)  ## drive the extension in VS Code's workbench, after its own tests
+test-vscode: $(READY) $(CLIENTS_READY) $(WORKBENCH_READY) $(VSIX)  ## drive the extension in VS Code's workbench, after its own tests
 	@scripts/extension.sh check
 	@$(PYTEST) -n 2 -m vscode tests/vscode $(ARGS)
 
-test-panel: $(READY)  ## drive the agent panel in Chromium, over a daemon with a scripted model
+test-panel: $(READY) $(CLIENTS_READY)  ## drive the agent panel in Chromium, over a daemon with a scripted model
 	@scripts/extension.sh build
 	@$(PYTEST) -n 2 -m panel tests/panel $(ARGS)
 
-test-docs: $(READY)  ## follow the pages of docs/ as a reader would
+test-docs: $(READY) $(CLIENTS_READY)  ## follow the pages of docs/ as a reader would
 	@$(PYTEST) -n $(WORKERS) -m docs tests/docs $(ARGS)
 
 test-bench: $(READY)  ## measure every kind of row once, small: whether the instruments work

@@ -14,12 +14,23 @@ from sould.agents.process.ripgrep import Ripgrep
 from soultest.bench import Bench, make_bench
 from soultest.bench.acp import Connect, connected
 from soultest.daemon import Sould, fresh_sould
+from soultest.schema import PACKAGE
 
 for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS"):  # `make test` would have the makes of tests say more
     os.environ.pop(name, None)
 
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")  # how long inputs take to make says something of the machine only (D46)
+
+
+_WITHOUT_NPM = {"install", "bench"}
+"""Marks whose tests need nothing of npm."""
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Say what is missing before the first test, which would wait for it."""
+    if not PACKAGE.is_dir() and session.config.option.markexpr not in _WITHOUT_NPM:
+        pytest.exit("The tests need packages of npm. `make test` installs them, once.", pytest.ExitCode.USAGE_ERROR)
 
 
 @pytest.fixture(scope="module")
