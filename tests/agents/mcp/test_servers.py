@@ -16,6 +16,7 @@ from sould.agents.wire.messages import (
     MCPLoadingEnd,
     Notification,
     QuestionRequest,
+    RequestClosed,
     StatusUpdate,
     ToolCall,
     ToolOutput,
@@ -258,6 +259,17 @@ async def test_a_dismissed_question_is_no_answer(bench: Bench) -> None:
         watcher.answers = {}
         said = await result_of(bench, watcher, "box__ask")
         assert '"action": "cancel"' in str(said.output)
+
+
+async def test_a_question_does_not_outlive_the_call_it_was_asked_in(bench: Bench) -> None:
+    async with bench.running():
+        watcher = await open_session(bench, asked("box", "rich"))
+        calling = asyncio.ensure_future(result_of(bench, watcher, "box__impatient"))
+        question = await watcher.wait_for(QuestionRequest)
+        (bench.project / READY).touch()
+        assert (await calling).output == "gone on"
+        closed = await watcher.wait_for(RequestClosed)
+        assert (closed.request_id, closed.reason) == (question.id, "cancelled")
 
 
 async def test_cancelling_a_turn_ends_a_call_at_once(bench: Bench) -> None:

@@ -1,6 +1,11 @@
-"""What `sould run` says of a call that needs an approval where nobody can give it."""
+"""What `sould run` says of a call that needs an approval, or of a question, where nobody can answer."""
+
+import sys
+
+import pytest
 
 from soultest.bench import call
+from soultest.bench.mcp import SERVER, configure
 from soultest.cliuser import User
 
 
@@ -24,3 +29,15 @@ def test_a_call_that_is_repeated_too_often_says_that_this_is_why_it_is_asked(use
     message = user.result("go")["error"]["message"]
     assert "the model repeats this call" in message
     assert "--yes" in message
+
+
+@pytest.mark.parametrize(("tool", "asks"), [("ask", "Which colour?"), ("form", "Tell us."), ("visit", "Pay there.")])
+def test_a_question_of_an_mcp_server_ends_the_run_and_nothing_of_it_waits(user: User, tool: str, asks: str) -> None:
+    configure(user.config / "mcp.json", {"box": {"command": sys.executable, "args": [SERVER, "rich"]}})
+    user.scripted(call(f"box__{tool}"), "text: gone on")
+    asked = user.result("--yes", "go")
+    assert (asked["exit_code"], asked["text"]) == (3, "")
+    assert asks in asked["error"]["message"]
+    assert f"Continue at a terminal or in an editor, with session {asked['session_id']}" in asked["error"]["message"]
+    after = user.result("--session", asked["session_id"], "go on")
+    assert (after["exit_code"], after["text"]) == (0, "gone on")

@@ -54,11 +54,12 @@ RICH = [
     tool("parts", "An answer of many parts.", count="integer"),
     tool("form", "Asks the user all sorts of things."),
     tool("visit", "Sends the user to a page."),
+    tool("impatient", "Asks the user, and answers when there is the file `ready`, whatever they say."),
     tool("write", "Writes a file in its directory.", path="string", text="string"),
     tool("roots", "The roots, how often it was told of others, and its process id."),
 ]
 READY = "ready"
-"""The file in its directory for which a `late` one waits."""
+"""The file in its directory for which a `late` one waits, and an `impatient` tool."""
 GUIDE = "docs://guide"
 PAGE = "https://pay.example/order?id=1"
 FORM: Json = {
@@ -170,15 +171,8 @@ class Server:
                 self.tools = [tool("echo", "It does more now.", text="string"), *TOOLS[1:]]
                 self.say({"method": "notifications/tools/list_changed"})
                 return text("done")
-            case "ask":
-                return text(self.ask())
-            case "form":
-                return text(self.request("elicitation/create", {"message": "Tell us.", "requestedSchema": FORM}))
-            case "visit":
-                page = {"mode": "url", "elicitationId": "e1", "url": PAGE, "message": "Pay there."}
-                return text(self.request("elicitation/create", page))
-            case "sample":
-                return text(self.sample(arguments["question"]))
+            case "ask" | "form" | "visit" | "sample" | "impatient":
+                return text(self.question(name, arguments))
             case "rename":
                 self.guides = ["docs://handbook"]
                 self.say({"method": "notifications/resources/list_changed"})
@@ -239,6 +233,24 @@ class Server:
             return {"result": {"contents": [{"uri": params["uri"], "mimeType": "text/plain", "text": said}]}}
         return {"error": {"code": -32002, "message": "there is no such page"}}
 
+    def question(self, name: str, arguments: Json) -> str:
+        """Ask the user or the model, and what they answered."""
+        match name:
+            case "ask":
+                return self.ask()
+            case "form":
+                return self.request("elicitation/create", {"message": "Tell us.", "requestedSchema": FORM})
+            case "visit":
+                page = {"mode": "url", "elicitationId": "e1", "url": PAGE, "message": "Pay there."}
+                return self.request("elicitation/create", page)
+            case "sample":
+                return self.sample(arguments["question"])
+            case _:
+                asked: Json = {"message": "Which colour?", "requestedSchema": {"type": "object", "properties": {}}}
+                self.say({"id": "impatient", "method": "elicitation/create", "params": asked})
+                wait_for_file()
+                return "gone on"
+
     def sample(self, question: str) -> str:
         """Ask the model, if the client says that we may."""
         if "sampling" not in self.client:
@@ -276,6 +288,12 @@ def text(said: str) -> Json:
     return {"result": {"content": [{"type": "text", "text": said}]}}
 
 
+def wait_for_file() -> None:
+    """Until there is the file `READY`."""
+    while not Path(READY).exists():
+        time.sleep(0.01)
+
+
 def complain(sentence: str) -> None:
     """To standard error."""
     sys.stderr.write(sentence + "\n")
@@ -288,8 +306,7 @@ def main(mode: str) -> None:
         complain("boom: no database")
         sys.exit(3)
     if mode == "late":
-        while not Path(READY).exists():
-            time.sleep(0.01)
+        wait_for_file()
     if mode == "hang":
         complain("waiting for a licence")
     if mode == "garbage":

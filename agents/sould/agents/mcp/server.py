@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from sould.agents.environment import USUAL_UMASK, find_program
 from sould.agents.liveconfig import LiveConfig
+from sould.agents.mcp.inflight import CallsInFlight
 from sould.agents.mcp.results import (
     Asking,
     Definition,
@@ -53,8 +54,6 @@ LIST_AGAIN = 0.2
 """Seconds between two listings of what a server offers."""
 LISTING = 1
 """Seconds that somebody who looks at a server waits for lists that it said to have changed."""
-MOST_QUESTIONS = 4
-"""That a server has open to its user."""
 
 
 class Place(Struct, frozen=True):
@@ -78,14 +77,6 @@ class SignIns(Protocol):
 
 class UnavailableError(Exception):
     """A server's prompt or resource cannot be had; the sentence is for the user."""
-
-
-class _Call(Struct):
-    """A call in flight; its time does not run while the user is asked something for it."""
-
-    asking: Asking
-    limit: asyncio.Timeout
-    seconds: float
 
 
 class _Ending(Struct, frozen=True):
@@ -141,8 +132,7 @@ class Server:
         """What it offers was asked for after the last change of it that was heard of."""
         self._listed.set()
         self._wanted = asyncio.Event()
-        self._calls: list[_Call] = []
-        self._questions = 0
+        self._calls = CallsInFlight()
         self._restarts = Restarts()
         self._start_factor = 1
         """How many times as long as configured it may take to start: one that installs itself first would never end."""
@@ -202,13 +192,8 @@ class Server:
         limits = self._config.now.mcp.client
         seconds = self.spec.call_timeout or limits.tool_call_timeout_ms / 1000
         try:
-            async with asyncio.timeout(seconds) as limit:
-                call = _Call(asking, limit, seconds)
-                self._calls.append(call)
-                try:
-                    return await link.call(tool, arguments, limit=limits.output_chars, stream=stream)
-                finally:
-                    self._calls.remove(call)
+            async with self._calls.call(asking, seconds):
+                return await link.call(tool, arguments, limit=limits.output_chars, stream=stream)
         except TimeoutError:
             return tool_error(
                 f"The MCP server {self.spec.name} did not answer within {seconds:g} s. It was asked to stop; it may "
@@ -437,33 +422,16 @@ class Server:
         return "failed", f"It could not be used: {str(cause)[:300].rstrip('.') or type(cause).__name__}."
 
     async def _elicit(self, question: Elicitation) -> Elicited:
-        async with self._asking() as session:
-            return await session.elicit(self.spec.name, question) if session is not None else Elicited("cancel")
+        answer = await self._calls.ask(lambda session: session.elicit(self.spec.name, question))
+        return Elicited("cancel") if answer is None else answer
 
     async def _sample(self, wanted: Sampling) -> Sampled | str:
-        async with self._asking() as session:
-            if session is None:
-                return "Nobody can be asked: no call is running, or calls of several sessions, or too much is asked already."
-            return await session.sample(self.spec.name, wanted)
-
-    @asynccontextmanager
-    async def _asking(self) -> AsyncGenerator[Asking | None, None]:
-        """The session that called the server, for a question to its user; with several, nobody can say whose it is."""
-        calls = list(self._calls)
-        if len({id(call.asking) for call in calls}) != 1 or self._questions >= MOST_QUESTIONS:
-            yield None
-            return
-        for call in calls:
-            call.limit.reschedule(None)
-        self._questions += 1
-        try:
-            yield calls[0].asking
-        finally:
-            self._questions -= 1
-            now = asyncio.get_running_loop().time()
-            for call in calls:
-                if call in self._calls:
-                    call.limit.reschedule(now + call.seconds)
+        answer = await self._calls.ask(lambda session: session.sample(self.spec.name, wanted))
+        if answer is None:
+            return (
+                "Nobody can be asked: no call is running, or calls of several sessions, or too much is asked already."
+            )
+        return answer
 
     # --- state ------------------------------------------------------------------------------------------------------
 

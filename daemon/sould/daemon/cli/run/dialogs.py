@@ -90,7 +90,7 @@ class Dialogs:
             self._renderer.answered()
         chosen = await self._asked(asked.tool_call, lambda: ask(asked)) if self._request.can_ask else None
         if chosen is None:
-            self._run.give_up(self._needs_answer(asked.title) if asked.is_question else self._needs_approval(asked))
+            self._run.give_up(self._needs_approval(asked))
             return {"outcome": {"outcome": "cancelled"}}
         why = {"_meta": {"sould": {"feedback": chosen.why}}} if chosen.why else {}
         return {"outcome": {"outcome": "selected", "optionId": chosen.option_id}, **why}
@@ -113,7 +113,13 @@ class Dialogs:
             return {"action": "cancel"}
 
     async def _asked(self, call: Update, asking: Callable[[], Awaitable[T]]) -> T:
-        """One dialog at a time, directly below what it is about. One that was answered elsewhere says so and is over."""
+        """One dialog at a time, directly below what it is about. One that was answered elsewhere says so and is over.
+
+        Raises:
+            ClosedInputError: nobody is there.
+        """
+        if not self._request.can_ask:
+            raise ClosedInputError
         self._renderer.permission(call)
         forget_typed()
         try:

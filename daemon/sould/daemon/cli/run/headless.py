@@ -165,7 +165,8 @@ class Headless:
                 "clientInfo": {"name": "sould-run", "title": "sould run", "version": VERSION},
                 "clientCapabilities": {
                     "session": {"notices": {}, "compaction": {}},
-                    **({"elicitation": {"form": {}}} if request.can_ask else {}),
+                    # without a terminal, too: what is asked in words instead would wait for a prompt that never comes
+                    "elicitation": {"form": {}},
                     "_meta": {"sould": {"questions": request.can_ask, "rememberChoices": False, "ownTurns": True}},
                 },
             },

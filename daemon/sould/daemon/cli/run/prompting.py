@@ -65,11 +65,6 @@ class Permission(BaseModel):
         return str(self.tool_call.get("title") or "a tool call")
 
     @property
-    def is_question(self) -> bool:
-        """It asks what the user wants, as it is put to clients without forms: several answers are equally good."""
-        return sum(option.kind == "allow_once" for option in self.options) > 1
-
-    @property
     def words(self) -> list[str]:
         """What is said beside the title, which is shown with every call."""
         blocks = self.tool_call.get("content")
@@ -122,8 +117,7 @@ async def ask(asked: Permission) -> Choice | None:
         if key == ALL and not why:
             click.echo(asked.question(whole=True), err=True)
             continue
-        hint = "" if asked.is_question else "; text after n tells the agent why not"
-        click.echo(f"  Type one of: {', '.join(choices)}{hint}", err=True)
+        click.echo(f"  Type one of: {', '.join(choices)}; text after n tells the agent why not", err=True)
     return None
 
 
