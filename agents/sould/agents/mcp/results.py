@@ -11,6 +11,7 @@ from msgspec import Struct
 from pydantic import JsonValue
 
 from sould.agents.llm.provider import ChatMessage
+from sould.agents.mcp.structure import Shown
 from sould.agents.toolapi.base import tool_ok
 from sould.agents.wire.content import AudioPart, ContentPart, ImagePart, MediaUrl, TextPart
 from sould.agents.wire.display import BriefBlock
@@ -95,8 +96,10 @@ class Asking(Protocol):
 
 def converted(result: "CallToolResult", limit: int) -> ToolReturn:
     """A call's result for the model; `limit` is in characters and counts text only."""
+    shown = Shown([block.model_dump(mode="json", by_alias=True, exclude_none=True) for block in result.content])
     parts = [_part(block) for block in result.content]
-    structured: JsonValue = result.structured_content
+    parts = [TextPart(text=shown.left_out(part.text)) if isinstance(part, TextPart) else part for part in parts]
+    structured = shown.beyond(result.structured_content)
     if structured is not None and not any(isinstance(part, TextPart) for part in parts):
         parts.append(TextPart(text=orjson.dumps(structured, option=orjson.OPT_INDENT_2).decode()))
     kept, cut = within(parts, limit)
