@@ -143,6 +143,25 @@ async def test_identical_servers_share_a_process_and_others_do_not(bench: Bench)
     assert len({said.split()[0] for said in own}) == 3
 
 
+async def test_sessions_from_several_windows_share_a_process(bench: Bench) -> None:
+    one = {
+        "_": "/usr/bin/sould",
+        "OLDPWD": "/",
+        "SHLVL": "1",
+        "COLUMNS": "80",
+        "SSH_CONNECTION": "192.0.2.1 1 192.0.2.2 22",
+    }
+    other = {"SHLVL": "2", "TMUX_PANE": "%3", "WINDOWID": "77", "TERM_SESSION_ID": "w0t1", "SSH_TTY": "/dev/pts/3"}
+    configure(user_file(bench), {"box": entry()})
+    async with bench.running():
+        watchers = [
+            await open_session(bench, **variables) for variables in (one, other, other | {"TMUX": "/tmp/own,1,0"})
+        ]
+        said = [str((await result_of(bench, each, "box__whoami", variable="PATH")).output) for each in watchers]
+    pids = [each.split()[0] for each in said]
+    assert pids[0] == pids[1] != pids[2]
+
+
 async def test_provider_keys_are_kept_from_servers(bench: Bench) -> None:
     async with bench.running():
         watcher = await open_session(bench, asked("box"), OPENAI_API_KEY="secret", EDITOR="vi")

@@ -1,7 +1,7 @@
 """The MCP servers of a daemon: one process for every identical server, shared by the sessions that use it (D36).
 
 Servers are counted by use and end some time after the last session let go of them. Nothing is shared between sessions
-whose command, arguments, environment, directory or roots differ.
+whose command, arguments, environment (but `OF_ONE_WINDOW`), directory or roots differ.
 """
 
 import asyncio
@@ -17,6 +17,45 @@ from sould.agents.liveconfig import LiveConfig
 from sould.agents.mcp.server import Place, Server, SignIns
 from sould.agents.mcp.specs import MayStart, ServerSpec
 from sould.agents.process.guard import ProcessGuard
+
+OF_ONE_WINDOW = frozenset(
+    {
+        "ALACRITTY_WINDOW_ID",
+        "COLUMNS",
+        "DESKTOP_STARTUP_ID",
+        "GNOME_TERMINAL_SCREEN",
+        "GUAKE_TAB_UUID",
+        "INVOCATION_ID",
+        "ITERM_SESSION_ID",
+        "JOURNAL_STREAM",
+        "KITTY_WINDOW_ID",
+        "KONSOLE_DBUS_SESSION",
+        "KONSOLE_DBUS_WINDOW",
+        "LINES",
+        "OLDPWD",
+        "SHELL_SESSION_ID",
+        "SHLVL",
+        "SSH_CLIENT",
+        "SSH_CONNECTION",
+        "SSH_TTY",
+        "STARSHIP_SESSION_KEY",
+        "TERMINATOR_UUID",
+        "TERM_SESSION_ID",
+        "TILIX_ID",
+        "TMUX_PANE",
+        "WEZTERM_PANE",
+        "WINDOW",
+        "WINDOWID",
+        "WT_SESSION",
+        "XDG_ACTIVATION_TOKEN",
+        "XDG_SESSION_ID",
+        "ZELLIJ_PANE_ID",
+        "_",
+    }
+)
+"""Variables that say which shell, terminal or connection a session was opened from. They mean nothing to a server, which has
+no terminal, but differ in each: with them in the key every new window would start all servers once more. What names a
+socket (`TMUX`, `SSH_AUTH_SOCK`, `DISPLAY`) is not among them: a server may use it."""
 
 
 class _Entry(Struct):
@@ -151,7 +190,7 @@ def _key(spec: ServerSpec, place: Place) -> str:
         sorted(spec.headers.items()),
         spec.server_id,
         spec.carrier.id if spec.carrier is not None else "",
-        sorted(place.variables.items()),
+        sorted((name, value) for name, value in place.variables.items() if name not in OF_ONE_WINDOW),
         str(place.cwd),
         [str(root) for root in place.roots],
         place.umask,
