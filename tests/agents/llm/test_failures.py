@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sould.agents.llm.failures import Redactor, event_error, status_error
+from sould.agents.llm.failures import Asked, Redactor, event_error, status_error
 
 WORDS = "The words of the provider"
 WRAPPED: dict[str, tuple[object, str]] = {
@@ -67,9 +67,56 @@ def test_a_conversation_that_is_too_long_is_known_by_the_words_of_each_server(wo
 
 
 def test_an_address_that_is_not_found_is_no_model_that_is_not_found() -> None:
-    address = status_error(404, {}, b'{"detail":"Not Found"}', Redactor()).message
-    assert address.endswith("(HTTP 404): Not Found; check the base_url, it usually ends in /v1")
+    asked = Asked("http://gateway.example/chat/completions")
+    address = status_error(404, {}, b'{"detail":"Not Found"}', Redactor(), asked).message
+    assert address.endswith(
+        f"(HTTP 404): Not Found; {asked.address} was asked; check the base_url, it usually ends in /v1"
+    )
+    assert asked.address in status_error(404, {}, b"", Redactor(), asked).message
     assert "base_url" not in status_error(404, {}, b'{"error":"model \'x\' not found"}', Redactor()).message
+
+
+KEYLESS = Asked(
+    "http://gateway.example/v1/chat/completions", keyless=True, remedy="No key was sent: run `sould login x`."
+)
+KEYED = Asked("http://gateway.example/v1/chat/completions", remedy="Run `sould login x` with another key.")
+BEHIND = "litellm.AuthenticationError: Missing Anthropic API Key - A call is being made to anthropic but no key is set"
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "asked", "kind", "sentence"),
+    [
+        (400, "No connected db.", KEYLESS, "auth", "The model server wants a key (HTTP 400)"),
+        (400, "No connected db.", KEYED, "auth", "The model server refused the key (HTTP 400)"),
+        (500, "Internal Server Error", KEYLESS, "provider", "It may want a key."),
+        (
+            401,
+            "Authentication Error, No api key passed in.",
+            KEYLESS,
+            "auth",
+            "The model server wants a key (HTTP 401)",
+        ),
+    ],
+)
+def test_what_may_be_the_key_says_what_to_do_about_it(
+    status: int, words: str, asked: Asked, kind: str, sentence: str
+) -> None:
+    error = status_error(status, {}, json.dumps({"error": {"message": words}}).encode(), Redactor(), asked)
+    assert error.kind == kind
+    assert sentence in error.message
+    assert error.message.endswith(asked.remedy)
+
+
+@pytest.mark.parametrize("words", [BEHIND, "The api_key client option must be set by passing api_key to the client"])
+def test_a_key_that_a_gateway_misses_itself_is_not_the_users(words: str) -> None:
+    error = status_error(401, {}, json.dumps({"error": {"message": words}}).encode(), Redactor(), KEYED)
+    assert (error.kind, error.retryable) == ("provider", False)
+    assert error.message.startswith("The gateway's own key for the model behind it is missing or refused (HTTP 401)")
+    assert KEYED.remedy not in error.message
+
+
+def test_a_failure_with_a_key_says_nothing_of_keys() -> None:
+    assert "key" not in status_error(500, {}, b"Internal Server Error", Redactor(), KEYED).message
 
 
 def test_a_request_that_a_gateway_finds_too_large_is_too_long() -> None:

@@ -176,11 +176,20 @@ api_key = "{key}"
 
 
 @contextmanager
-def http_server(status: int, body: bytes, *, content: str = "application/json", skew_s: float = 0) -> Generator[str]:
-    """A model server that always says the same."""
+def http_server(
+    status: int, body: bytes, *, content: str = "application/json", skew_s: float = 0, prompted: int = 0
+) -> Generator[str]:
+    """A model server that always says the same, to prompts with the status `prompted`."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            self.say(status)
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            self.say(prompted)
+
+        def say(self, status: int) -> None:
             self.send_response_only(status)
             self.send_header("Date", formatdate(skew_s + time.time(), usegmt=True))
             self.send_header("Content-Type", content)
@@ -253,6 +262,24 @@ def test_a_model_the_server_does_not_have_is_named(user: User) -> None:
     with http_server(200, b'{"data":[{"id":"other-model"}]}') as url:
         user.configure(provider(url))
         assert_advice(user.finding("models"), "warn", "does not list the model 'm'", "other-model")
+
+
+def test_an_address_that_knows_neither_models_nor_prompts_is_named(user: User) -> None:
+    with http_server(404, b'{"detail":"Not Found"}', prompted=404) as url:
+        user.configure(provider(url))
+        assert_advice(user.finding("models"), "fail", f"{url} is not the address of a model server", "/v1")
+
+
+def test_a_server_that_only_takes_prompts_is_well(user: User) -> None:
+    with http_server(404, b'{"detail":"model is required"}', prompted=422) as url:
+        user.configure(provider(url))
+        assert user.finding("models")["level"] == "ok"
+
+
+def test_a_gateway_that_wants_a_key_is_named(user: User) -> None:
+    with http_server(400, b'{"error":{"message":"No connected db."}}') as url:
+        user.configure(provider(url, key=""))
+        assert_advice(user.finding("models"), "fail", f"{url} wants a key (400)", "sould login server")
 
 
 def test_a_working_server_is_well(user: User) -> None:

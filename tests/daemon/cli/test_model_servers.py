@@ -2,12 +2,13 @@
 
 import asyncio
 import json
+from collections.abc import Iterator
 
 import pytest
 
 from soultest.cliuser import User
 from soultest.families.kinds import DeepSeek, Gemini, OpenAI
-from soultest.families.server import Call, Family, FamilyServer, Said
+from soultest.families.server import Call, Complaint, Family, FamilyServer, Json, Said
 from soultest.pictures import png
 
 RED = Said(calls=(Call("report_colour", {"colour": "Red"}),), thoughts="It is red.")
@@ -66,6 +67,15 @@ async def test_a_model_that_calls_no_tool_fails(user: User) -> None:
 @pytest.mark.parametrize("model", ["their", "mine2"])
 async def test_an_unknown_model_is_named(user: User, model: str) -> None:
     assert f"There is no usable model '{model}'" in await tried(user, OpenAI(), status=1, model=model)
+
+
+async def test_a_model_that_the_server_does_not_have_names_the_setting_and_what_lists_them(user: User) -> None:
+    class NoSuchModel(OpenAI):
+        def complaints(self, body: Json) -> Iterator[Complaint]:
+            yield Complaint("The model `m` does not exist or you do not have access to it.", status=404)
+
+    told = await tried(user, NoSuchModel(), status=1)
+    assert "Correct `models.mine.model` (`sould config edit`); `sould doctor models` names what the server has." in told
 
 
 async def test_a_server_that_answers_nothing_is_told_in_its_words(user: User) -> None:

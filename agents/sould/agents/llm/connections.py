@@ -182,7 +182,7 @@ async def _refused(response: httpx2.Response, answer: Answer, server: Server) ->
     if response.status_code in _MOVED and location:
         target = urlsplit(location)
         body = f"to {target.scheme}://{target.hostname}".encode() if target.hostname else b""
-    return status_error(response.status_code, response.headers, body, server.redact, server.settings.remedy)
+    return status_error(response.status_code, response.headers, body, server.redact, server.asked)
 
 
 def _failure(error: Exception, server: Server, seconds: float) -> ProviderError:

@@ -28,6 +28,18 @@ _CODE = re.compile(r"^(?:error(?: code)?[: ]+)?(?:http[ /]?)?[45]\d\d\b[\s:,-]*"
 """A status that the sentence before it has said."""
 _PAGE = re.compile(r"\s*<(?:!doctype|html)(?:.*?<title>(?P<title>[^<]*))?", re.IGNORECASE | re.DOTALL)
 _USUALLY = "check the base_url, it usually ends in /v1"
+_NO_MODEL = re.compile(
+    r"model_not_found|(?:invalid|unknown|no such) model|\bmodel\b[^.]{0,120}(?:not found|(?:does|do) not exist|not exist)",
+    re.IGNORECASE,
+)
+_UNKNOWN_KEY = re.compile(r"no connected db", re.IGNORECASE)
+"""What LiteLLM says, without a database of keys, of any key but its own, and of none."""
+_BEHIND = re.compile(
+    r"litellm\.AuthenticationError|missing \w+ api key|no key is set|api_key client option must be set"
+    r"|provider returned error",
+    re.IGNORECASE,
+)
+"""A gateway's words where its own key for the model behind it is missing or refused."""
 _NO_ENDPOINT = re.compile(
     r"unexpected endpoint|unknown (?:endpoint|route|path|url)|no route|cannot post", re.IGNORECASE
 )
@@ -39,6 +51,7 @@ _MOST_WORDS = 8 * 1024
 """Characters of an error that are looked at."""
 _NESTED = 12
 """How deep words may be wrapped."""
+_UNKNOWN, _FAILED = 404, 500
 _RETRYABLE = frozenset({408, 409, 425, 429})
 _RETRY_IN = re.compile(r'"retryDelay":\s*"(\d+(?:\.\d+)?)s"|retry in (\d+(?:\.\d+)?) ?s\b', re.IGNORECASE)
 _NO_CREDIT = re.compile(
@@ -69,14 +82,37 @@ class Redactor(Struct, frozen=True):
         return line if len(line) <= _BODY_CHARS else line[:_BODY_CHARS] + "…"
 
 
+class Asked(Struct, frozen=True):
+    """What a server was asked, as far as its refusal is told by it."""
+
+    address: str = ""
+    keyless: bool = False
+    """No key was sent."""
+    remedy: str = ""
+    """What to do about the key: a sentence."""
+
+    @property
+    def elsewhere(self) -> str:
+        """What to do where the address is wrong."""
+        return f"{self.address} was asked; {_USUALLY}" if self.address else _USUALLY
+
+
+_NOTHING_KNOWN = Asked()
+
+
 def status_error(
-    status: int, headers: Mapping[str, str], body: bytes, redact: Redactor, remedy: str = ""
+    status: int, headers: Mapping[str, str], body: bytes, redact: Redactor, asked: Asked = _NOTHING_KNOWN
 ) -> ProviderStatusError:
-    """An answer that is not 200. `remedy` is what to do when it refused the key."""
+    """An answer that is not 200."""
     text = body.decode("utf-8", "replace")
     wait = retry_after_of(headers)
     wait = _wait_told(text) if wait is None else wait
-    return _failure(status, _words(text), redact, retry_after=wait, remedy=remedy)
+    return _failure(status, _words(text), redact, retry_after=wait, asked=asked)
+
+
+def is_unknown_model(said: str) -> bool:
+    """Whether a server's words are about a model that it does not have."""
+    return _NO_MODEL.search(said) is not None
 
 
 def event_error(error: Any, redact: Redactor) -> ProviderError:
@@ -93,23 +129,27 @@ def event_error(error: Any, redact: Redactor) -> ProviderError:
 
 
 def _failure(
-    status: int | None, words: "_Words", redact: Redactor, *, retry_after: float | None, remedy: str = ""
+    status: int | None,
+    words: "_Words",
+    redact: Redactor,
+    *,
+    retry_after: float | None,
+    asked: Asked = _NOTHING_KNOWN,
 ) -> ProviderStatusError:
     """All that the server said decides what it is; the part that is meant for people is shown."""
     kind, sentence, retryable = _judge(status, words.whole, waits=retry_after is not None)
-    shown = _CODE.sub("", redact.line(words.shown))
-    if page := _PAGE.match(words.whole):
-        shown = redact.line(page["title"] or "")
-        if status in _ELSEWHERE:
-            shown = f"it answers with a web page; {_USUALLY}"
-    elif _NO_ENDPOINT.search(words.whole) or _NOT_FOUND.fullmatch(shown):
-        shown = f"{shown.rstrip('.')}; {_USUALLY}"
+    if kind == "auth" and asked.keyless:
+        sentence = "The model server wants a key"
+    shown = _shown(status, words, redact, asked)
     if kind == "context_too_long":
         shown = f"{shown} (/compact shortens it)".lstrip()
     number = f" (HTTP {status})" if status is not None else ""
     message = f"{sentence}{number}: {shown}" if shown else f"{sentence}{number}."
+    remedy = asked.remedy if kind == "auth" else ""
+    if status == _FAILED and asked.keyless and asked.remedy:  # some servers fail where they miss a key
+        remedy = f"It may want a key. {asked.remedy}"
     return ProviderStatusError(
-        f"{message.rstrip('.')}. {remedy}" if kind == "auth" and remedy else message,
+        f"{message.rstrip('.')}. {remedy}" if remedy else message,
         retryable=retryable,
         kind=kind,
         status=status,
@@ -118,8 +158,26 @@ def _failure(
     )
 
 
+def _shown(status: int | None, words: "_Words", redact: Redactor, asked: Asked) -> str:
+    """The words for people, and where the address seems to be wrong, what was asked."""
+    shown = _CODE.sub("", redact.line(words.shown))
+    if page := _PAGE.match(words.whole):
+        title = redact.line(page["title"] or "")
+        return f"it answers with a web page; {asked.elsewhere}" if status in _ELSEWHERE else title
+    unknown = status == _UNKNOWN and not is_unknown_model(words.whole)
+    if unknown or _NO_ENDPOINT.search(words.whole) or _NOT_FOUND.fullmatch(shown):
+        return "; ".join(filter(None, (shown.rstrip("."), asked.elsewhere)))
+    return shown
+
+
 def _judge(status: int | None, detail: str, *, waits: bool) -> tuple[str, str, bool]:
-    if status in (401, 403):
+    if status in (401, 403) and _BEHIND.search(detail):
+        return (
+            "provider",
+            "The gateway's own key for the model behind it is missing or refused",
+            False,
+        )
+    if status in (401, 403) or (status == 400 and _UNKNOWN_KEY.search(detail)):
         return "auth", "The model server refused the key", False
     if status == 413 or (status not in (429, 529) and _TOO_LONG.search(detail)):
         return "context_too_long", "The conversation is longer than the model's context", False
@@ -133,7 +191,7 @@ def _judge(status: int | None, detail: str, *, waits: bool) -> tuple[str, str, b
         return "provider", "The model server failed", True
     if status is not None and 300 <= status < 400:
         return "provider", "The model server redirects elsewhere; set its base_url to the new address", False
-    if status == 404:
+    if status == _UNKNOWN:
         return "provider", "The model server knows no such model or address", False
     return "provider", "The model server refused the request", False
 

@@ -17,7 +17,7 @@ from pydantic import SecretStr
 
 from sould.agents.importing import load
 from sould.agents.llm.chunks import AnswerReader
-from sould.agents.llm.failures import malformed
+from sould.agents.llm.failures import is_unknown_model, malformed
 from sould.agents.llm.provider import (
     ChatRequest,
     Delta,
@@ -139,7 +139,14 @@ class OpenAIProvider(Struct, frozen=True):
                 # another request may have learned it meanwhile
                 learned = self.client.learn(model, error) or self.client.quirks(model) != style.quirks
                 if not learned or refused > _MOST_LEARNED:
-                    raise
+                    raise self._told(error) from error.__cause__
+
+    def _told(self, error: ProviderStatusError) -> ProviderStatusError:
+        """With what to do about a model that the server does not have."""
+        if not is_unknown_model(error.said):
+            return error
+        correct = f"Correct `{self.info.setting}` (`sould config edit`); " if self.info.setting else ""
+        return error.with_remedy(f"{correct}`sould doctor models` names what the server has.")
 
     async def _deltas(self, answer: "Answer") -> DeltaStream:
         reader = AnswerReader(self.client.server.redact, self.style.reasoning_key)

@@ -239,12 +239,18 @@ class ProviderPool:
             if not is_loaded(CONNECTIONS):
                 asyncio.get_running_loop().call_later(AFTER_OPENING, begin_loading, CONNECTIONS)
         place, _, _ = client.server.url.partition("?")
-        info, style = replace(_info(choice), origin=f"{place} {choice.model.model}"), _style(choice, base_url)
+        setting = f"models.{choice.key}.model" if self._is_written(choice) else ""
+        info = replace(_info(choice), origin=f"{place} {choice.model.model}", setting=setting)
+        style = _style(choice, base_url)
         if key is not None:
             return OpenAIProvider(info, client, style)
         from sould.agents.llm.signin import SignedInProvider  # noqa: PLC0415 -- loads what signs in
 
         return SignedInProvider(info, client, style, await self._sign_in(choice, environment))
+
+    def _is_written(self, choice: _Choice) -> bool:
+        """It stands in the configuration, and was not found."""
+        return choice.key in self._config.now.models
 
     async def _sign_in(self, choice: _Choice, environment: Mapping[str, str]) -> "SignIn":
         """The sign-in of a provider that declares one. Raises NoModelError when there is none: it is asked nothing yet."""

@@ -40,6 +40,8 @@ class ModelInfo(Struct, frozen=True):
     cached_input_price: float | None = None
     output_price: float | None = None
     currency: str = "USD"
+    setting: str = ""
+    """Where the configuration names it; "" for one that was found."""
     origin: str = ""
     """The server and the model: what they hand out goes back to them alone."""
     gives_call_ids: bool = False
@@ -158,6 +160,11 @@ class ProviderStatusError(ProviderError):
     def __init__(self, message: str, *, said: str = "", **more: Any) -> None:
         super().__init__(message, **more)
         self.said = said
+
+    def with_remedy(self, sentence: str) -> "ProviderStatusError":
+        """The same, with what to do about it."""
+        more = {name: getattr(self, name) for name in ("retryable", "kind", "status", "retry_after", "said")}
+        return ProviderStatusError(f"{self.message.rstrip('.')}. {sentence}", **more)
 
 
 class ProviderProtocolError(ProviderError):

@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 from sould.agents.config import ModelTimeouts
 from sould.agents.errors import ConfigError
-from sould.agents.llm.failures import Redactor
+from sould.agents.llm.failures import Asked, Redactor
 from sould.agents.llm.provider import ProviderConnectionError, ProviderError, ProviderTimeoutError
 from sould.agents.network.certificates import advice, trusted
 from sould.agents.network.failures import is_refused, is_unknown_host, is_untrusted, why_unreachable
@@ -57,6 +57,12 @@ class Server:
         self.proxy = ""
         """The variable that names the proxy through which requests go."""
         self._check_network()
+
+    @property
+    def asked(self) -> Asked:
+        """What is told with a refusal."""
+        keyless = "authorization" not in self.headers and not self.settings.headers
+        return Asked(self.redact.line(self.url.partition("?")[0]), keyless, self.settings.remedy)
 
     def not_accepted(self) -> ProviderError:
         """No connection came about in time."""

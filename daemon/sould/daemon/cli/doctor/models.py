@@ -18,11 +18,11 @@ from msgspec.structs import replace
 from sould.agents.config import Config
 from sould.agents.errors import ConfigError, NoModelError
 from sould.agents.liveconfig import FixedConfig
-from sould.agents.llm.failures import Redactor
+from sould.agents.llm.failures import is_unknown_model, status_error
 from sould.agents.llm.openai import OpenAIProvider
 from sould.agents.llm.pool import NO_MODEL, ProviderPool, remarks, troubles
 from sould.agents.llm.provider import ModelInfo
-from sould.agents.llm.server import ProviderSettings
+from sould.agents.llm.server import ProviderSettings, Server
 from sould.agents.llm.signin import SignedInProvider
 from sould.agents.llm.tokens import Tokens
 from sould.agents.network.certificates import advice
@@ -34,6 +34,10 @@ from sould.daemon.configuration.configuration import load
 from sould.daemon.configuration.credentials import Credentials
 
 SKEW_S = 300
+_OK, _UNKNOWN, _NOT_ALLOWED = 200, 404, 405
+_LOOKED_AT = 8192
+"""Bytes of a refusal."""
+_USUALLY = "Correct the base_url: it usually ends in /v1."
 ASKED = 8
 """Models asked about; a set-up with more has more of the same."""
 
@@ -113,7 +117,7 @@ async def _model(
         client = client.signed(tokens.access)
     settings = client.settings
     known = next((answer for other, answer in asked if other == settings), None)
-    answer = known or await _ask(settings, info, client.server.redact, setup.timeout)
+    answer = known or await _ask(client.server, info, setup.timeout)
     asked.append((settings, answer))
     if known is None and abs(answer.skew_s) > SKEW_S:
         yield warn(
@@ -141,34 +145,46 @@ def _expired(info: ModelInfo, tokens: Tokens | None) -> Finding:
     return fail("models", sentence, f"Run: sould login {info.provider}")
 
 
-async def _ask(settings: ProviderSettings, info: ModelInfo, redact: Redactor, timeout: float) -> _Answer:
+async def _ask(server: Server, info: ModelInfo, timeout: float) -> _Answer:
+    settings = server.settings
     headers = {name: value.get_secret_value() for name, value in settings.headers.items()}
     if settings.api_key.get_secret_value():
         headers["Authorization"] = f"Bearer {settings.api_key.get_secret_value()}"
-    url = settings.base_url
+    url, headers = settings.base_url, {"User-Agent": "sould", **headers}
     try:
         client = client_to(url, settings.network, httpx2.Timeout(timeout))
         async with client:
-            response = await client.get(f"{url}/models", headers={"User-Agent": "sould", **headers})
+            response = await client.get(f"{url}/models", headers=headers)
+            if response.status_code == _UNKNOWN:  # not every server lists its models: is there what answers prompts?
+                answer = _judge_empty(await client.post(server.url, headers=headers, json={}), settings)
+            else:
+                answer = _judge(response, server)
     except httpx2.TimeoutException:
         return _Answer(f"{url} did not answer within {timeout:g} s.", "Check the network, the proxy and the base_url.")
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
-        detail = why_unreachable(error) or redact.line(str(error)) or type(error).__name__
+        detail = why_unreachable(error) or server.said(error)
         remedy = advice(settings.network) if is_untrusted(error) else _remedy(info)
         return _Answer(f"{url} cannot be reached: {detail}", remedy)
-    answer = _judge(response, settings, redact)
     return replace(answer, skew_s=_skew(response.headers.get("date")))
 
 
-def _judge(response: httpx2.Response, settings: ProviderSettings, redact: Redactor) -> _Answer:
-    status, url = response.status_code, settings.base_url
-    if status in (401, 403):
-        return _Answer(f"{url} refuses its key ({status}).", settings.remedy)
-    if status == 404:
-        return _Answer()  # not every server lists its models
-    if status != 200:
+def _judge_empty(response: httpx2.Response, settings: ProviderSettings) -> _Answer:
+    """Of the answer to a prompt without anything in it, which costs nothing: whether the address is one for prompts."""
+    if response.status_code not in (_UNKNOWN, _NOT_ALLOWED) or is_unknown_model(response.text[:_LOOKED_AT]):
+        return _Answer()
+    said = f"answers {response.status_code} at /chat/completions, and {_UNKNOWN} at /models"
+    return _Answer(f"{settings.base_url} is not the address of a model server: it {said}.", _USUALLY)
+
+
+def _judge(response: httpx2.Response, server: Server) -> _Answer:
+    status, url = response.status_code, server.settings.base_url
+    if status != _OK:
+        error = status_error(status, response.headers, response.content[:_LOOKED_AT], server.redact, server.asked)
+        if error.kind == "auth":
+            does = "wants a key" if server.asked.keyless else "refuses its key"
+            return _Answer(f"{url} {does} ({status}).", server.settings.remedy)
         return _Answer(
-            f"{url} answers with status {status}: {redact.line(response.text[:300])}",
+            f"{url} answers with status {status}: {server.redact.line(response.text[:300])}",
             "Try again later; if it stays so, check the base_url and your account.",
         )
     try:
@@ -178,7 +194,7 @@ def _judge(response: httpx2.Response, settings: ProviderSettings, redact: Redact
     except (orjson.JSONDecodeError, KeyError, TypeError):
         return _Answer(
             f"{url} is not a model server: it answers with {response.headers.get('content-type', 'something else')}.",
-            "Correct the base_url: it usually ends in /v1. A network with a login page answers like this, too.",
+            f"{_USUALLY} A network with a login page answers like this, too.",
         )
 
 
