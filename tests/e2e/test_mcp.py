@@ -138,15 +138,15 @@ async def test_every_kind_of_result_limit_and_failure_is_its_calls_own(world: Wo
         assert "from kimi" in str(shown["old: echo"])
         assert "odd name" in str([each for each in calls(client) if "a b" in each["title"]])
         notices = str(client.updates("notice"))
-        assert "MCP server crash ended before it was ready. Its last output: boom" in notices
-        assert "MCP server hang did not answer within 0.3 s." in notices
-        assert "MCP server garbage did not answer within 0.3 s." in notices
+        assert "Server crash ended before it was ready. Its last output: boom" in notices
+        assert "Server hang did not answer within 0.3 s." in notices
+        assert "Server garbage did not answer within 0.3 s." in notices
         assert all(kind in journal(world, session) for kind in ("MCPLoadingBegin", "MCPLoadingEnd"))
         assert len(client.asked("session/request_permission")) == len(made)
         now = await asyncio.to_thread(status, world)
         assert now["box"]["state"] == "connected"
         assert "boom: no database" in now["crash"]["trouble"]
-        assert "MCP server far " in notices
+        assert "Server far " in notices
     files = [path for path in world.root.rglob("*") if path.is_file() and CANARY.encode() in path.read_bytes()]
     assert files == [user_file(world)]
     assert CANARY not in str(now)
@@ -164,7 +164,7 @@ async def test_a_server_that_ends_is_back_and_one_that_is_mended_comes(world: Wo
         assert "the connection to it ended" in str(results(client)["box: die"])
         assert "struck by lightning" in str(results(client)["box: die"])
         assert "back" in str(results(client)["box: echo"])
-        assert "MCP server late " in str(client.updates("notice"))
+        assert "Server late " in str(client.updates("notice"))
         configure(user_file(world), {"late": ours()})
         await client.prompt(session, "now the other")
         assert "mended" in str(results(client)["late: echo"])

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
+LONGEST_WORDS = 600
+"""Characters of a program's last words."""
 _WORDS = {
     "missing": "is required",
     "extra_forbidden": "is not known",
@@ -57,3 +59,14 @@ def faulty(name: str, error: "ErrorDetails") -> str:
 def iso_time(seconds: float) -> str:
     """Wall seconds as RFC 3339."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def last_words(lines: Sequence[str]) -> str:
+    """The last lines of what a program said as one, each once; as many of them as there is room for."""
+    said = ""
+    for line in reversed(dict.fromkeys(each.strip() for each in lines)):
+        longer = f"{line} | {said}" if said else line[:LONGEST_WORDS]
+        if len(longer) > LONGEST_WORDS:
+            break
+        said = longer
+    return said

@@ -22,4 +22,4 @@ async def test_a_server_that_cannot_be_reached_is_reported_once(bench: Bench) ->
         await state_of(watcher, "far", "failed")
         said = (await watcher.wait_for(Notification)).body
         # Some releases of the libraries below keep what the system said, others do not.
-        assert re.fullmatch(r"MCP server far could not be reached: (nothing answers there|connection refused)\.", said)
+        assert re.fullmatch(r"Server far could not be reached: (nothing answers there|connection refused)\.", said)

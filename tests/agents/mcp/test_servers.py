@@ -210,7 +210,7 @@ async def test_a_turn_says_which_servers_are_still_starting(bench: Bench) -> Non
     async with bench.running():
         watcher = await open_session(bench, asked("box", "late"))
         await finish(watcher.session, "go")
-        said = await watcher.wait_for(Notification, lambda told: "MCP server box is still starting" in told.body)
+        said = await watcher.wait_for(Notification, lambda told: "Server box is still starting" in told.body)
         assert said.severity == "info"
 
 

@@ -116,7 +116,7 @@ def test_the_later_place_wins(tmp_path: Path) -> None:
 
 def test_the_last_words_of_a_server_hold_none_of_the_secrets_it_was_given() -> None:
     spec = ServerSpec("x", "stdio", "user", env={"BOARD_TOKEN": "tok-12345678", "HOME": "/people/someone"})
-    said = spec.last_words("no access to /people/someone with tok-12345678 \x1b[31m")
-    assert said == "Its last output: no access to /people/someone with *** [31m"
+    said = spec.harmless(["first", "no access to /people/someone with tok-12345678 \x1b[31m"])
+    assert said == "first | no access to /people/someone with *** [31m"
     remote = ServerSpec("x", "http", "user", headers={"Authorization": "Bearer abcdefgh"})
-    assert "abcdefgh" not in remote.last_words("got abcdefgh")
+    assert "abcdefgh" not in remote.harmless(["got abcdefgh"])

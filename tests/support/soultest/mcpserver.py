@@ -1,6 +1,6 @@
 """An MCP server over stdio that behaves, or misbehaves as its first argument says. Standard library only, so it starts at once.
 
-    python mcpserver.py ok|rich|hang|crash|late|garbage|ignore_eof|poison|exit_after_call|noisy [MARK]
+    python mcpserver.py ok|rich|hang|crash|missing|late|garbage|ignore_eof|poison|exit_after_call|noisy [MARK]
     python mcpserver.py FILE.json [MARK]
 
 The file has the `tools` that it offers and the `result` of every call. It is a program of its own, started by the daemon under test; tests
@@ -305,6 +305,10 @@ def main(mode: str) -> None:
     if mode == "crash":
         complain("boom: no database")
         sys.exit(3)
+    if mode == "missing":
+        complain("npm error code E404\nnpm error 404 'no-such-server' is not in this registry.\n")
+        complain("npm error A complete log of this run can be found in: /tmp/debug.log")
+        sys.exit(1)
     if mode == "late":
         wait_for_file()
     if mode == "hang":

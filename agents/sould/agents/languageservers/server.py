@@ -30,6 +30,7 @@ from sould.agents.process.serving import INPUT_CLOSE_GRACE, serving
 from sould.agents.rpc.connection import Connection, Limits
 from sould.agents.rpc.dialect import HEADERS
 from sould.agents.rpc.errors import ConnectionGoneError, RpcError
+from sould.agents.wording import last_words
 from sould.agents.workspace import TextFile, WorkspaceError
 
 logger = logging.getLogger(__name__)
@@ -257,8 +258,8 @@ class LanguageServer:
         except (ConnectionGoneError, RpcError):
             return
 
-    def _complain(self, line: str) -> None:
-        self._last_words = line.strip()[:300]
+    def _complain(self, lines: Sequence[str]) -> None:
+        self._last_words = last_words(lines)
 
     def _because(self, sentence: str) -> None:
         self.reason = self.reason or sentence

@@ -33,8 +33,8 @@ class ProcessTransport(ClientTransport):
         self._process = process
         self.ended = ended
         self.reason = ""
-        self.noise = ""
-        """The last line that was no message; for servers that complain on their standard output."""
+        self.noise: list[str] = []
+        """The first and the last line that was no message: servers print banners, and complain on their standard output."""
 
     @asynccontextmanager
     async def connect_session(
@@ -102,7 +102,7 @@ class ProcessTransport(ClientTransport):
             self.ended.set()
 
     def _note(self, line: bytes) -> None:
-        self.noise = line[:300].decode(errors="replace").strip()
+        self.noise[1:] = [line[:300].decode(errors="replace").strip()]
 
 
 def _parsed(line: bytes) -> JSONRPCMessage | None:

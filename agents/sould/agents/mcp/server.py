@@ -7,7 +7,7 @@ end of the daemon leaves it behind. What fastmcp needs is imported when the firs
 import asyncio
 import logging
 import os
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from importlib import import_module
 from pathlib import Path
@@ -52,6 +52,8 @@ T = TypeVar("T")
 
 LIST_AGAIN = 0.2
 """Seconds between two listings of what a server offers."""
+BEGINNING = 100
+"""Characters shown of output that is no MCP."""
 LISTING = 1
 """Seconds that somebody who looks at a server waits for lists that it said to have changed."""
 
@@ -371,8 +373,11 @@ class Server:
             finally:
                 if transport.reason:
                     self._last_words = f"It was stopped because {transport.reason}."
+                elif transport.noise and self._link is None:
+                    first = self.spec.harmless([transport.noise[0][:BEGINNING]])
+                    self._last_words = f"What it prints is no MCP, and begins: {first} {self._last_words}".rstrip()
                 elif transport.noise and not self._last_words:
-                    self._last_words = self.spec.last_words(transport.noise)
+                    self._complain(transport.noise[-1:])
 
     @asynccontextmanager
     async def _process(self) -> AsyncGenerator[GuardedProcess, None]:
@@ -400,8 +405,8 @@ class Server:
             )
         return found
 
-    def _complain(self, line: str) -> None:
-        self._last_words = self.spec.last_words(line)
+    def _complain(self, lines: Sequence[str]) -> None:
+        self._last_words = f"Its last output: {self.spec.harmless(lines)}"
 
     def _note_status(self, status: int) -> None:
         self._status = status

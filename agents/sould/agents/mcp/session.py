@@ -112,7 +112,7 @@ class SessionServers:
         await in_time(max(0.0, self._patience - time.monotonic()), self._all_attempted())
         for name, server in self._servers.items():
             if not server.attempted.is_set():
-                self._tell(f"MCP server {name} is still starting; its tools come when it is ready.", "info")
+                self._tell(f"Server {name} is still starting; its tools come when it is ready.", "info")
 
     async def _all_attempted(self) -> None:
         for server in list(self._servers.values()):
@@ -399,7 +399,7 @@ def _version(path: Path) -> _Version:
 
 
 def _unavailable(name: str, trouble: str) -> str:
-    """One plain sentence of what is wrong with a server."""
+    """One plain sentence of what is wrong with a server, below the title "MCP"."""
     if trouble.startswith("It "):
-        return f"MCP server {name} {trouble.removeprefix('It ')}"
-    return f"MCP server {name} is not available. {trouble}"
+        return f"Server {name} {trouble.removeprefix('It ')}"
+    return f"Server {name} is not available. {trouble}"

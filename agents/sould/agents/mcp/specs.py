@@ -19,7 +19,7 @@ from sould.agents.opening.opening import McpServer, Transport
 from sould.agents.ownfiles import why_not_own
 from sould.agents.parsed import Parsed
 from sould.agents.regularfile import read_beginning
-from sould.agents.wording import fault
+from sould.agents.wording import fault, last_words
 
 MayStart: TypeAlias = Callable[[], str]
 """Why one of a server's sessions may not start it now, in a sentence; "" when it may. Blocks."""
@@ -59,12 +59,12 @@ class ServerSpec(Struct, frozen=True):
     shared: bool = True
     """Sessions with the same command, arguments, environment, directory and roots use one process."""
 
-    def last_words(self, line: str) -> str:
-        """What it said last, as a sentence's end: without the secrets it was given, and nothing that moves a cursor."""
+    def harmless(self, lines: Sequence[str]) -> str:
+        """What it said last: without the secrets it was given, and nothing that moves a cursor."""
         given = [value for name, value in self.env.items() if _SECRET.search(name)]
         given += [word for value in self.headers.values() for word in value.split()]
         secrets = Redactor.of(SecretStr(word) for word in given if len(word) >= _SHORTEST_SECRET)
-        return f"Its last output: {secrets.line(line)[:300]}"
+        return last_words([secrets.line(line) for line in lines])
 
 
 class Loaded(Struct, frozen=True):

@@ -15,13 +15,15 @@ from sould.agents.process.guard import GuardedProcess, ProcessGuard
 INPUT_CLOSE_GRACE: Final = 2.0
 """Seconds a server gets to end after its input has ended, before TERM."""
 LONGEST_COMPLAINT: Final = 4096
+MOST_LINES: Final = 8
+"""Lines that are kept of what a server complains about: of a failed installation the last names nothing but a log."""
 
 
 class Complaint(Protocol):
-    """Told the last line of what a server says on its standard error."""
+    """Told the last lines of what a server says on its standard error."""
 
-    def __call__(self, line: str) -> None:
-        """Keep it; must not block."""
+    def __call__(self, lines: Sequence[str]) -> None:
+        """Keep them; must not block."""
         ...
 
 
@@ -54,11 +56,11 @@ async def serving(
 
 
 async def _listen(process: GuardedProcess, complaint: Complaint) -> None:
-    """Keep the last line of what it complains about; a flood is read and dropped."""
+    """Keep the last lines of what it complains about; a flood is read and dropped."""
     tail = b""
     async with aclosing(process.errors()) as errors:
         async for chunk in errors:
             tail = (tail + chunk)[-LONGEST_COMPLAINT:]
             lines = [line for line in tail.decode(errors="replace").splitlines() if line.strip()]
             if lines:
-                complaint(lines[-1])
+                complaint(lines[-MOST_LINES:])
