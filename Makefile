@@ -25,7 +25,7 @@ unexport PYTHONDONTWRITEBYTECODE
 $(shell grep -qsxF "$(CURDIR)" $(VENV)/.made || rm -f $(READY))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo panel test test-faults test-docs test-clients test-editors test-vscode test-panel test-bench test-install test-lowest test-newest test-pythons lock check extension pictures bench bench-peers bench-quick bench-panel schemas fmt faults dist clean
+.PHONY: help setup demo panel test test-faults test-docs test-clients test-editors test-vscode test-panel test-bench test-install test-lowest test-newest test-pythons lock check extension pictures cases bench bench-peers bench-quick bench-panel schemas fmt faults dist clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -87,6 +87,9 @@ check: $(READY)  ## formatting, lint, types, the rules of the house, and whether
 	@$(BIN)/basedpyright
 	@$(BIN)/python scripts/house.py
 	@scripts/extension.sh agree
+
+cases: $(READY)  ## programs of others that try sould from outside: DIR=FOLDER with their *.py
+	@scripts/cases.sh $(DIR)
 
 bench: $(READY)  ## measure against the budgets, beside floors of the same run; ARGS="first-token" for one row
 	@$(BIN)/python benchmarks/run.py bench $(ARGS)
