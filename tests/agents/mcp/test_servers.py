@@ -247,6 +247,15 @@ async def test_a_question_of_a_server_reaches_the_user_and_the_answer_the_server
         assert '"colour": "green"' in str(said.output)
 
 
+async def test_a_call_asks_five_questions_at_most(bench: Bench) -> None:
+    async with bench.running():
+        watcher = await open_session(bench, asked("box"))
+        watcher.answers = {"Colour": "green"}
+        said = str((await result_of(bench, watcher, "box__ask", times=7)).output)
+        assert (said.count('"accept"'), said.count('"cancel"')) == (5, 2)
+        assert '"accept"' in str((await result_of(bench, watcher, "box__ask")).output)
+
+
 async def test_a_question_for_a_password_comes_with_a_warning(bench: Bench) -> None:
     async with bench.running():
         watcher = await open_session(bench)

@@ -237,7 +237,7 @@ class Server:
         """Ask the user or the model, and what they answered."""
         match name:
             case "ask":
-                return self.ask()
+                return " ".join(self.ask() for _ in range(arguments.get("times", 1)))
             case "form":
                 return self.request("elicitation/create", {"message": "Tell us.", "requestedSchema": FORM})
             case "visit":

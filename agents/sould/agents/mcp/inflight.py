@@ -15,6 +15,8 @@ from sould.agents.patience import first_of
 
 MOST_QUESTIONS = 4
 """That a server has open to its user."""
+MOST_OF_A_CALL = 5
+"""Questions that a call may ask, one after the other."""
 
 T = TypeVar("T")
 
@@ -26,6 +28,12 @@ class _Call(Struct):
     limit: asyncio.Timeout
     seconds: float
     over: asyncio.Event = field(default_factory=asyncio.Event)
+    questions: int = 0
+
+    def count_question(self) -> bool:
+        """Whether it may ask one more, which is counted."""
+        self.questions += 1
+        return self.questions <= MOST_OF_A_CALL
 
 
 class CallsInFlight:
@@ -58,6 +66,8 @@ class CallsInFlight:
         """
         calls = list(self._calls)
         if len({id(call.asking) for call in calls}) != 1 or self._questions >= MOST_QUESTIONS:
+            return None
+        if not min(calls, key=lambda call: call.questions).count_question():
             return None
         for call in calls:
             call.limit.reschedule(None)
