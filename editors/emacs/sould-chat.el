@@ -159,9 +159,13 @@ When it has ended by then, that is the next prompt."
       (user-error "The agent asks nothing")))
 
 (defun sould-chat-allow ()
-  "Allow what the agent asks at point, or what it asks first, once."
+  "Allow what the agent asks at point, or what it asks first, once.
+A question with several answers is left to its buttons."
   (interactive)
   (let ((question (sould-chat--question)))
+    (when (> (seq-count (lambda (option) (equal (plist-get option :kind) "allow_once")) (sould-question-options question))
+             1)
+      (user-error "This is a question: choose one of its answers"))
     (sould-agent-answer question (sould-chat--option question "allow_once"))))
 
 (defun sould-chat-reject (words)

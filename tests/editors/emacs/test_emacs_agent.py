@@ -73,6 +73,17 @@ def test_a_question_is_answered_in_the_chat(world: World, open_emacs: OpenEmacs)
     assert "[Reject]" not in emacs.buffer()
 
 
+def test_the_key_that_allows_chooses_no_answer_to_a_question(world: World, open_emacs: OpenEmacs) -> None:
+    world.script([QUESTIONS, "text: So be it."])
+    emacs = open_emacs("notes.txt")
+    ask(emacs, "choose")
+    emacs.screen.wait("[red]", "[blue]")
+    emacs.screen.press("C-c", "s", "c")
+    until(lambda: emacs.lisp("(buffer-name)") == "*sould: project*", PATIENCE, "the chat")
+    emacs.screen.press("C-c", "C-y")
+    emacs.screen.wait("This is a question: choose one of its answers", "[red]")
+
+
 def test_what_an_agent_is_told_of_this_emacs_is_asked_about_and_shown(world: World, open_emacs: OpenEmacs) -> None:
     state = call("editor_state", "t", include=["open"])
     world.script([state, "text: One.", state, "text: Two."])
