@@ -194,9 +194,23 @@ def test_config_check_names_each_provider_that_cannot_be_reached_from_this_termi
     assert done.returncode == 1
     assert "'near' cannot be used: its base_url '127.0.0.1:8080/v1' must begin with http://" in done.stderr
     assert "'far' cannot be used: in this environment SSL_CERT_FILE names /nowhere/ca.pem" in done.stderr
+    assert "is valid" not in done.stdout
     said = json.loads(user.sould("config", "check", "--json").stdout)
     assert said["ok"] is False
     assert len(said["problems"]) == 1
+
+
+def test_config_check_names_a_key_variable_that_is_not_set(user: User) -> None:
+    user.configure(TWO_PROVIDERS.replace("127.0.0.1:8080", "http://127.0.0.1:8080") + 'api_key_env = "ACME_KEY"\n')
+    said = "providers.far.api_key_env names ACME_KEY, which is not set in this environment"
+    unset = user.sould("config", "check")
+    assert (unset.returncode, said in unset.stdout) == (0, True)
+    assert said not in user.sould("config", "check", env={"ACME_KEY": "k"}).stdout
+
+
+def test_config_check_names_the_variable_of_an_address_that_cannot_be_one(user: User) -> None:
+    done = user.sould("config", "check", env={"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "gateway:4000"})
+    assert "OPENAI_BASE_URL 'gateway:4000' must begin with http://" in done.stderr
 
 
 def test_config_path_follows_sould_config(user: User, tmp_path: Path) -> None:

@@ -106,6 +106,24 @@ async def discover(
     return tuple(item for item in found if item is not None)
 
 
+def unused_addresses(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """A sentence for each address in the environment that no key goes with, so that it is not used."""
+    return tuple(
+        f"{service.url_variable} is not used: an address goes with a key from the same environment, and {keys} is not set "
+        "(a server that wants none takes any word)."
+        for service in _SERVICES
+        if environment.get(service.url_variable, "").strip()
+        and not any(environment.get(name, "").strip() for name in service.key_variables)
+        for keys in (" or ".join(service.key_variables),)
+    )
+
+
+def address_variable(provider: str, environment: Mapping[str, str]) -> str:
+    """The variable that the address of a found provider stands in; "" where none says it."""
+    names = (service.url_variable for service in _SERVICES if service.name == provider)
+    return next((name for name in names if environment.get(name)), "")
+
+
 def known_services() -> tuple[Found, ...]:
     """The services that need nothing but a key, as `discover` would find them; for `sould login`."""
     return tuple(

@@ -27,7 +27,6 @@ _TOO_LONG = re.compile(
 _CODE = re.compile(r"^(?:error(?: code)?[: ]+)?(?:http[ /]?)?[45]\d\d\b[\s:,-]*", re.IGNORECASE)
 """A status that the sentence before it has said."""
 _PAGE = re.compile(r"\s*<(?:!doctype|html)(?:.*?<title>(?P<title>[^<]*))?", re.IGNORECASE | re.DOTALL)
-_USUALLY = "check the base_url, it usually ends in /v1"
 _NO_MODEL = re.compile(
     r"model_not_found|(?:invalid|unknown|no such) model|\bmodel\b[^.]{0,120}(?:not found|(?:does|do) not exist|not exist)",
     re.IGNORECASE,
@@ -90,11 +89,14 @@ class Asked(Struct, frozen=True):
     """No key was sent."""
     remedy: str = ""
     """What to do about the key: a sentence."""
+    setting: str = "the base_url"
+    """What says the address."""
 
     @property
     def elsewhere(self) -> str:
         """What to do where the address is wrong."""
-        return f"{self.address} was asked; {_USUALLY}" if self.address else _USUALLY
+        check = f"check {self.setting}, it usually ends in /v1"
+        return f"{self.address} was asked; {check}" if self.address else check
 
 
 _NOTHING_KNOWN = Asked()

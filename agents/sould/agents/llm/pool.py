@@ -26,9 +26,11 @@ from sould.agents.llm.discovery import (
     Found,
     KeyLookup,
     Probe,
+    address_variable,
     discover,
     no_keys,
     probe_server,
+    unused_addresses,
 )
 from sould.agents.llm.openai import CONNECTIONS, OpenAIClient, OpenAIProvider
 from sould.agents.llm.provider import ChatProvider, ModelInfo
@@ -155,7 +157,8 @@ class ProviderPool:
         """
         choices = await self._choices(environment)
         if not choices:
-            raise NoModelError(" ".join(filter(None, (NO_MODEL, *troubles(self._config.now), self._hint(environment)))))
+            known = (NO_MODEL, *troubles(self._config.now), *unused_addresses(environment), self._hint(environment))
+            raise NoModelError(" ".join(filter(None, known)))
         wanted = model_key or self._config.now.default_model or next(iter(choices))
         choice = choices.get(wanted)
         if choice is None:
@@ -228,6 +231,7 @@ class ProviderPool:
             network=NetworkSettings.of(environment),
             timeouts=self._config.now.timeouts,
             remedy=remedy,
+            variable="" if self._is_written(choice) else address_variable(choice.model.provider, environment),
         )
         identity = _identity(settings)
         client = self._clients.get(identity)
@@ -349,7 +353,15 @@ def _capabilities(model: ModelConfig) -> frozenset[Capability]:
 
 def _identity(settings: ProviderSettings) -> object:
     headers = tuple(sorted((name, value.get_secret_value()) for name, value in settings.headers.items()))
-    return settings.base_url, settings.api_key, headers, settings.network, settings.timeouts, settings.remedy
+    return (
+        settings.base_url,
+        settings.api_key,
+        headers,
+        settings.network,
+        settings.timeouts,
+        settings.remedy,
+        settings.variable,
+    )
 
 
 def _style(choice: _Choice, base_url: str) -> RequestStyle:

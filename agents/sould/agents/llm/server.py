@@ -40,6 +40,8 @@ class ProviderSettings(Struct, frozen=True):
     timeouts: ModelTimeouts = field(default_factory=ModelTimeouts)
     remedy: str = ""
     """What to do about a refused key: a sentence that names where it comes from."""
+    variable: str = ""
+    """That the address stands in; "" where the configuration or nobody says it."""
 
 
 class Server:
@@ -62,7 +64,8 @@ class Server:
     def asked(self) -> Asked:
         """What is told with a refusal."""
         keyless = "authorization" not in self.headers and not self.settings.headers
-        return Asked(self.redact.line(self.url.partition("?")[0]), keyless, self.settings.remedy)
+        address = self.redact.line(self.url.partition("?")[0])
+        return Asked(address, keyless, self.settings.remedy, self.settings.variable or "the base_url")
 
     def not_accepted(self) -> ProviderError:
         """No connection came about in time."""
@@ -108,7 +111,8 @@ class Server:
         except ValueError:
             pass
         shown = self.redact.line(self.settings.base_url)
-        raise ConfigError(f"its base_url {shown!r} must begin with http:// or https:// and the name of a server.")
+        place = self.settings.variable or "its base_url"
+        raise ConfigError(f"{place} {shown!r} must begin with http:// or https:// and the name of a server.")
 
     def _headers(self) -> dict[str, str]:
         key = self.settings.api_key.get_secret_value()

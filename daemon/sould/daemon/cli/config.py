@@ -83,7 +83,7 @@ def check(as_json: bool, tried: str | None) -> None:
                     "ok": not problems and (trial is None or trial.works),
                     "problems": problems,
                     "files": [str(source) for source in loaded.sources],
-                    "notices": list(loaded.notices),
+                    "notices": _notices(loaded),
                     "models": sorted(loaded.config.models),
                     "providers": sorted(loaded.config.providers),
                     **({"trial": dict(trial.lines)} if trial else {}),
@@ -91,7 +91,7 @@ def check(as_json: bool, tried: str | None) -> None:
             )
         )
     else:
-        _report(loaded)
+        _report(loaded, usable=not problems)
         for problem in problems:
             complain(problem)
         if trial:
@@ -183,11 +183,26 @@ def _create(file: Path) -> None:
         new.write(TEMPLATE.read_text("utf-8"))
 
 
-def _report(loaded: Loaded) -> None:
-    for notice in loaded.notices:
+def _notices(loaded: Loaded) -> list[str]:
+    """What is understood but has no effect, here or anywhere."""
+    return [
+        *loaded.notices,
+        *(
+            f"providers.{name}.api_key_env names {provider.api_key_env}, which is not set in this environment; without it only "
+            f"a key of `sould login {name}` is used."
+            for name, provider in loaded.config.providers.items()
+            if provider.api_key_env and not provider.api_key.get_secret_value().strip()
+            if not os.environ.get(provider.api_key_env, "").strip()
+        ),
+    ]
+
+
+def _report(loaded: Loaded, *, usable: bool = True) -> None:
+    """`usable`: nothing stands in the way of its models."""
+    for notice in _notices(loaded):
         click.echo(f"note: {visible(notice)}")
     files = ", ".join(map(str, loaded.sources)) or f"{_file()} (does not exist: the defaults apply)"
-    click.echo(f"The configuration is valid: {files}")
+    click.echo(f"The configuration {'is valid' if usable else 'can be read, but not all of it can be used'}: {files}")
     models = loaded.config.models
     if models:
         default = loaded.config.default_model

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from sould.agents.config import Config
 from sould.agents.errors import ConfigError, NoModelError
 from sould.agents.liveconfig import FixedConfig
+from sould.agents.llm.discovery import unused_addresses
 from sould.agents.llm.failures import is_unknown_model, status_error
 from sould.agents.llm.openai import OpenAIProvider
 from sould.agents.llm.pool import NO_MODEL, ProviderPool, remarks, troubles
@@ -71,6 +72,12 @@ async def _examine(setup: SetUp) -> AsyncIterator[Finding]:
         models = await pool.models(setup.environment)
         for notice in troubles(config):
             yield fail("models", notice, "Change that provider's `type`, or remove the model: sould config edit")
+        for unused in unused_addresses(setup.environment):
+            yield warn(
+                "models",
+                unused,
+                "Set that key beside it, or write the server into the configuration: sould config edit",
+            )
         for remark in remarks(config):
             yield ok("models", remark)
         if not models:
