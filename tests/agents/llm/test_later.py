@@ -44,7 +44,7 @@ def said(*, before: str = "") -> str:
 
 
 def test_it_asks_like_any_other() -> None:
-    assert said() == "Cannot reach 127.0.0.1: connection refused. Is the server running?"
+    assert said() == "Cannot reach 127.0.0.1:9: connection refused. Is the server running?"
 
 
 def test_a_library_that_is_gone_costs_one_clear_error() -> None:

@@ -1,6 +1,7 @@
 """MCP servers of a session: tools, results, sharing, restarting, project files."""
 
 import asyncio
+import json
 import sys
 from pathlib import Path
 
@@ -35,7 +36,7 @@ from soultest.bench.mcp import (
     tools_of,
     user_file,
 )
-from soultest.mcpserver import READY
+from soultest.mcpserver import READY, Json, tool
 
 
 async def test_a_server_of_the_user_brings_tools_that_ask_before_they_run(bench: Bench) -> None:
@@ -298,6 +299,20 @@ async def test_a_question_does_not_outlive_the_call_it_was_asked_in(bench: Bench
         assert (await calling).output == "gone on"
         closed = await watcher.wait_for(RequestClosed)
         assert (closed.request_id, closed.reason) == (question.id, "cancelled")
+
+
+async def test_a_tool_that_only_runs_as_a_task_is_left_out_and_named(bench: Bench) -> None:
+    task = {**tool("research"), "execution": {"taskSupport": "required"}}
+    told: Json = {
+        "tools": [task, {**tool("look"), "execution": {"taskSupport": "optional"}}],
+        "result": {"content": []},
+    }
+    (bench.root / "tools.json").write_text(json.dumps(told))
+    async with bench.running():
+        watcher = await open_session(bench, asked("box", str(bench.root / "tools.json")))
+        said = await watcher.wait_for(Notification)
+        assert "left out: research." in said.body
+        assert {name for name in tools_of(watcher.session) if name.startswith("box__")} == {"box__look"}
 
 
 async def test_cancelling_a_turn_ends_a_call_at_once(bench: Bench) -> None:

@@ -49,6 +49,8 @@ def test_wrong_use_says_what_is_right(user: User) -> None:
     assert "--header is for URLs" in user.sould("mcp", "add", "--header", "A: b", "x", "--", "true").stderr
     assert "is not a valid name" in user.sould("mcp", "add", "x y", "--", "true").stderr
     assert "is not the address" in user.sould("mcp", "add", "x", "ftp://x/y").stderr
+    assert "starts with http:// or https://" in user.sould("mcp", "add", "x", "localhost:4000/mcp").stderr
+    assert "starts with http:// or https://" in user.sould("mcp", "add", "x", "board.example/mcp").stderr
     assert "--env takes NAME=VALUE" in user.sould("mcp", "add", "--env", "a", "x", "--", "true").stderr
     assert "There is no server 'x'" in user.sould("mcp", "test", "x").stderr
     user.sould("mcp", "add", "x", "--", "no-such-program")

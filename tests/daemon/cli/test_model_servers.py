@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from soultest.bench.mcp import configure as servers
+from soultest.bench.mcp import entry
 from soultest.cliuser import User
 from soultest.families.kinds import DeepSeek, Gemini, OpenAI
 from soultest.families.server import Call, Complaint, Family, FamilyServer, Json, Said
@@ -76,6 +78,31 @@ async def test_a_model_that_the_server_does_not_have_names_the_setting_and_what_
 
     told = await tried(user, NoSuchModel(), status=1)
     assert "Correct `models.mine.model` (`sould config edit`); `sould doctor models` names what the server has." in told
+
+
+def test_a_model_that_cannot_be_asked_is_told_before_servers_have_started(user: User) -> None:
+    servers(user.config / "mcp.json", {"slow": entry("hang")})
+    user.configure("[mcp.client]\nturn_wait_ms = 600000\n")  # which the run would not outlast
+    assert user.result("go")["error"]["kind"] == "no_model"
+
+
+async def test_https_to_a_plain_server_is_recognised(user: User) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as plain:
+        place = f"127.0.0.1:{plain.sockets[0].getsockname()[1]}"
+        async with FamilyServer(OpenAI()) as server:
+            configure(user, server)
+            path = user.config / "config.toml"
+            path.write_text(path.read_text().replace(server.url, f"https://{place}/v1"))
+        done = await asyncio.to_thread(user.sould, "config", "check", "--try")
+    assert (
+        f"Cannot reach {place}: it does not speak https there; the address may have to begin with http://"
+        in done.stderr
+    )
 
 
 async def test_a_server_that_answers_nothing_is_told_in_its_words(user: User) -> None:

@@ -55,6 +55,8 @@ class Server:
         self.settings = settings
         self.redact = Redactor.of((settings.api_key, *settings.headers.values(), _password(settings.base_url)))
         self.url, self.host = self._address()
+        self.place = self.redact.line(urlsplit(self.url).netloc)
+        """The name with the port, as the address has it."""
         self.headers = self._headers()
         self.proxy = ""
         """The variable that names the proxy through which requests go."""
@@ -69,12 +71,12 @@ class Server:
 
     def not_accepted(self) -> ProviderError:
         """No connection came about in time."""
-        said = f"{self.host} did not accept a connection within {self.settings.timeouts.connect_s:g} s."
+        said = f"{self.place} did not accept a connection within {self.settings.timeouts.connect_s:g} s."
         return ProviderTimeoutError(said, retryable=True, kind="connection")
 
     def not_answered(self, seconds: float) -> ProviderError:
         """It took the request and said nothing for so long."""
-        said = f"{self.host} did not start to answer within {round(seconds, 1):g} s."
+        said = f"{self.place} did not start to answer within {round(seconds, 1):g} s."
         return ProviderTimeoutError(said, retryable=True, kind="connection")
 
     def unreached(self, error: Exception, detail: str) -> ProviderError:
@@ -84,9 +86,9 @@ class Server:
             said = f"Cannot find {self.host}{way}. Are you offline?"
         elif is_refused(error):
             server = "proxy running? NO_PROXY lists what is reached without it." if way else "server running?"
-            said = f"Cannot reach {self.host}{way}: connection refused. Is the {server}"
+            said = f"Cannot reach {self.place}{way}: connection refused. Is the {server}"
         else:
-            said = f"Cannot reach {self.host}{way}: {why_unreachable(error) or detail}."
+            said = f"Cannot reach {self.place}{way}: {why_unreachable(error) or detail}."
         if is_untrusted(error):
             said = f"{said} {advice(self.settings.network)}"
         return ProviderConnectionError(said, retryable=not is_untrusted(error), kind="connection")

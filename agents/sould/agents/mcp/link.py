@@ -170,6 +170,7 @@ class Link:
                 tool.description or "",
                 tool.input_schema,
                 read_only=bool(tool.annotations and tool.annotations.read_only_hint),
+                as_task=bool(tool.execution and tool.execution.task_support == "required"),
             )
             for tool in tools
         )

@@ -32,6 +32,8 @@ class Definition(Struct, frozen=True):
     schema: dict[str, Any]
     read_only: bool = False
     """The server says that the tool changes nothing."""
+    as_task: bool = False
+    """The server runs it as a task only, which we do not start."""
 
 
 class PromptDefinition(Struct, frozen=True):

@@ -114,6 +114,8 @@ class Server:
         self.trouble = ""
         """One sentence: why it is not connected."""
         self.definitions: tuple[Definition, ...] = ()
+        self.left_out: tuple[str, ...] = ()
+        """Tools that it runs as tasks only."""
         self.prompts: tuple[PromptDefinition, ...] = ()
         self.resources: tuple[ResourceDefinition, ...] = ()
         self.pid: int | None = None
@@ -313,7 +315,9 @@ class Server:
         return "" if "" in said else next(iter(said), "No session uses it.")
 
     async def _list(self, link: "Link") -> None:
-        self.definitions = await link.definitions()
+        tools = await link.definitions()
+        self.definitions = tuple(tool for tool in tools if not tool.as_task)
+        self.left_out = tuple(tool.name for tool in tools if tool.as_task)
         self.prompts = await link.prompts()
         self.resources = await link.resources()
 

@@ -104,11 +104,13 @@ class SessionServers:
         """A turn that begins now gives servers a moment."""
         self._patience = time.monotonic() + self._pool.limits.turn_wait_ms / 1000
 
-    async def refresh(self) -> None:
-        """Before a turn: follow changed files, and give servers that are only just starting a moment."""
+    async def refresh(self, *, wait: bool = True) -> None:
+        """Before a turn: follow changed files, and give servers that are only just starting a moment, unless told not to `wait`."""
         if not self._open:
             return
         self._renew()
+        if not wait:
+            return
         await in_time(max(0.0, self._patience - time.monotonic()), self._all_attempted())
         for name, server in self._servers.items():
             if not server.attempted.is_set():
@@ -301,6 +303,8 @@ class SessionServers:
         for name, server in self._servers.items():
             if server.state == "connected":
                 self._reported.discard(name)
+                if server.left_out:
+                    self._tell(_left_out(name, server.left_out), "info")
             elif server.state in ("failed", "unauthorized") and name not in self._reported:
                 self._reported.add(name)
                 self._tell(_unavailable(name, server.trouble), "warning", again=True)
@@ -396,6 +400,11 @@ def _version(path: Path) -> _Version:
     except OSError:
         return path, 0, 0, 0
     return path, status.st_ino, status.st_mtime_ns, status.st_size
+
+
+def _left_out(name: str, tools: Sequence[str]) -> str:
+    """One plain sentence about tools that cannot be called."""
+    return f"Server {name} runs these tools only as tasks, which sould does not start, so they are left out: {', '.join(tools)}."
 
 
 def _unavailable(name: str, trouble: str) -> str:

@@ -18,6 +18,8 @@ _WORDS = {
     errno.ETIMEDOUT: "no answer",
 }
 
+_PLAIN = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST")
+"""What OpenSSL says where a plain server answers, by its releases."""
 _SAID = (
     ("Name or service not known", "host not found"),
     ("nodename nor servname", "host not found"),
@@ -51,6 +53,8 @@ def why_unreachable(error: BaseException) -> str:
             if refusal := getattr(cause, "verify_message", ""):  # what libraries derive from it has none
                 return f"its certificate is not accepted ({refusal})"
             continue
+        if isinstance(cause, ssl.SSLError) and any(mark in str(cause) for mark in _PLAIN):
+            return "it does not speak https there; the address may have to begin with http://"
         if isinstance(cause, ssl.SSLError):
             return "the encrypted connection could not be made"
         if isinstance(cause, OSError) and cause.errno in _WORDS:

@@ -98,8 +98,10 @@ class TurnPreparation:
             offer, self._offer = self._offer, None
             await offer.make()
 
-    async def _refresh_servers(self, _: Prompt) -> None:
-        await self._parts.further.mcp.refresh()
+    async def _refresh_servers(self, prompt: Prompt) -> None:
+        """Nobody waits for tools of a model that cannot be asked."""
+        asks_nothing = self._parts.services.model.models.missing and not prompt.command
+        await self._parts.further.mcp.refresh(wait=not asks_nothing)
 
     async def _refresh_agent(self, _: Prompt) -> None:
         self._parts.agent.refresh()

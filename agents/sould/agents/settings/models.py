@@ -37,6 +37,11 @@ class SessionModels(Struct):
         """The chosen model's provider."""
         return self._provider
 
+    @property
+    def missing(self) -> bool:
+        """The chosen model cannot be used: whoever asks it is told why, at once."""
+        return isinstance(self._provider, MissingModel)
+
     def capabilities(self) -> frozenset[str]:
         """What the chosen model can take in."""
         return frozenset(self.info.capabilities)

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _NAME: Final = re.compile(r"\w[\w.-]*")
 """So that `/mcp:NAME:PROMPT` and `@NAME:URI` can be typed."""
+_ADDRESS: Final = re.compile(r"[\w-]+(?:\.[\w-]+)*:\d+(?:/\S*)?|(?:localhost|[\w-]+(?:\.[\w-]+)+)/\S*")
+"""An address without its scheme: a name with a port or a path."""
 START_S = 60.0
 """Seconds a server gets when a person waits for it: it may be installing itself."""
 
@@ -73,6 +75,10 @@ def add(
       sould mcp add --transport sse board https://example.com/sse
     """
     remote = target[0].startswith(("http://", "https://"))
+    if _ADDRESS.fullmatch(target[0]) and not target[1:] and not Path(target[0]).exists():
+        raise click.UsageError(
+            f"{target[0]} is no program here. The address of a server starts with http:// or https://."
+        )
     kind = transport or ("http" if remote else "stdio")
     if (kind == "stdio") == remote or (remote and target[1:]):
         raise click.UsageError("A server is either one URL (--transport http or sse) or, after --, a command.")
