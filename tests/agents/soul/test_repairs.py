@@ -7,7 +7,7 @@ from pathlib import Path
 from sould.agents.llm.provider import ChatMessage, ChatRequest
 from sould.agents.llm.requests import RequestStyle
 from sould.agents.wire.content import TextPart
-from sould.agents.wire.messages import CompactionEnd, MediaLeftOut
+from sould.agents.wire.messages import CompactionBegin, CompactionEnd, MediaLeftOut, Notification
 from soultest.bench import Watcher, finish
 from soultest.families.bench import ServedBench
 from soultest.families.kinds import Gateway, OpenAI
@@ -41,6 +41,21 @@ async def test_a_refusal_for_another_reason_costs_the_conversation_nothing(tmp_p
     assert Broke.words in end.error.message
     assert (watcher.of(MediaLeftOut), watcher.of(CompactionEnd)) == ([], [])
     assert [message.role for message in messages][:2] == ["user", "assistant"]
+
+
+async def test_a_first_prompt_that_does_not_fit_is_not_compacted_and_told_once(tmp_path: Path) -> None:
+    async with FamilyServer(OpenAI(limit=400)) as server:
+        bench = ServedBench(tmp_path, server=server)
+        bench.prepare()
+        async with bench.running():
+            watcher = Watcher(await bench.new("full"))
+            end = await finish(watcher.session, "hi")
+    assert end.error is not None
+    assert end.error.kind == "context_too_long"
+    assert "Nearly all of it is the system prompt and the tools" in end.error.message
+    assert "/compact" not in end.error.message
+    assert not watcher.of(CompactionBegin)
+    assert not [told for told in watcher.of(Notification) if "context" in told.body]
 
 
 async def test_requests_that_meet_the_same_refusal_together_are_all_answered() -> None:

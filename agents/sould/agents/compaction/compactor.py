@@ -42,6 +42,7 @@ from sould.agents.wire.notice import notice
 FULL = 0.95
 """Of the window: above it, compaction must not fail."""
 MAX_SUMMARY = 16_000
+SHORTEST_SUMMARY = 200
 PATIENCE = 0.05
 """Of the window: how much must be added before an automatic compaction that failed or was declined is tried again."""
 PROMPT_TOKENS = 800
@@ -149,6 +150,12 @@ class Compactor(Struct):
         """Tokens that can still come before the conversation is compacted by itself."""
         return self._trigger - self.used
 
+    @property
+    def can_shorten(self) -> bool:
+        """There is more in the conversation than one message that no summary would be shorter than."""
+        messages = self.log.context.messages
+        return len(messages) > 1 or message_tokens(messages) > SHORTEST_SUMMARY
+
     # --- sizes -------------------------------------------------------------------------------------------------------
 
     @property
@@ -184,7 +191,7 @@ class Compactor(Struct):
             keep=self._limits.max_preserved_messages,
             tail=free // 2,
             excerpts=min(free // 8, MAX_SUMMARY),
-            summary=max(200, min(free // 4, MAX_SUMMARY)),
+            summary=max(SHORTEST_SUMMARY, min(free // 4, MAX_SUMMARY)),
         )
 
     def _refuse_hopeless(self) -> None:

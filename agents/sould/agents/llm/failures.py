@@ -27,6 +27,8 @@ _TOO_LONG = re.compile(
 _CODE = re.compile(r"^(?:error(?: code)?[: ]+)?(?:http[ /]?)?[45]\d\d\b[\s:,-]*", re.IGNORECASE)
 """A status that the sentence before it has said."""
 _PAGE = re.compile(r"\s*<(?:!doctype|html)(?:.*?<title>(?P<title>[^<]*))?", re.IGNORECASE | re.DOTALL)
+COMPACT_SHORTENS = " (/compact shortens it)"
+"""Said of a conversation that is too long."""
 _NO_MODEL = re.compile(
     r"model_not_found|(?:invalid|unknown|no such) model|\bmodel\b[^.]{0,120}(?:not found|(?:does|do) not exist|not exist)",
     re.IGNORECASE,
@@ -144,7 +146,7 @@ def _failure(
         sentence = "The model server wants a key"
     shown = _shown(status, words, redact, asked)
     if kind == "context_too_long":
-        shown = f"{shown} (/compact shortens it)".lstrip()
+        shown = f"{shown}{COMPACT_SHORTENS}".lstrip()
     number = f" (HTTP {status})" if status is not None else ""
     message = f"{sentence}{number}: {shown}" if shown else f"{sentence}{number}."
     remedy = asked.remedy if kind == "auth" else ""

@@ -11,6 +11,7 @@ from collections import Counter
 from msgspec import Struct, field
 
 from sould.agents.compaction.compactor import Compactor
+from sould.agents.llm.failures import COMPACT_SHORTENS
 from sould.agents.llm.provider import EmptyAnswerError, ProviderError, ProviderStatusError
 from sould.agents.llm.requests import media_digest
 from sould.agents.sessionlog.log import SessionLog
@@ -101,7 +102,19 @@ class Repairs(Struct):
         return True
 
     async def compact(self, error: ProviderError, turn_id: str) -> bool:
-        """Compact the conversation, where the refusal may be of its length. It is cut only where the server says that it is."""
+        """Compact the conversation, where the refusal may be of its length. It is cut only where the server says that it is.
+
+        Raises:
+            ProviderError: there is hardly anything in it, so that no summary would be shorter.
+        """
+        if error.kind == "context_too_long" and not self.compactor.can_shorten:
+            told = error.message.removesuffix(COMPACT_SHORTENS).rstrip(".")
+            raise ProviderError(
+                f"{told}. Nearly all of it is the system prompt and the tools: have the server take a longer context, or choose "
+                "an agent with fewer tools.",
+                kind=error.kind,
+                status=error.status,
+            ) from error
         if self._compacted == turn_id or not self._may_be_too_large(error):
             return False
         self._compacted = turn_id
