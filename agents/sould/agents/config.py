@@ -201,8 +201,10 @@ SettleRule: TypeAlias = Literal["decision", "commit", "never"]
 
 
 class ReviewSettings(Section):
-    """When what agents changed needs no review any more (D42)."""
+    """Whose changes are, and when what agents changed needs no review any more (D42)."""
 
+    certain_within: Annotated[float, Field(ge=0)] = 2.0
+    """What changes on disk while a command runs that takes so many seconds, or more, may be the user's."""
     settle: SettleRule = "decision"
     """`decision`: when somebody keeps or rejects it, or stages or commits it; `commit`: also when an agent commits it;
     `never`: nothing is to be reviewed, undo takes it back all the same."""

@@ -71,6 +71,7 @@ async def test_what_the_user_types_or_saves_while_a_call_runs_is_shared_and_noth
         LookedAt(projects, own, {}, (), CaptureLimits(wait_s=60.0)),
         FindingWords(files, "session", 1, str),
         Writers(),
+        lambda: 60.0,
     )
     async with ProjectPort.opened(projects, root, tmp_path, "editor") as port:
         port.save_file(root / "earlier")

@@ -85,6 +85,7 @@ async def test_looking_stands_still_while_a_search_runs_unless_a_command_waits_f
         LookedAt(projects, own, {"PATH": path}, (), limits),
         FindingWords(files, "session", 1, str),
         Writers(),
+        lambda: 60.0,
     )
     capture.prepare()
     pid = await asyncio.to_thread(begun)

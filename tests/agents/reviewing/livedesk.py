@@ -101,6 +101,8 @@ class LiveDesk(GitDesk):
         super().__init__(base)
         self.editor = BufferEditor(self.root)
         self.shown: dict[str, tuple[ReviewedHunk, ...]] = {}
+        self.certain_within = 60.0
+        """Seconds; 0: whatever changes while a command runs may be the user's."""
         self._told: set[str] = set()
         self._writers = Writers()
         self._stack = AsyncExitStack()
@@ -148,7 +150,7 @@ class LiveDesk(GitDesk):
             files = await SessionFiles.open(clients, self.projects, Author(session_id, own, self.state))
             looked_at = LookedAt(self.projects, own, {}, (), CaptureLimits(wait_s=60.0))
             words = FindingWords(files, session_id, 1, str)
-            files.watch(Capture(session_id, files, looked_at, words, self._writers))
+            files.watch(Capture(session_id, files, looked_at, words, self._writers, lambda: self.certain_within))
             self._sessions[session_id] = files
         return self._sessions[session_id]
 

@@ -2,74 +2,14 @@
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from tests.agents.reviewing.commanddesk import desk, shell
 
-from sould.agents.projects.port import ProjectPort
-from sould.agents.reviewing.answers import Outcome
-from sould.agents.reviewing.listing import ReviewedHunk, Selection
+from sould.agents.reviewing.listing import Selection
 from sould.agents.reviewing.orders import Order
-from sould.agents.wire.messages import ToolOutput
 from soultest.bench import Bench, Watcher, asked, call, finish
-
-
-def shell(command: str) -> str:
-    return call("Shell", command=command)
-
-
-class Desk:
-    """A user with a client of the project, and a session whose agent does what it is told."""
-
-    def __init__(self, bench: Bench, port: ProjectPort, watcher: Watcher) -> None:
-        self.root = bench.project
-        self.port = port
-        self._watcher = watcher
-
-    async def turn(self) -> None:
-        """The next turn of the script."""
-        await finish(self._watcher.session, "go")
-
-    async def says(self, text: str) -> None:
-        """The user says this."""
-        await finish(self._watcher.session, text)
-
-    async def prints(self, text: str) -> None:
-        """A command that runs says this."""
-        await self._watcher.wait_for(ToolOutput, lambda output: text in output.text)
-
-    async def pending(self, *, absent: bool = False) -> list[ReviewedHunk]:
-        """What is pending."""
-        return [hunk for each in await self.port.review(absent=absent) for hunk in each.hunks]
-
-    async def shown(self) -> list[tuple[str, str, str]]:
-        """File, kind and lines of what is pending."""
-        hunks = await self.pending()
-        return [(str(Path(each.path).relative_to(self.root)), each.kind, "".join(each.texts)) for each in hunks]
-
-    async def reject(self, *ids: int) -> Outcome:
-        """Reject these, or everything."""
-        return await self.port.decide(Order("reject", Selection(ids), "test"))
-
-    def text(self, name: str) -> str:
-        """What a file holds."""
-        return (self.root / name).read_bytes().decode()
-
-    def user(self, name: str, text: str) -> None:
-        """The user saves a file in an editor that says nothing."""
-        path = self.root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(text.encode())
-
-
-@asynccontextmanager
-async def desk(bench: Bench, *scripts: str) -> AsyncGenerator[Desk, None]:
-    bench.script(*scripts)
-    async with bench.running(), bench.port.project(bench.project, Path.home(), "editor") as port:
-        yield Desk(bench, port, Watcher(await bench.new("full")))
-
 
 FORMAT = 'sed -i "s/{\'a\':1}/{\\"a\\": 1}/; s/x\\[\'a\'\\]/x[\\"a\\"]/; s/^z=3/z = 3/; s/^y=2/y = 2/" case.py'
 
@@ -191,7 +131,9 @@ async def test_what_a_command_changed_while_an_editor_holds_the_file_unsaved(ben
         assert at.text("b.txt") == "a\nB\nc\n"  # the buffer is not on disk, and the disk is as the command left it
         at.port.close_file(path)  # without saving: the editor reloads it
         assert await at.shown() == [("b.txt", "text", "B\n")]
-        await at.reject()
+        [hunk] = await at.pending()
+        assert hunk.unsure  # the editor may have saved it
+        await at.reject(hunk.id)
         assert at.text("b.txt") == "a\nb\nc\n"
 
 
@@ -388,6 +330,6 @@ async def test_what_a_background_program_or_the_user_changed_is_told_as_either(b
         await finish(session, "what now?")
         await finish(session, "and now?")
         [note] = [text for text in asked(session) if "Since you last looked" in text]
-        assert "a program that runs in the background, or the user, changed files" in note
+        assert "a program that you started, or the user, changed files" in note
         assert "+more" in note
         await asyncio.to_thread(end.write_text, "end\n")

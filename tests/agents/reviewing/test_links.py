@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
+from tests.agents.reviewing.commanddesk import Desk, desk, shell
 from tests.agents.reviewing.gitdesk import git_in
-from tests.agents.reviewing.test_commands import Desk, desk, shell
 
 from sould.agents.opening.opening import Opening
 from sould.agents.reviewing.listing import Selection

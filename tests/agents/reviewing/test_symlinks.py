@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from tests.agents.reviewing.commanddesk import Desk, desk, shell
 from tests.agents.reviewing.gitdesk import BASE, GitDesk
-from tests.agents.reviewing.test_commands import Desk, desk, shell
 
 from sould.agents.directories.refs import link_ref, target_in
 from sould.agents.operations.reviewtext import Names, what

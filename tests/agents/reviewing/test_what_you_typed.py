@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 from pathlib import Path
 from typing import TypeAlias
 
 import pytest
 from tests.agents.reviewing.gitdesk import GitDesk
+from tests.agents.reviewing.livedesk import LiveDesk
 
 from sould.agents.projects.port import ProjectPort
 
@@ -215,6 +217,22 @@ async def test_what_is_no_text_for_a_while_is_absent(desk: GitDesk) -> None:
     path.rmdir()
     desk.user("area.py", CHECKED)
     assert [each.id for each in await desk.hunks()] == [hunk.id]
+
+
+@row("save, make, rename or remove files while a command of the agent runs")
+async def test_what_you_did_beside_a_long_command_stays(desk: GitDesk) -> None:
+    async with aclosing(LiveDesk(desk.root.parent / "live")) as live:
+        live.certain_within = 0.0
+        live.user("area.py", AREA)
+
+        def work() -> None:
+            (live.root / "area.py").rename(live.root / "geometry.py")
+            live.user("mine.py", CHECKED)
+
+        await live.runs(work, "T1", "S1")
+        assert {each.why for each in (await live.decide("reject")).left} == {"unsure"}
+        assert {each.action for each in await live.undo("T1")} == {"conflict"}
+        assert (live.text("geometry.py"), live.text("mine.py")) == (AREA, CHECKED)
 
 
 @row("decide in two editors at once")

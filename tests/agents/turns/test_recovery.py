@@ -37,7 +37,7 @@ async def test_a_tool_that_was_running_is_closed_as_interrupted_and_never_run_ag
         for _ in range(2):
             await finish(session, "/undo")
         said = describe(watcher.of(FilesRestored)[-1])
-        assert "ran` (a command changed it while others may have changed it too)" in said
+        assert "ran` (it changed while a command ran, and may be somebody else's work)" in said
         assert (bench.project / "ran").exists()
 
 

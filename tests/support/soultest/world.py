@@ -24,6 +24,11 @@ SOULD = Path(sys.executable).parent / "sould"
 PATIENCE = 50.0
 """Seconds that a command may take on a busy machine (D46)."""
 
+SURE = """
+[review]
+certain_within = 60
+"""
+"""So that nothing depends on how fast a command is."""
 CONFIG = """\
 default_model = "scripted"
 
@@ -84,6 +89,7 @@ class World:
         folder = self.root / "config" / "sould"
         folder.mkdir(parents=True, exist_ok=True)
         servers = "" if "[mcp" in more else SERVERS
+        more += "" if "[review]" in more else SURE
         (folder / "config.toml").write_text(CONFIG.format(scripts=json.dumps(str(path)), more=more, servers=servers))
 
     def sould(

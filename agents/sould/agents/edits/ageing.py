@@ -19,6 +19,7 @@ from sould.agents.edits.editlog import (
     Event,
     Inherited,
     Intent,
+    MadeSure,
     Noted,
     Rooted,
     Settled,
@@ -66,7 +67,7 @@ def aged(events: Sequence[Event], review: ReviewState, root: str, next_n: int, n
     kept: list[Event] = []
     gone = 0
     for event, history in zip(events, _histories(events), strict=True):
-        if isinstance(event, Inherited):
+        if isinstance(event, Inherited | MadeSure):
             kept.append(event)
         if history < 0 or event.n in undone:
             continue
@@ -76,7 +77,9 @@ def aged(events: Sequence[Event], review: ReviewState, root: str, next_n: int, n
         else:
             gone += 1
     there = {event.n for event in kept if isinstance(event, Intent)}
+    made = {_call_of(event) for event in kept if isinstance(event, Intent)}
     kept = [each for event in kept for each in _inherited(event, there)]
+    kept = [event for event in kept if not isinstance(event, MadeSure) or _call_of(event) in made]
     paths = {event.path for event in kept if isinstance(event, Intent | UserChanged | Decided)}
     young = _reviewed(review, paths, needed)
     written = replace(young, files={p: each for p, each in young.files.items() if p not in young.secret}, secret=set())
@@ -112,11 +115,14 @@ def _histories(events: Iterable[Event]) -> Iterator[int]:
                 yield -1
 
 
+def _call_of(event: Intent | MadeSure) -> _Call:
+    return event.session_id, event.turn_id, event.call_id
+
+
 def _is_needed(event: Event, numbers: Collection[int], calls: Collection[_Call], since: float) -> bool:
     match event:
         case Intent():
-            call = (event.session_id, event.turn_id, event.call_id)
-            return event.timestamp >= since or event.n in numbers or call in calls
+            return event.timestamp >= since or event.n in numbers or _call_of(event) in calls
         case UserChanged() | Decided():
             return event.timestamp >= since or event.n in numbers
         case _:
@@ -178,6 +184,7 @@ def _reviewed(review: ReviewState, paths: Collection[str], needed: Needed) -> Re
         committed=review.committed & pending,
         git={path: each for path, each in review.git.items() if path in files},
         left={path: each for path, each in review.left.items() if each.at >= needed.since},
+        sure=review.sure & set(_calls_of(files.values())),
     )
 
 

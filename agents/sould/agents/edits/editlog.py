@@ -73,11 +73,13 @@ class Intent(_Event, frozen=True, kw_only=True, tag="intent", gc=False):
 class Captured(Intent, frozen=True, kw_only=True, tag="captured", gc=False):
     """A change that was found after a command, or another program that a call ran, had made it.
 
-    `shared`: somebody else may have made it as well, the user where `unsure`. `moved_from`: the file was at that path before.
+    `shared`: somebody else may have made it as well, the user where `unsure`, while `ran` ran (`AgentCall`). `moved_from`: the file
+    was at that path before.
     """
 
     shared: bool = False
     unsure: bool = False
+    ran: str = ""
     moved_from: str = ""
     moved_before: str = ""
     """The digest of what it held there; what it `changed` is relative to that."""
@@ -92,6 +94,14 @@ class Captured(Intent, frozen=True, kw_only=True, tag="captured", gc=False):
     def refs(self) -> tuple[str | None, str | None]:
         """See `Intent`."""
         return self.before_link or self.before, self.after_link or self.after
+
+
+class MadeSure(_Event, frozen=True, kw_only=True, tag="sure", gc=False):
+    """What was captured of a call, and may have been the user's, was the call's."""
+
+    session_id: str
+    turn_id: str
+    call_id: str
 
 
 class Settled(_Event, frozen=True, kw_only=True, tag="settled", gc=False):
@@ -225,6 +235,7 @@ class Checkpoint(_Event, frozen=True, kw_only=True, tag="checkpoint", gc=False):
 Event: TypeAlias = (
     Intent
     | Captured
+    | MadeSure
     | Settled
     | UserChanged
     | Decided

@@ -25,6 +25,7 @@ from sould.agents.edits.editlog import (
     Event,
     Inherited,
     Intent,
+    MadeSure,
     Rooted,
     Settled,
     Told,
@@ -313,6 +314,12 @@ class Project(ProjectPast):
             self.review.fold(folded[-1])
             self._state.note_moved(folded[-1])
         return folded
+
+    async def make_sure(self, session_id: str, turn_id: str, call_id: str) -> None:
+        """What was captured of a call, and may have been the user's, was the call's. Raises OSError: it is not kept."""
+        if self._state.unsure_of(session_id, turn_id, call_id):
+            event = MadeSure(n=self._state.next_n, session_id=session_id, turn_id=turn_id, call_id=call_id)
+            await self.append(event, sync=False)
 
     async def inherit(self, session_id: str, source: str) -> None:
         """A session goes on where another one is: its edits until now count as this one's, too. Raises OSError."""

@@ -18,7 +18,17 @@ from sould.agents.directories.nodes import Held, is_link, ref_of
 from sould.agents.directories.refs import DIRECTORY, UNKEPT, link_ref, target_in
 from sould.agents.diskfile import digest_of
 from sould.agents.edits.blobs import BlobMissingError, BlobStore
-from sould.agents.edits.editlog import Captured, Checkpoint, Decided, Event, Intent, Noted, Settled, UserChanged
+from sould.agents.edits.editlog import (
+    Captured,
+    Checkpoint,
+    Decided,
+    Event,
+    Intent,
+    MadeSure,
+    Noted,
+    Settled,
+    UserChanged,
+)
 from sould.agents.edits.filefold import ranges_between
 from sould.agents.edits.moments import moment
 from sould.agents.edits.reviewstate import ReviewState, below
@@ -152,8 +162,14 @@ class ReviewedFiles:
             self._tell(change, before)
         if start is not None:
             self._note_place(event, start)
-        if path:
-            self.followers.tell(path)
+        for each in self._changed_by(event, path):
+            self.followers.tell(each)
+
+    def _changed_by(self, event: Event, path: str) -> Sequence[str]:
+        """The files of which an event, that is about this one, changed what is shown."""
+        if isinstance(event, MadeSure):
+            return self.state.with_part_of((event.session_id, event.turn_id, event.call_id))
+        return [path] if path else []
 
     def fold_at_once(self, events: Iterable[Settled]) -> int:
         """Take as many of the first events as can be taken in one pass over a text; how many: 0, or several."""

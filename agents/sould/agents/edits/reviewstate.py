@@ -20,6 +20,7 @@ from sould.agents.edits.editlog import (
     Event,
     GitStood,
     Intent,
+    MadeSure,
     Noted,
     Settled,
     Told,
@@ -83,6 +84,8 @@ class ReviewState(Struct):
     """The calls that wrote since then."""
     left: dict[str, LeftText] = field(default_factory=dict[str, LeftText])
     """What editors ended with last, by path, unless the file holds it by now."""
+    sure: set[CallKey] = field(default_factory=set[CallKey])
+    """The calls of which it is known by now that what was unsure was theirs."""
 
     def apply(self, event: Event, contents: Contents) -> str:
         """Take one event; the path of the file it is about, "" when it changes none."""
@@ -92,6 +95,8 @@ class ReviewState(Struct):
             case Intent():
                 if event.reviewed:
                     self.announced[event.n] = event
+            case MadeSure():
+                self.sure.add((event.session_id, event.turn_id, event.call_id))
             case Settled():
                 return self._settled(event, contents)
             case UserChanged():
@@ -126,6 +131,10 @@ class ReviewState(Struct):
                     file = done.file
                     steps.append((event.n, file))
             yield self.files[path], steps
+
+    def with_part_of(self, call: CallKey) -> list[str]:
+        """The files in which something of a call is to be reviewed."""
+        return [file.path for file in self.pending() if any(call_key(agent) == call for agent in _agents_in(file))]
 
     def pending(self) -> Iterable[TrackedFile]:
         """The files of which something is to be reviewed."""
@@ -167,6 +176,7 @@ class ReviewState(Struct):
             self.round,
             self.answers.copy(),
             self.left.copy(),
+            self.sure.copy(),
         )
 
     def _commented(self, event: Commented) -> str:
@@ -226,8 +236,9 @@ class ReviewState(Struct):
         if event.secret:
             self.secret.add(event.path)
         file = file.numbered(first_id or self.next_id)
-        unsure = isinstance(event, Captured) and event.unsure
-        agent = AgentCall(event.session_id, event.turn_id, event.call_id, event.subagent, event.model, shown_in, unsure)
+        agent = AgentCall(event.session_id, event.turn_id, event.call_id, event.subagent, event.model, shown_in)
+        if isinstance(event, Captured):
+            agent = replace(agent, unsure=event.unsure, ran=event.ran)
         if self.round is not None:
             self._note_answer(agent)
         if before:
@@ -370,6 +381,12 @@ def writers_of(event: Decided) -> Sequence[Writer]:
 def call_key(agent: AgentCall) -> CallKey:
     """See `CallKey`."""
     return agent.session_id, agent.turn_id, agent.call_id
+
+
+def _agents_in(file: TrackedFile) -> Iterator[AgentCall]:
+    """Those of what is to be reviewed in a file."""
+    for each in (*file.changes, *(placed.hunk for placed in file.text.hunks)):
+        yield from each.agents
 
 
 def _relocated(file: TrackedFile, at: Callable[[str], str]) -> TrackedFile:

@@ -14,6 +14,7 @@ from sould.agents.edits.editlog import (
     Event,
     Inherited,
     Intent,
+    MadeSure,
     Noted,
     Rooted,
     Settled,
@@ -50,6 +51,8 @@ class Edit(Struct, frozen=True, array_like=True, gc=False):
     """The file was at that path before."""
     in_place: bool = False
     """See `Intent`."""
+    unsure: bool = False
+    """Of a shared one: the user may have made it, while the call ran a command."""
 
     @property
     def key(self) -> EditKey:
@@ -153,6 +156,8 @@ class EditState:
                 if event.n in self._edits:
                     path, edit = self._edits[event.n]
                     self._edits[event.n] = (path, replace(edit, settled=True))
+            case MadeSure():
+                self._make_sure(event)
             case Inherited():
                 own = self._of_session.setdefault(event.session_id, [])
                 own[:] = sorted({*own, *event.numbers})
@@ -161,6 +166,18 @@ class EditState:
                 self.roots.append(self.written_at)
             case _:
                 pass  # of the review
+
+    def _make_sure(self, event: MadeSure) -> None:
+        call = (event.turn_id, event.call_id)
+        for n in self._of_session.get(event.session_id, ()):
+            path, edit = self._edits.get(n, (Path(), None))
+            if edit is not None and edit.unsure and (edit.turn_id, edit.call_id) == call:
+                self._edits[n] = (path, replace(edit, shared=False, unsure=False))
+
+    def unsure_of(self, session_id: str, turn_id: str, call_id: str) -> bool:
+        """Whether something that a call may have done may be the user's."""
+        edits = (self._edits[n][1] for n in self._of_session.get(session_id, ()) if n in self._edits)
+        return any(edit.unsure and (edit.turn_id, edit.call_id) == (turn_id, call_id) for edit in edits)
 
     def _take(self, edits: dict[int, tuple[Path, Edit]]) -> None:
         """These are all, in order."""
@@ -292,6 +309,7 @@ def _edit(event: Intent, order: int) -> Edit:
         after_mode=event.after_mode,
         captured=captured,
         shared=isinstance(event, Captured) and event.shared,
+        unsure=isinstance(event, Captured) and event.unsure,
         secret=event.secret,
         moved_from=event.moved_from if isinstance(event, Captured) else "",
         order=order,

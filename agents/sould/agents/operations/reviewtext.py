@@ -168,7 +168,7 @@ def _marks(hunk: ReviewedHunk, names: Names) -> Iterator[str]:
     if hunk.shown_in:
         yield f"in review in {visible(hunk.shown_in)}"
     if hunk.unsure:
-        yield "may be yours"
+        yield f"changed while {hunk.ran}, may be yours" if hunk.ran else "may be yours"
     if hunk.committed:
         yield "committed by the agent"
     if hunk.state == "rejecting":
@@ -304,7 +304,8 @@ def _reason(left: LeftHunk, number: str, names: Names, speech: Speech) -> str:
             other = "Something else stands in its place" if left.state == "stale" else "Its text is not in the file"
             return f"{other} now. When it is back, it is to be reviewed again, with its number."
         case "unsure":
-            return "A program of the agent ran while it was written, so it may be yours: name it by its number."
+            what = left.present.ran if left.present is not None and left.present.ran else "a program of the agent ran"
+            return f"Changed while {what}, so it may be yours: name it by its number."
         case "shared":
             return "Another session or a later turn changed it, too: name it by its number."
         case _:

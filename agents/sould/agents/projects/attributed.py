@@ -46,6 +46,7 @@ def captured(change: Change, call: AgentCall, *, allowed: bool) -> Captured:
         timestamp=time.time(),
         shared=change.shared,
         unsure=change.unsure,
+        ran=change.ran,
         secret=change.secret,
         allowed=allowed,
     )

@@ -85,5 +85,5 @@ def _of(data: bytes, root: Path, files: Mapping[Path, str]) -> Iterator[tuple[Pa
     for path, edits in state.edits().items():
         if path in files:
             yield from (
-                (path, edit) for edit in edits if edit.call_id and not edit.shared
+                (path, edit) for edit in edits if edit.call_id and (edit.unsure or not edit.shared)
             )  # no call: the user's command

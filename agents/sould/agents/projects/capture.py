@@ -1,9 +1,9 @@
 """What commands, MCP servers, hooks and background tasks do to files: looked at before and after, kept as the call's own.
 
 A call's interval begins when it may have its effects and ends with it. What changed in an interval is the call's, unless
-somebody else may have done it: another session at work there, another agent of this one, the user in an editor that says
-so, or, of a background task, whoever else wrote meanwhile. Then it is `shared`: known, and never taken back with others
-(D19). Looking never blocks the event loop and never holds a call longer than its limits.
+somebody else may have done it: another session at work there, another agent of this one, or the user (`whose`). Then it is
+`shared`: known, and never taken back with others (D19). Looking never blocks the event loop and never holds a call longer than
+its limits.
 """
 
 import asyncio
@@ -28,6 +28,7 @@ from sould.agents.projects.findingwords import FindingWords
 from sould.agents.projects.heldcommand import HeldCommand
 from sould.agents.projects.lookedat import LookedAt
 from sould.agents.projects.projects import Projects
+from sould.agents.projects.whose import CertainWithin, Evidence, meanwhile, whose
 from sould.agents.projects.writers import Interval, Writers
 from sould.agents.review.hunk import AgentCall
 from sould.agents.workspace import RunningCommand
@@ -60,6 +61,7 @@ class Capture(Struct):
     looked_at: LookedAt
     words: FindingWords
     writers: Writers
+    certain_within: CertainWithin
     _intervals: dict[str, Interval] = field(default_factory=dict[str, Interval])
     _one: asyncio.Lock = field(default_factory=asyncio.Lock)
     _found: dict[str, Findings] = field(default_factory=dict[str, Findings])
@@ -131,6 +133,7 @@ class Capture(Struct):
             self.looked_at.calls_run()
             if call.call_id not in self._intervals:
                 self._intervals[call.call_id] = Interval(call, moment(), title)
+            self._intervals[call.call_id].run()
             self.writers.begin(self.session_id, self._roots())
         await self.files.command_begins(call.call_id, self._find)
 
@@ -156,7 +159,9 @@ class Capture(Struct):
             return Findings()
         try:
             async with self._one:
+                interval.stop()
                 await self._attribute(call_id)
+                await self._make_sure(interval)
                 interval.end()
                 if not interval.holds:
                     self._close(call_id)
@@ -288,19 +293,7 @@ class Capture(Struct):
         interval = self._unsettled[call_id] if late else self._intervals[call_id]
         changes = await run_shielded_in_thread(self.looked_at.saved, differences) if any(differences.values()) else []
         since = min(self._looked[0], interval.started) if late else self._looked[0]
-        others = self.writers.others(self.session_id, since)
-        by_user = self.projects.buffers.written_since(since)
-        at_work = {each.call.subagent for each in self._intervals.values() if not each.done}
-        with_others = interval.background or len(at_work) > 1
-        judged = [
-            replace(
-                each,
-                shared=each.shared or with_others or each.path in by_user or _lies_in(each.path, others),
-                unsure=each.shared or interval.background or each.path in by_user,
-            )
-            for each in changes
-            if is_text(each.path) and not (interval.background and each.path in by_user)
-        ]
+        judged = self._judged([each for each in changes if is_text(each.path)], interval, since)
         try:
             noted = await self.files.note(judged, interval.since, interval.call) if judged else ()
         except (OSError, SouldError) as error:
@@ -311,8 +304,38 @@ class Capture(Struct):
         lost = {each.path: None for each in judged if UNKEPT in (each.before, each.after) and each.path in known}
         lost |= {each.path: None for each in changes if not is_text(each.path)}
         guessed = [each.path for each in changes if each.shared and each.path not in lost]
-        findings = Findings(tuple(noted), self.words.of(self.looked_at.by_root, tuple(lost), guessed))
+        unsure = [each.path for each in noted if each.unsure and each.path not in (*lost, *guessed)]
+        said = unsure if interval.seconds is not None else ()  # else it may be certain by the end
+        findings = Findings(tuple(noted), self.words.of(self.looked_at.by_root, tuple(lost), guessed, said))
         self._add(call_id, await self._with_met(findings) if late else findings, late=late)
+
+    def _judged(self, changes: Sequence[Change], interval: Interval, since: float) -> list[Change]:
+        """The changes without the user's, each with who else may have made it."""
+        others = self.writers.others(self.session_id, since)
+        with_others = len({each.call.subagent for each in self._intervals.values() if not each.done}) > 1
+        ran = meanwhile(interval.title, interval.seconds)
+        judged: list[Change] = []
+        for each in changes:
+            said = self.projects.buffers.said(each.path, each.after, each.changed_at, since)
+            evidence = Evidence(interval.seconds, said, guessed=each.shared)
+            is_shared = each.shared or with_others or _lies_in(each.path, others)
+            match whose(evidence, self.certain_within()):
+                case "agent":
+                    judged.append(replace(each, shared=is_shared))
+                case "unsure":
+                    judged.append(replace(each, shared=True, unsure=True, ran=ran))
+                    may_be_sure = whose(replace(evidence, seconds=0.0), self.certain_within()) == "agent"
+                    interval.doubt(for_good=is_shared or not may_be_sure)
+                case "user":
+                    pass  # it is taken as what a client said
+        return judged
+
+    async def _make_sure(self, interval: Interval) -> None:
+        """What was found while the call ran was unsure until it was known that it ended soon."""
+        ended_soon = whose(Evidence(interval.seconds), self.certain_within()) == "agent"
+        if ended_soon and interval.doubts == "so far":
+            with contextlib.suppress(OSError):  # then it stays unsure
+                await self.files.make_sure(interval.call)
 
     async def _with_met(self, found: Findings) -> Findings:
         """With what it met of other sessions, in words."""

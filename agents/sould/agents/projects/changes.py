@@ -31,6 +31,10 @@ class Change(Struct, frozen=True):
     """Its contents are in memory only."""
     unsure: bool = False
     """The user may have done it, while a program of the call ran."""
+    ran: str = ""
+    """What ran then, in words, of one that is unsure."""
+    changed_at: int = 0
+    """When, by the clock of files; 0: nobody knows."""
     met: tuple[ReviewedHunk, ...] = ()
     """Hunks of other sessions that it changed or ended, as they were before."""
 
@@ -103,6 +107,10 @@ class WatchedFiles(Protocol):
         Raises:
             OSError, SouldError: they could not be kept.
         """
+        ...
+
+    async def make_sure(self, call: AgentCall) -> None:
+        """What was kept of the call and may have been the user's was the call's. Raises OSError: that could not be kept."""
         ...
 
 

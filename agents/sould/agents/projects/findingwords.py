@@ -25,8 +25,14 @@ class FindingWords(Struct):
     _said_unwatched: set[Path] = field(default_factory=set[Path])
     """Directories of which it was told that they are not looked at."""
 
-    def of(self, directories: Mapping[Path, Directory], lost: Sequence[Path], guessed: Sequence[Path]) -> str:
-        """`lost`: what the files held is not known; `guessed`: whether the call changed them is not."""
+    def of(
+        self,
+        directories: Mapping[Path, Directory],
+        lost: Sequence[Path],
+        guessed: Sequence[Path],
+        unsure: Sequence[Path],
+    ) -> str:
+        """`lost`: what the files held is not known; `guessed`: whether the call changed them is not; `unsure`: the user may have."""
         said = self._of_directories(directories)
         if lost:
             said.append(f"Changed, and going back cannot restore it because it was not saved: {named(lost)}.")
@@ -34,6 +40,11 @@ class FindingWords(Struct):
             said.append(
                 "Changed before sould had looked at it, so that going back leaves it as it is, because it may have been "
                 f"changed by others before: {named(guessed)}."
+            )
+        if unsure:
+            said.append(
+                "Changed while it ran, which took long enough that the user may have done it, so that going back leaves it as "
+                f"it is: {named(unsure)}."
             )
         return " ".join(said)
 

@@ -46,6 +46,11 @@ class FoundChanges(Struct, frozen=True):
                 met[Path(path)] = hunks
         return [replace(change, met=met.pop(change.path, ())) for _, found in left for change in found]
 
+    async def make_sure(self, call: AgentCall) -> None:
+        """See `WatchedFiles.make_sure`."""
+        for project in self.borrowed:
+            await project.make_sure(call.session_id, call.turn_id, call.call_id)
+
     async def _unexplained(self, changes: Sequence[Change], since: int) -> list[tuple[Project, list[Change]]]:
         """By project."""
         own: dict[Path, Sequence[Edit]] = {}

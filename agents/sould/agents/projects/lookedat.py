@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from sould.agents.config import CaptureLimits
 from sould.agents.directories.directory import Directory
@@ -134,7 +135,8 @@ class LookedAt(Struct):
                 modes = [each.seen[0] if each is not None else None for each in both]
                 if (before, modes[0]) != (after, modes[1]) or before == UNKEPT:
                     shared = not difference.sure
-                    changes.append(Change(path, before, after, modes[0], modes[1], shared, secret))
+                    change = Change(path, before, after, modes[0], modes[1], shared, secret)
+                    changes.append(replace(change, changed_at=difference.changed_at))
         return changes
 
     def _is_secret(self, path: Path, held: FileVersion | None, contents: Mapping[str, bytes]) -> bool:

@@ -231,6 +231,10 @@ class SessionFiles:
         """
         return await self._found.keep(changes, since, call)
 
+    async def make_sure(self, call: AgentCall) -> None:
+        """See `WatchedFiles.make_sure`."""
+        await self._found.make_sure(call)
+
     # --- whatever a path is ------------------------------------------------------------------------------------------
 
     async def node(self, path: Path) -> Node | None:

@@ -3,6 +3,7 @@
 import time
 from collections import deque
 from pathlib import Path
+from typing import Literal
 
 from msgspec import Struct, field
 
@@ -51,6 +52,22 @@ class Interval(Struct):
     """The call has ended, and only what it left running goes on."""
     background: bool = False
     """Something went on when it had ended."""
+    seconds: float | None = None
+    """How long it ran; None: it goes on, or did when it had ended."""
+    doubts: Literal["", "so far", "for good"] = ""
+    """Something was found while it ran of which it is not sure that it made it: unless it ends soon, or whenever it ends."""
+
+    def run(self) -> None:
+        """It runs from here on: what is found later is of a later time."""
+        self.started = time.monotonic()
+
+    def stop(self) -> None:
+        """What is found from here on is all that it did before it ended."""
+        self.seconds = None if self.holds or self.done else time.monotonic() - self.started
+
+    def doubt(self, *, for_good: bool) -> None:
+        """See `doubts`."""
+        self.doubts = "for good" if for_good or self.doubts == "for good" else "so far"
 
     def end(self) -> None:
         """The call has ended."""
@@ -64,6 +81,7 @@ class Interval(Struct):
         """A command of the call runs."""
         self.holds += 1
         self.background = self.background or self.done
+        self.seconds = None
 
     def release(self) -> None:
         """A command of the call has ended."""

@@ -251,9 +251,15 @@ class TrackedFile(Struct, frozen=True, gc=False):
 
     @property
     def _is_agents_alone(self) -> bool:
-        """Agents made it, and nobody else wrote a word of it."""
-        lines = (line for each in self.text.hunks for line in each.hunk.lines)
-        return not self.in_base and not self.text.base and not any(line.own or line.mixed for line in lines)
+        """Agents made it, and nobody else wrote a word of it, or may have."""
+        hunks = [each.hunk for each in self.text.hunks]
+        if (
+            self.in_base
+            or self.text.base
+            or any(agent.unsure for each in (*self.changes, *hunks) for agent in each.agents)
+        ):
+            return False
+        return not any(line.own or line.mixed for hunk in hunks for line in hunk.lines)
 
     def _put_aside(self, *changes: FileChange) -> "TrackedFile":
         """With pending changes absent."""

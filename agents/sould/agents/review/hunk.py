@@ -22,7 +22,7 @@ class AgentCall(Struct, frozen=True, array_like=True, gc=False):
     """The tool call that wrote something, and whose it was. `subagent` is "" for the session's own agent.
 
     `shown_in`: the editor that took the write and lets its user review it, "" where none does (D43). `unsure`: the user may have
-    written it meanwhile.
+    written it meanwhile; `ran`: while what ran, in words.
     """
 
     session_id: str
@@ -32,6 +32,7 @@ class AgentCall(Struct, frozen=True, array_like=True, gc=False):
     model: str = ""
     shown_in: str = ""
     unsure: bool = False
+    ran: str = ""
 
 
 class Line(Struct, frozen=True, array_like=True, gc=False):

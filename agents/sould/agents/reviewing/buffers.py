@@ -6,10 +6,17 @@ A client that says nothing has no entry; for it, others know when it may be aske
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
+from sould.agents.directories.tree import file_clock
+from sould.agents.diskfile import digest_of
 from sould.agents.workspace import Workspace
+
+Said: TypeAlias = Literal["nothing", "this", "other"]
+"""What clients said of a file that changed on disk: nothing that matters, that it holds this, or that it holds something else."""
 
 MOST_WRITTEN = 1000
 """Files."""
@@ -23,6 +30,16 @@ class _Open(Struct):
     """What it holds, when the client says so."""
 
 
+class _Written(Struct, frozen=True):
+    """When somebody typed in a file or saved it last; `at` in monotonic seconds, `typed` by the clock of files."""
+
+    at: float
+    typed: int
+    saved_at: float
+    saved: str
+    """The digest of what was saved then; "" where the client did not say its text."""
+
+
 class Buffers(Struct):
     """Of one project, by client. Paths are resolved."""
 
@@ -30,8 +47,8 @@ class Buffers(Struct):
     """The client that was focused last is the last one."""
     _workspaces: dict[str, Workspace] = field(default_factory=dict[str, Workspace])
     _names: dict[str, str] = field(default_factory=dict[str, str])
-    _written: dict[Path, float] = field(default_factory=dict[Path, float])
-    """When somebody typed in a file or saved it last, the newest last."""
+    _written: dict[Path, _Written] = field(default_factory=dict[Path, _Written])
+    """The file that somebody typed in or saved last is the last one."""
 
     def opened(self, client_id: str, path: Path) -> None:
         """The client has the file open, as it is on disk."""
@@ -44,12 +61,18 @@ class Buffers(Struct):
 
     def saved(self, client_id: str, path: Path) -> None:
         """Its text is what the disk holds."""
+        before = self._clients.get(client_id, {}).get(path)
+        text = before.text if before is not None else None
         self.opened(client_id, path)
-        self._note_written(path)
+        self._note_written(path, digest_of(text.encode()) if text is not None else "")
 
-    def _note_written(self, path: Path) -> None:
-        self._written.pop(path, None)
-        self._written[path] = time.monotonic()
+    def _note_written(self, path: Path, saved: str | None = None) -> None:
+        """`saved`: the digest of what was, None where nothing was."""
+        known, at = self._written.pop(path, None), time.monotonic()
+        if saved is not None or known is None:
+            self._written[path] = _Written(at, file_clock(), at, saved or "")
+        else:
+            self._written[path] = replace(known, at=at, typed=file_clock())
         if len(self._written) > MOST_WRITTEN:
             del self._written[next(iter(self._written))]
 
@@ -111,9 +134,20 @@ class Buffers(Struct):
         """The files that some client has open."""
         return {path for files in self._clients.values() for path in files}
 
-    def written_since(self, moment: float) -> set[Path]:
-        """The files that somebody typed in or saved since then (monotonic seconds)."""
-        return {path for path, at in self._written.items() if at >= moment}
+    def said(self, path: Path, digest: str | None, changed_at: int, since: float) -> Said:
+        """What clients said of a file that holds this on disk, which is of the time `changed_at` by the clock of files.
+
+        `this`: one saved it since then (monotonic seconds), or had it before the disk. A text that follows the disk is that of an
+        editor that loaded the file again, and says nothing.
+        """
+        written = self._written.get(path)
+        if written is not None and written.saved == digest and written.saved_at >= since:
+            return "this"
+        text = self.text(path)
+        if written is not None and text is not None and digest_of(text.encode()) == digest:
+            return "this" if written.typed < changed_at else "nothing" if written.typed > changed_at else "other"
+        is_dirty = any(self._clients[each][path].dirty for each in self.holders(path))
+        return "other" if is_dirty or (written is not None and written.at >= since) else "nothing"
 
     def unsaved(self) -> set[Path]:
         """The files that some client holds unsaved text of."""

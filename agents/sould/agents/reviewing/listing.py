@@ -70,6 +70,11 @@ class ReviewedHunk(Struct, frozen=True):
         return any(agent.unsure for agent in self.agents)
 
     @property
+    def ran(self) -> str:
+        """Of an unsure one, what ran meanwhile, in words; "" where nobody knows it any more."""
+        return next((agent.ran for agent in reversed(self.agents) if agent.unsure and agent.ran), "")
+
+    @property
     def sessions(self) -> frozenset[str]:
         """Those whose agents had a part in it."""
         return frozenset(agent.session_id for agent in self.agents)
@@ -206,11 +211,15 @@ def listed(
     return reviews
 
 
-def _marked(state: ReviewState, hunks: Iterable[ReviewedHunk]) -> Iterable[ReviewedHunk]:
-    """Those that are no answer to what was sent last are `earlier`."""
-    if state.round is None:
-        return hunks
-    return (replace(each, earlier=state.answers.isdisjoint(map(call_key, each.agents))) for each in hunks)
+def _marked(state: ReviewState, hunks: Iterable[ReviewedHunk]) -> Iterator[ReviewedHunk]:
+    """Those that are no answer to what was sent last are `earlier`; what is known to be an agent's by now is not unsure."""
+    for each in hunks:
+        agents = tuple(
+            replace(agent, unsure=False) if call_key(agent) in state.sure else agent for agent in each.agents
+        )
+        marked = replace(each, agents=tuple(dict.fromkeys(agents))) if each.unsure else each
+        is_earlier = state.round is not None and state.answers.isdisjoint(map(call_key, each.agents))
+        yield replace(marked, earlier=True) if is_earlier else marked
 
 
 def _hunks(

@@ -186,8 +186,10 @@ class Review(LookingReview):
         if order.selection.ids or not any(each.hunk and each.hunk.kind in ("delete", "content") for each in first.done):
             return Outcome()
         seen = {each.id for each in (*first.done, *first.left)}
-        ids = tuple(each.id for file in self.pending(order.selection) for each in file.hunks if each.id not in seen)
-        return await self._decide(replace(order, selection=Selection(ids))) if ids else Outcome()
+        back = [each for file in self.pending(order.selection) for each in file.hunks if each.id not in seen]
+        ids = tuple(each.id for each in back if not each.unsure)
+        left = Outcome(left=tuple(unsure(each) for each in back if each.unsure))
+        return together([await self._decide(replace(order, selection=Selection(ids))), left] if ids else [left])
 
     async def _keep_twins(self, order: Order, first: Outcome) -> Outcome:
         """What was kept of a file is kept under its other names (hard links), too: to reject it there would take it out of the file."""

@@ -1,6 +1,6 @@
-"""When changes need no review any more, as the user has chosen it by now."""
+"""Whose changes are, and when they need no review any more, as the user has chosen it by now."""
 
-from sould.agents.config import SettleRule
+from sould.agents.config import ReviewSettings, SettleRule
 from sould.agents.errors import ConfigError
 from sould.agents.liveconfig import LiveConfig
 
@@ -11,3 +11,11 @@ def settle_rule(config: LiveConfig) -> SettleRule:
         return config.now.review.settle
     except ConfigError:
         return "decision"
+
+
+def certain_within(config: LiveConfig) -> float:
+    """Likewise: the seconds of a command from which on what changed meanwhile may be the user's."""
+    try:
+        return config.now.review.certain_within
+    except ConfigError:
+        return ReviewSettings().certain_within

@@ -54,6 +54,7 @@ from sould.agents.projects.findingwords import FindingWords
 from sould.agents.projects.lookedat import LookedAt
 from sould.agents.projects.othersessions import OtherSessions
 from sould.agents.projects.sessionfiles import Author, SessionFiles
+from sould.agents.reviewing.settlerule import certain_within
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.sessions.children import FOLDER, SessionSubagents
 from sould.agents.sessions.shared import (
@@ -340,7 +341,8 @@ async def open_files(
         projects, stored.directory, environment.variables, host.policy.own, limits, permission.approval
     )
     words = FindingWords(files, stored.info.id, limits.max_files, names)
-    capture = Capture(stored.info.id, files, looked_at, words, host.files.writers)
+    is_certain_within = partial(certain_within, host.configuration.live)
+    capture = Capture(stored.info.id, files, looked_at, words, host.files.writers, is_certain_within)
     capture.tell(LateNotices(log))
     files.watch(capture)
     others = OtherSessions(stored.info.id, files, names, permission.company, projects.at_work)

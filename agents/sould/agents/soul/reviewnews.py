@@ -27,7 +27,7 @@ EDITED: Final[dict[Who, str]] = {
     ),
     "user": "Since you last looked, the user (or a program of theirs) changed files that you know. They hold this now:",
     "program": (
-        "Since you last looked, a program that runs in the background, or the user, changed files that you know. They hold this now:"
+        "Since you last looked, a program that you started, or the user, changed files that you know. They hold this now:"
     ),
     "agents": (
         "Since you last looked, agents of other sessions in this project changed files that you know. They hold this now:"

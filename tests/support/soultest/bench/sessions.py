@@ -174,9 +174,10 @@ class Bench:
             "loop_control": {"retry_first_wait_s": 0.01, "retry_jitter_s": 0} | self.settings.get("loop_control", {}),
             # so that nothing depends on who is faster
             "capture": {"wait_s": 60.0} | self.settings.get("capture", {}),
+            "review": {"certain_within": 60.0} | self.settings.get("review", {}),
             "mcp": {"client": {"turn_wait_ms": 60_000, "start_timeout_ms": 60_000}},
         }
-        merged = ("model", "loop_control", "capture")
+        merged = ("model", "loop_control", "capture", "review")
         document |= {key: value for key, value in self.settings.items() if key not in merged}
         (self.root / "config.json").write_text(json.dumps(document))
 
