@@ -134,7 +134,9 @@ def test_a_rename_and_an_edit_are_decided_apart() -> None:
     assert answer.effects == (Move("helpers.py", "notes.md"),)
     assert answer.file.path == "notes.md"
     assert answer.file.text.hunks == file.text.hunks
-    assert decide_change(file, rename, "reject", occupied=True) == Conflict(rename, "notes.md", replaceable=False)
+    assert decide_change(file, rename, "reject", in_the_way="notes.md") == Conflict(
+        rename, "notes.md", replaceable=False
+    )
 
 
 def test_a_file_that_was_moved_back_was_not_renamed() -> None:

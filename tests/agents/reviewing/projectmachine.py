@@ -70,21 +70,22 @@ class WholeProject(Driven[LiveDesk]):
         if before != after:
             self._run(self.desk.writes(name, after, self._turn(who[0]), *who))
 
-    @rule(deeds=st.lists(DEED, min_size=1, max_size=3), who=WHO)
-    def a_command_runs(self, deeds: list[Deed], who: tuple[str, str]) -> None:
-        """A command of an agent does something to files, or with git."""
-        hunks, before, there = self._hunks(), self._tree(), self._there()
+    @rule(deeds=st.lists(DEED, min_size=1, max_size=3), who=WHO, beside=st.none() | DEED)
+    def a_command_runs(self, deeds: list[Deed], who: tuple[str, str], beside: Deed | None) -> None:
+        """A command of an agent does something to files, or with git; the user may do something `beside` one that takes long."""
+        hunks, before = self._hunks(), self._tree()
 
         def work() -> None:
             for deed in deeds:
                 do(self.desk, deed, self.agent)
+            if beside is not None and beside.kind not in SETTLING | STAGING | {"stash"}:
+                there = self._there()
+                do(self.desk, beside, self.user)
+                self._note_typed(there)
 
+        self.desk.certain_within = 60.0 if beside is None else 0.0
         self._run(self.desk.runs(work, self._turn(who[0]), *who))
-        if {"link", "folder"} & {
-            deed.kind for deed in deeds
-        }:  # no files: `/undo` knows what was there, the review does not
-            self.typed -= there - self._there() - self._taken_away()
-        if self._tree() == before and {deed.kind for deed in deeds} <= STAGING:
+        if beside is None and self._tree() == before and {deed.kind for deed in deeds} <= STAGING:
             assert [(each.id, each.digest) for each in self._hunks()] == [(each.id, each.digest) for each in hunks]
 
     @rule(session=st.sampled_from(["S1", "S2"]), redo=st.booleans())
@@ -167,9 +168,11 @@ class WholeProject(Driven[LiveDesk]):
     @rule(keep=st.booleans())
     def decide_all(self, keep: bool) -> None:
         """Keeping changes no byte; rejecting leaves nothing of agents but what is named."""
+        there = self._there()
         outcome = self._decided("keep" if keep else "reject")
         assert {each.id for each in self._hunks()} == {each.id for each in outcome.left}
-        assert {each.why for each in outcome.left} <= {"needs_choice", "conflict"}, outcome.left
+        assert {each.why for each in outcome.left} <= {"needs_choice", "conflict", "unsure"}, outcome.left
+        assert self.typed & there <= self._there()
 
     def _decided(self, verdict: DecisionVerdict, *ids: int) -> Outcome:
         chosen = [each for each in self._hunks() if not ids or each.id in ids]

@@ -24,13 +24,13 @@ from sould.agents.review.hunk import is_same_text
 
 
 def outcome(
-    file: TrackedFile, event: Decided, *, occupied: bool = False
+    file: TrackedFile, event: Decided, *, in_the_way: str = ""
 ) -> Done | Refusal | Conflict | ChangeDecided | ChangeAbsent:
-    """What becomes of a file by a decision, or why nothing does. `occupied`: see `decide_change`."""
+    """What becomes of a file by a decision, or why nothing does. `in_the_way`: see `decide_change`."""
     change = change_of(file, event.hunk_id)
     decided = decided_change_of(file, event.hunk_id)
     if event.verdict == "undo" and decided is not None:
-        return change_taken_back(file, decided, occupied=occupied)
+        return change_taken_back(file, decided, in_the_way=in_the_way)
     if event.verdict == "undo":
         answer = taken_back(file.text, event.hunk_id)
         if not isinstance(answer, DecidedHunk):
@@ -42,7 +42,7 @@ def outcome(
         if event.digest and event.digest != change.digest:
             return HunkStale(None)
         chosen = "replace" if event.choice == "replace" else "leave"
-        return decide_change(file, change, event.verdict, occupied=occupied, choice=chosen)
+        return decide_change(file, change, event.verdict, in_the_way=in_the_way, choice=chosen)
     if decided is not None:
         return ChangeDecided(decided)
     if any(each.id == event.hunk_id for each in file.absent):

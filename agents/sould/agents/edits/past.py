@@ -62,7 +62,12 @@ class ProjectPast:
 
     def made_above(self, path: Path) -> Collection[Path]:
         """The directories above a path that agents made."""
-        return [folder for folder in path.parents if _made_it(self.edits_of(folder))]
+        return [folder for folder in path.parents if self.is_made_directory(folder)]
+
+    def is_made_directory(self, path: Path) -> bool:
+        """Whether agents made a directory there, where none was."""
+        edits = self.edits_of(path)
+        return bool(edits) and edits[-1].after == DIRECTORY and edits[0].before != DIRECTORY
 
     def history(self, path: Path) -> dict[int, PastWrite]:
         """The writes of agents to a file under review, by number, as far as they are known. Blocks."""
@@ -80,7 +85,3 @@ class ProjectPast:
         gone = (each for each in reversed(self.edits_of(path)) if each.after is None or is_link(each.after_mode))
         mode = next((edit.before_mode for edit in gone if not is_link(edit.before_mode)), None)
         return stat.S_IMODE(mode) if mode is not None else None
-
-
-def _made_it(edits: Sequence[Edit]) -> bool:
-    return bool(edits) and edits[-1].after == DIRECTORY and edits[0].before is None

@@ -243,7 +243,9 @@ class Project(ProjectPast):
 
     async def _look_before(self, found: Iterable[Captured], since: int) -> None:
         """Take what files held when a call began, at the mark, that was found to have changed them: what is new in it is the user's."""
-        for each in {event.path: event for event in found}.values():
+        for each in {
+            event.path: event for event in reversed([*found])
+        }.values():  # of several, what the first one found
             unsure = each.shared or each.secret or any(edit.order >= since for edit in self.edits_of(Path(each.path)))
             if not unsure and self.review.differs(each.path, each.refs[0]):
                 with contextlib.suppress(BlobMissingError):

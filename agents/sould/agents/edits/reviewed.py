@@ -278,7 +278,8 @@ class ReviewedFiles:
 
     def captured(self, drafts: Sequence[Captured]) -> list[Captured]:
         """Changes that a call was found to have made, with what they changed in the files as they were known. Blocks."""
-        moved = self._moved([each for each in drafts if _is_reviewed(each)])
+        was_or_is_folder = {each.path for each in drafts if DIRECTORY in each.refs}
+        moved = self._moved([each for each in drafts if _is_reviewed(each) and each.path not in was_or_is_folder])
         return [self._captured(each, moved) for each in drafts]
 
     def _captured(self, draft: Captured, moved: dict[str, Captured]) -> Captured:

@@ -291,7 +291,9 @@ def _reason(left: LeftHunk, number: str, names: Names, speech: Speech) -> str:
                 f"Something of yours is there now. {replace} puts the old content in its place; yours stays in the log."
             )
         case "conflict":
-            return f"Something else is at {speech.coded(names.file(left.path))} now: move it away first."
+            return (
+                f"Something else is at {speech.coded(names.file(left.path))} now: reject that first, or move it away."
+            )
         case "hunk_stale" if left.present is not None:
             again = speech.coded(f"{speech.show} {number}")
             return f"It was changed since you saw it. {again} shows it as it is now."
@@ -303,9 +305,6 @@ def _reason(left: LeftHunk, number: str, names: Names, speech: Speech) -> str:
         case "not_there" if left.state in ("absent", "stale"):
             other = "Something else stands in its place" if left.state == "stale" else "Its text is not in the file"
             return f"{other} now. When it is back, it is to be reviewed again, with its number."
-        case "unsure":
-            what = left.present.ran if left.present is not None and left.present.ran else "a program of the agent ran"
-            return f"Changed while {what}, so it may be yours: name it by its number."
         case "shared":
             return "Another session or a later turn changed it, too: name it by its number."
         case _:

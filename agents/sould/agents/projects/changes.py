@@ -8,7 +8,7 @@ from typing import Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sould.agents.directories.refs import UNKEPT
+from sould.agents.directories.refs import DIRECTORY, UNKEPT
 from sould.agents.edits.state import Edit
 from sould.agents.review.hunk import AgentCall
 from sould.agents.reviewing.activity import Finder
@@ -135,6 +135,15 @@ def explained(found: Change, own: Sequence[Edit]) -> Iterator[Change]:
     unknown = UNKEPT in (before, found.after) and not own[at:]
     if before != found.after or unknown or moved:
         yield replace(found, before=before, before_mode=mode)
+
+
+def halves(change: Change) -> Iterator[Change]:
+    """A change; where a directory took the place of something else, or gave way to it, what went and what came, one after the other."""
+    if change.before is None or change.after is None or (change.before == DIRECTORY) == (change.after == DIRECTORY):
+        yield change
+    else:
+        yield replace(change, after=None, after_mode=None)
+        yield replace(change, before=None, before_mode=None)
 
 
 def named(paths: Sequence[Path]) -> str:

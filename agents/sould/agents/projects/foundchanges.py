@@ -15,7 +15,7 @@ from sould.agents.edits.state import Edit
 from sould.agents.liveconfig import LiveConfig
 from sould.agents.projects.attributed import captured
 from sould.agents.projects.borrowing import BorrowedProjects
-from sould.agents.projects.changes import Change, explained
+from sould.agents.projects.changes import Change, explained, halves
 from sould.agents.review.hunk import AgentCall
 from sould.agents.reviewing.listing import ReviewedHunk, listed
 from sould.agents.reviewing.settlerule import settle_rule
@@ -59,7 +59,8 @@ class FoundChanges(Struct, frozen=True):
         left: dict[int, tuple[Project, list[Change]]] = {}
         roots: dict[Path, Project] = {}
         for found in changes:
-            for change in explained(found, own.get(found.path, ())):
+            left_of_it = explained(found, own.get(found.path, ()))
+            for change in (half for each in left_of_it for half in halves(each)):
                 parent = change.path.parent
                 if parent not in roots:
                     roots[parent] = await self.borrowed.of(change.path)

@@ -277,7 +277,7 @@ class _Restore:
 
     async def _take_back_nodes(self, path: Path, now: Node | None, edits: Sequence[Edit]) -> list[FileOutcome]:
         wanted = now
-        for edit in reversed(edits):
+        for edit in reversed(_joined_halves(edits)):
             wanted = await self._without_edit(edit, wanted)
         if wanted == now or await asyncio.to_thread(_in_use, path, now, wanted):
             return []
@@ -307,6 +307,19 @@ class _Restore:
         if digest == DIRECTORY and mode is None:
             mode = stat.S_IFDIR | (0o777 & ~self._files.umask)
         return Node(mode, await self._files.content(digest))
+
+
+def _joined_halves(edits: Sequence[Edit]) -> list[Edit]:
+    """The edits, with one for the two that put a directory in the place of something else, or the other way round (`halves`)."""
+    joined: list[Edit] = []
+    for edit in edits:
+        last = joined[-1] if joined else None
+        is_second = last is not None and last.after is None and edit.before is None and last.call_id == edit.call_id
+        if last is not None and is_second and DIRECTORY in (last.before, edit.after):
+            joined[-1] = replace(edit, before=last.before, before_mode=last.before_mode)
+        else:
+            joined.append(edit)
+    return joined
 
 
 def _was_seen_before(edit: Edit, write: PastWrite) -> bool:

@@ -124,10 +124,10 @@ def decide_hunk(file: TrackedFile, decision: Decision) -> Done | Refusal:
 
 
 def decide_change(
-    file: TrackedFile, change: FileChange, verdict: Verdict, *, occupied: bool = False, choice: ConflictChoice = "leave"
+    file: TrackedFile, change: FileChange, verdict: Verdict, *, in_the_way: str = "", choice: ConflictChoice = "leave"
 ) -> Done | Conflict:
-    """Keep or reject a pending change of the file as a whole. `occupied`: something is at the path a rename came from."""
-    done = _decided_change(file, change, verdict, occupied=occupied, choice=choice)
+    """Keep or reject a pending change of the file as a whole. `in_the_way`: the path of what stands where a file is to be."""
+    done = _decided_change(file, change, verdict, in_the_way=in_the_way, choice=choice)
     if isinstance(done, Conflict):
         return done
     decision = DecidedChange(change, verdict)
@@ -138,7 +138,7 @@ def decide_change(
 
 
 def _decided_change(
-    file: TrackedFile, change: FileChange, verdict: Verdict, *, occupied: bool, choice: ConflictChoice
+    file: TrackedFile, change: FileChange, verdict: Verdict, *, in_the_way: str, choice: ConflictChoice
 ) -> Done | Conflict:
     others = tuple(each for each in file.changes if each is not change)
     if verdict == "keep":
@@ -146,8 +146,8 @@ def _decided_change(
     rest = replace(file, changes=others)
     match change.kind:
         case "rename":
-            if occupied:
-                return Conflict(change, change.before, replaceable=False)
+            if in_the_way:
+                return Conflict(change, in_the_way, replaceable=False)
             return Done(replace(rest, path=change.before), (Move(file.path, change.before),))
         case "mode":
             return Done(rest, (SetMode(file.path, change.before),))
@@ -160,6 +160,8 @@ def _decided_change(
             if file.content:
                 return Done(replace(rest, exists=False, content=""), (PutContent(file.path, file.content, ""),))
             return Done(replace(rest, exists=False), (PutText(file.path, file.text, None),))
+        case "delete" if in_the_way:
+            return Conflict(change, in_the_way, replaceable=False)
         case "delete" | "content":
             return _brought_back(file, rest, change, choice)
 
@@ -178,10 +180,10 @@ def _brought_back(file: TrackedFile, rest: TrackedFile, change: FileChange, choi
     return Done(after, (PutText(file.path, file.text if file.exists else None, text),))
 
 
-def change_taken_back(file: TrackedFile, decision: DecidedChange, *, occupied: bool = False) -> Done | Conflict:
+def change_taken_back(file: TrackedFile, decision: DecidedChange, *, in_the_way: str = "") -> Done | Conflict:
     """Undo the decision about a change: it is pending again, when the file is as the decision left it.
 
-    `occupied`: something is at the path that a rename went to.
+    `in_the_way`: the path of what stands where a renamed file is to be.
     """
     change = decision.change
     known = tuple(each for each in file.decided if each is not decision)
@@ -189,8 +191,8 @@ def change_taken_back(file: TrackedFile, decision: DecidedChange, *, occupied: b
     if decision.verdict == "keep":
         before = replace(before, in_base=file.in_base and change.kind != "add")
         return Done(before) if _is_as_changed(file, change) else Conflict(change, file.path, replaceable=False)
-    if change.kind == "rename" and occupied:
-        return Conflict(change, change.after, replaceable=False)
+    if change.kind == "rename" and in_the_way:
+        return Conflict(change, in_the_way, replaceable=False)
     return _changed_again(file, before, decision) or Conflict(change, file.path, replaceable=False)
 
 

@@ -65,6 +65,7 @@ class CarryingOut:
         sessions = {session for step in run for session in step.event.sessions}
         effects = effects_of(run)
         made = [folder for each in filter(removes, effects) for folder in self._project.made_above(Path(each.path))]
+        made += [Path(each.path) for each in effects if self._project.is_made_directory(Path(each.path))]
         is_new = any(creates(each) or isinstance(each, PutContent) for each in effects)
         mode = self._project.mode_before_deletion(Path(path)) if is_new else None
         directories = () if self._project.root == ALONE else (self._project.root,)
@@ -88,7 +89,7 @@ def steps_of(
             break
         drafted = todo.popleft()
         event = _as_it_is(drafted, shown.get(drafted.hunk_id), file)
-        done = outcome(file, event, occupied=_is_occupied(file, event))
+        done = outcome(file, event, in_the_way=_in_the_way(file, event))
         if isinstance(done, Done):
             steps.append(DecisionStep(event, shown.get(event.hunk_id), done, file.in_base))
             file = done.file
@@ -97,11 +98,27 @@ def steps_of(
     return steps, left
 
 
-def _is_occupied(file: TrackedFile, event: Decided) -> bool:
+def _in_the_way(file: TrackedFile, event: Decided) -> str:
+    """The path of what stands where a decision is to move a file, or to bring one back; "" where nothing does."""
     change, decided = change_of(file, event.hunk_id), decided_change_of(file, event.hunk_id)
     if event.verdict == "undo":
-        return decided is not None and decided.change.kind == "rename" and os.path.lexists(decided.change.after)
-    return change is not None and change.kind == "rename" and os.path.lexists(change.before)
+        return _there(decided.change.after) if decided is not None and decided.change.kind == "rename" else ""
+    if change is not None and change.kind == "delete" and event.verdict == "reject":
+        return _around(file.path)
+    return _there(change.before) if change is not None and change.kind == "rename" else ""
+
+
+def _there(path: str) -> str:
+    return path if os.path.lexists(path) else ""
+
+
+def _around(path: str) -> str:
+    """What is in a directory that has the place of a file, or a file that has the place of a directory above it."""
+    above = next((folder for folder in Path(path).parents if os.path.lexists(folder)), Path("/"))
+    if not above.is_dir():
+        return str(above)
+    inside = os.walk(path) if not os.path.islink(path) else ()
+    return next((os.path.join(folder, name) for folder, _, names in inside for name in sorted(names)), "")
 
 
 def _as_it_is(event: Decided, seen: ReviewedHunk | None, file: TrackedFile) -> Decided:

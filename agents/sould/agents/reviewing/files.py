@@ -209,14 +209,16 @@ class ReviewFiles(Struct):
     ) -> None:
         """Do these, in order; what is written `reach`es further names of a file.
 
-        `made` are directories that agents made, which go when a file leaves them empty; `mode` is the permissions of a file
-        that is brought back, None when nobody knows them.
+        `made` are directories that agents made, which go when a file leaves them empty or takes their place; `mode` is the
+        permissions of a file that is brought back, None when nobody knows them.
 
         Raises:
             FileChangedError: something else is there by now; nothing was done from there on.
             WorkspaceError, OSError, BlobMissingError: it could not be done.
         """
         for effect in effects:
+            if Path(effect.path) in made:
+                await run_shielded_in_thread(_remove_directory, Path(effect.path))
             match effect:
                 case PutText():
                     await self._put_text(effect, sessions, made, reach)
@@ -326,5 +328,10 @@ def _remove_empty(path: Path, made: Collection[Path]) -> None:
     for folder in path.parents:
         if folder not in made:
             break
-        with contextlib.suppress(OSError):
-            folder.rmdir()
+        _remove_directory(folder)
+
+
+def _remove_directory(path: Path) -> None:
+    """Unless something is in it."""
+    with contextlib.suppress(OSError):
+        path.rmdir()

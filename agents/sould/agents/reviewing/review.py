@@ -5,6 +5,7 @@ the project is opened. Nobody who was second undoes what the first one did.
 """
 
 import asyncio
+import os
 from collections.abc import AsyncGenerator, Generator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from itertools import groupby
@@ -106,7 +107,8 @@ class Review(LookingReview):
         if self._waiting():
             await self.git.activity.find()
         for path, events in groupby(
-            sorted(self._waiting(), key=lambda each: (each.path, each.n)), key=lambda each: each.path
+            sorted(self._waiting(), key=lambda each: (os.path.isdir(each.path), each.path, each.n)),
+            key=lambda each: each.path,
         ):
             async with self._holding(path):
                 chosen = [each for each in events if self._is_due(each)]
@@ -169,8 +171,9 @@ class Review(LookingReview):
 
     async def _decide(self, order: Order) -> Outcome:
         outcomes: list[Outcome] = []
-        paths = self._paths(order)
-        for path in paths:
+        for path in sorted(
+            self._paths(order), key=os.path.isdir
+        ):  # what came into a directory goes before it gives way
             async with self._holding(path):
                 await self.look(path, self._sessions(path))
                 outcomes.append(await self._decide_in(path, order))

@@ -52,7 +52,10 @@ class ReviewView:
 
     def pending_in(self, path: str) -> Mapping[int, ReviewedHunk]:
         """What is pending in one file, by id."""
-        return {each.id: each for file in self.pending(Selection(paths=(path,))) for each in file.hunks}
+        found = (
+            file for file in self.pending(Selection(paths=(path,))) if file.path == path
+        )  # it may be a directory by now
+        return {each.id: each for file in found for each in file.hunks}
 
     def now(self, paths: Iterable[str]) -> list[FileReview]:
         """These files, by path; also those of which nothing is pending."""
