@@ -4,8 +4,9 @@ import os
 import signal
 
 import pytest
-from tests.daemon.cli.reviewing import AREA, CHECKED, edited, pending, texts, two_files
+from tests.daemon.cli.reviewing import AREA, CHECKED, edited, pending, texts, two_files, write
 
+from soultest.bench import call
 from soultest.cliuser import User
 from soultest.daemon import until
 from soultest.terminal import terminal
@@ -327,3 +328,27 @@ def test_ctrl_c_ends_it_and_says_how_many_are_left(user: User) -> None:
         assert screen.wait() == 130
         assert "Traceback" not in screen.seen
     assert len(pending(user)) == 1
+
+
+def test_what_may_be_the_users_is_rejected_by_itself_only(user: User) -> None:
+    before = [f"{n}\n" for n in range(20)]
+    after = ["new\n", *before[1:]]
+    (user.project / "a.txt").write_text("".join(before))
+    shell = call("Shell", command="sed -i s/12/twelve/ a.txt; echo mine > mine.txt")
+    scripts = (write("a.txt", "".join(after)), shell, "text: Done.")
+    user.daemon.world.script(scripts, "[review]\ncertain_within = 0\n")
+    user.result("--mode", "full", "go")
+    with terminal(user, "review") as screen:
+        screen.expect("(1/3) ")
+        screen.type("d")
+        screen.expect("Rejected hunk 1 in `a.txt`.")
+        screen.expect("may be yours")
+        screen.expect("+twelve")
+        screen.type("q")
+        assert screen.wait() == 0
+    done = user.sould("review", "reject", "all")
+    assert done.returncode == 1
+    assert "in `mine.txt`. Changed while `sed -i s/12/twelve/ a.txt; echo mine > mine.txt` ran for" in done.stdout
+    before[12] = "twelve\n"
+    assert (user.project / "a.txt").read_text() == "".join(before)
+    assert (user.project / "mine.txt").read_text() == "mine\n"

@@ -48,12 +48,16 @@ export class Decider {
     return await this.#finish(verdict, cwd, last);
   }
 
-  /** All hunks below a node of the tree. */
+  /** All hunks below a node of the tree; what may be the user's is rejected by itself only. */
   async node(verdict: Verdict, node: Node): Promise<void> {
-    const hunks = hunksBelow(node);
+    const below = hunksBelow(node);
+    const hunks = verdict === "reject" && node.kind !== "hunk" ? below.filter((hunk) => !hunk.unsure) : below;
     const cwd = hunks[0] && this.#model.rootOf(hunks[0].path);
     if (cwd !== undefined) {
       await this.#finish(verdict, cwd, await this.#ask(verdict, { cwd, hunks: hunks.map(named) }));
+    }
+    if (hunks.length < below.length) {
+      void vscode.window.showWarningMessage(`sould: ${changes(below.length - hunks.length)} left, which may be yours: reject each by itself`);
     }
   }
 

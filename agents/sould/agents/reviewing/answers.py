@@ -127,7 +127,7 @@ def shared(hunk: ReviewedHunk, selection: Selection) -> LeftHunk:
 def unsure(hunk: ReviewedHunk) -> LeftHunk:
     """It may be the user's."""
     while_what = hunk.ran or "a program of the agent ran"
-    message = f"changed while {while_what}, so it may be yours: decide about it by its number"
+    message = f"changed while {while_what}, so it may be yours: decide about it by itself"
     return LeftHunk(hunk.id, hunk.path, "unsure", message, hunk)
 
 

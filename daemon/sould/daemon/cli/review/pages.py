@@ -254,10 +254,13 @@ class Pages:
     # --- what is done ---------------------------------------------------------------------------------------------------
 
     def _decide_rest(self, verdict: Verdict, page: Part, reason: str = "") -> None:
-        """This one and those behind it in its file: a part by itself, what is whole together. To be taken back as one answer."""
+        """This one and those behind it in its file: a part by itself, what is whole together. To be taken back as one answer.
+
+        What may be the user's is rejected by itself only.
+        """
         before = len(self._answered)
         self._decide(verdict, [page], reason)
-        while rest := [each for each in self._pages[self._at :] if self._is_behind(each, page)]:
+        while rest := [each for each in self._pages[self._at :] if self._goes_with(each, page, verdict)]:
             whole = [each for each in rest if each.lines is None]
             self._passed -= {each.name for each in rest}
             if not self._decide(verdict, whole if rest[0].lines is None else rest[:1], reason):
@@ -265,8 +268,9 @@ class Pages:
         given = self._answered[before:]
         self._answered[before:] = [[number for answer in given for number in answer]] if given else []
 
-    def _is_behind(self, other: Part, page: Part) -> bool:
-        return other.hunk.path == page.hunk.path and other.place >= page.place
+    def _goes_with(self, other: Part, page: Part, verdict: Verdict) -> bool:
+        is_behind = other.hunk.path == page.hunk.path and other.place >= page.place
+        return is_behind and not (verdict == "reject" and other.hunk.unsure)
 
     def _decide(self, verdict: Verdict, pages: Sequence[Part], reason: str = "", choice: str | None = None) -> bool:
         """Carry it out and say what came of it; whether all of it was done."""
