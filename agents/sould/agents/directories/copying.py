@@ -4,6 +4,7 @@ What cannot be kept (too large, not to be read, no room) is not tried again unti
 """
 
 import errno
+import math
 import os
 import stat
 import time
@@ -13,7 +14,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from sould.agents.config import CaptureLimits
-from sould.agents.directories.folders import FileVersion
+from sould.agents.directories.folders import FileVersion, FolderVersion
 from sould.agents.directories.gitfiles import GitFiles
 from sould.agents.directories.preimages import PreimageStore
 from sould.agents.directories.refs import GIT, PENDING, UNKEPT, is_kept
@@ -94,6 +95,37 @@ class Contents(Struct):
             if data is not None:
                 result[ref] = data
         return result
+
+
+class FolderCopy(Struct):
+    """The contents of one folder that are still to be read, a while at a time: a folder of thousands is unpacked once for all of them."""
+
+    folder: str
+    listed_at: int
+    held: dict[str, FileVersion]
+    left: list[str]
+    """Names; the last one is next."""
+
+    @classmethod
+    def of(cls, folder: str, version: FolderVersion) -> "FolderCopy":
+        """Of what it was when it was listed."""
+        held = version.held()
+        return cls(folder, version.listed_at, held, [name for name in reversed(held) if held[name].ref == PENDING])
+
+    def go_on(self, contents: Contents, until: float) -> bool:
+        """Read on until then; whether everything is read."""
+        while self.left and time.monotonic() < until:
+            name = self.left.pop()
+            seen = self.held[name].seen
+            now = contents.hold(f"{self.folder}/{name}" if self.folder else name, seen, math.inf)
+            # what changed meanwhile is not what it was, and the next look finds it
+            self.held[name] = now if now is not None and now.seen == seen else FileVersion(seen, UNKEPT)
+        return not self.left
+
+    @property
+    def version(self) -> FolderVersion:
+        """The folder with what was read by now."""
+        return FolderVersion.of(self.held, self.listed_at)
 
 
 def seen_of_status(status: os.stat_result) -> Seen:

@@ -31,16 +31,16 @@ from msgspec.structs import replace
 
 from sould.agents.config import CaptureLimits
 from sould.agents.directories.comparing import Comparing
-from sould.agents.directories.copying import Contents
+from sould.agents.directories.copying import Contents, FolderCopy
 from sould.agents.directories.folders import FileVersion, FolderStore, FolderVersion
 from sould.agents.directories.gitfiles import GitFiles, Tracked
 from sould.agents.directories.ignored import Ignored
 from sould.agents.directories.lateness import CallsRunning, Difference
 from sould.agents.directories.lookingagain import GivenUpError, LookAgain, lies_in
 from sould.agents.directories.preimages import PreimageStore
-from sould.agents.directories.refs import GIT, PENDING, UNKEPT
+from sould.agents.directories.refs import GIT
 from sould.agents.directories.secretblobs import SecretJudge
-from sould.agents.directories.tree import Listing, Seen, TreeSnapshot, file_clock, look
+from sould.agents.directories.tree import Listing, Seen, TreeSnapshot, by_folder, file_clock, look, name_of
 from sould.agents.directories.walking import Walk, Walked
 from sould.agents.directories.watching import Changed, Reader, Watches
 
@@ -83,6 +83,8 @@ class Directory(Struct, dict=True):
     """It was looked at."""
     _to_copy: dict[str, None] = field(default_factory=dict[str, None])
     """Folders with contents that are still to be read."""
+    _copying: FolderCopy | None = None
+    """The first of them, while it is read."""
     _dropped: list[str] = field(default_factory=list[str])
     """Contents of no use after the next look has begun."""
     _reader: Reader | None = None
@@ -198,6 +200,7 @@ class Directory(Struct, dict=True):
         began = time.monotonic()
         latest = began + min(patience, self.limits.look_s)
         self._wanted = file_clock()
+        self._keep_copied()
         if self._walk is None:
             self._forget_dropped()
             now = self._look_where_reported(latest, touched)
@@ -210,6 +213,7 @@ class Directory(Struct, dict=True):
 
     def catch_up(self, *, told: bool = True, patience: float = 0.0) -> list[Difference]:
         """What a `late` look has found, if it has ended. Nobody waits for one longer than `patience`, however often they ask."""
+        self._keep_copied()
         found: list[Difference] = []
         while self._walk is not None:
             began = time.monotonic()
@@ -230,13 +234,18 @@ class Directory(Struct, dict=True):
         changed = self._reader.take() if self._reader is not None else None
         if changed is None or self._ignored.rules_moved():
             return None
-        changed.folders.update(_folder(path) for path in touched if self._looks_new(path))
+        changed.folders.update(
+            folder for folder, paths in by_folder(touched).items() if self._one_looks_new(folder, paths)
+        )
         return self._look_at(changed, latest)
 
-    def _looks_new(self, path: str) -> bool:
-        folder, _, name = path.rpartition("/")
+    def _one_looks_new(self, folder: str, paths: Iterable[str]) -> bool:
+        """Whether one of these, in a folder that was listed, does not look as it did then."""
         version = self._folders.get(folder)
-        return version is not None and dict(version.listing.entries()).get(name) != self._contents.looks(path)
+        if version is None:
+            return False
+        seen = dict(version.listing.entries())
+        return any(seen.get(name_of(path)) != self._contents.looks(path) for path in paths)
 
     def _look_at(self, changed: Changed, latest: float) -> TreeSnapshot | None:
         assert self._reader is not None
@@ -446,30 +455,25 @@ class Directory(Struct, dict=True):
         until = time.monotonic() + seconds
         while self._to_copy and time.monotonic() < until:
             folder = next(iter(self._to_copy))
-            version = self._folders.get(folder)
-            copied = self._copied(folder, version, until) if version is not None else None
-            if copied is not None:
-                self._folders.put(folder, copied)
-            if copied is None or not copied.pending:
+            version = self._folders.get(folder) if self._copying is None else None
+            if version is not None:
+                self._copying = FolderCopy.of(folder, version)
+            if self._copying is None or self._copying.go_on(self._contents, until):
+                self._keep_copied()
                 del self._to_copy[folder]
 
-    def _copied(self, folder: str, version: FolderVersion, until: float) -> FolderVersion:
-        held = version.held()
-        for name, each in held.items():
-            if each.ref == PENDING and time.monotonic() < until:
-                now = self._contents.hold(f"{folder}/{name}" if folder else name, each.seen, until)
-                # what changed meanwhile is not what it was, and the next look finds it
-                held[name] = now if now is not None and now.seen == each.seen else FileVersion(each.seen, UNKEPT)
-        return FolderVersion.of(held, version.listed_at)
+    def _keep_copied(self) -> None:
+        """What was read by now is known of its folder."""
+        copying, self._copying = self._copying, None
+        if copying is not None:
+            self._folders.put(copying.folder, copying.version)
 
-    def is_kept(self, path: str) -> bool:
-        """Whether what a file holds can be had later, or nothing is known of it by now."""
-        folder, _, name = path.rpartition("/")
-        version = self._folders.get(folder)
-        file = version.held().get(name) if version is not None else None
-        return file is None or not (
-            file.ref == UNKEPT or (file.ref == PENDING and file.seen[1] > self.limits.max_file_bytes)
-        )
+    def not_kept(self, paths: Iterable[str]) -> list[str]:
+        """Those of the files of which something is known, and what they hold cannot be had later."""
+        self._keep_copied()
+        versions = ((self._folders.get(folder), those) for folder, those in by_folder(paths).items())
+        largest = self.limits.max_file_bytes
+        return [path for version, those in versions if version for path in version.not_kept(those, largest)]
 
     def contents(self, held: Iterable[FileVersion]) -> dict[str, bytes]:
         """The contents by their `ref`, as far as they can still be had."""

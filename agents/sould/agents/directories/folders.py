@@ -8,13 +8,13 @@ Imports little, because `walkmain` does. Blocks: use it in a thread.
 import os
 import struct
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct, field
 
-from sould.agents.directories.refs import PENDING
-from sould.agents.directories.tree import Listing, Seen
+from sould.agents.directories.refs import PENDING, UNKEPT
+from sould.agents.directories.tree import Listing, Seen, name_of
 
 _HEAD = struct.Struct("<qIII")
 _LENGTH_BITS = 32
@@ -48,6 +48,14 @@ class FolderVersion(Struct, frozen=True):
         """By name."""
         refs = self.refs.decode().split(" ")
         return {name: FileVersion(seen, ref) for (name, seen), ref in zip(self.listing.entries(), refs, strict=False)}
+
+    def not_kept(self, paths: Iterable[str], largest: int) -> Iterator[str]:
+        """Those of paths in it whose content cannot be had later: of files with so many bytes at most all are read some time."""
+        held = self.held()
+        for path in paths:
+            file = held.get(name_of(path))
+            if file is not None and (file.ref == UNKEPT or (file.ref == PENDING and file.seen[1] > largest)):
+                yield path
 
     @property
     def pending(self) -> bool:

@@ -115,7 +115,8 @@ class LookAgain(Struct):
         directories = {_path(folder, name) for name, seen in shown.items() if stat.S_ISDIR(seen[0])}
         known = self.known.names(folder) or {}
         self._gone |= {_path(folder, name) for name, directory in known.items() if directory} - directories
-        new = {each for each in directories if each in replaced or self.known.names(each) is None}
+        seen_before = self.known.folders()
+        new = {each for each in directories if each in replaced or each not in seen_before}
         new |= {each for each in directories if not self.reader.watches(each) or folder in self._walked}
         self._walked |= new
         return new - self._found.keys()

@@ -12,7 +12,7 @@ import stat
 import struct
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Protocol, TypeAlias
@@ -27,6 +27,8 @@ Seen: TypeAlias = tuple[int, int, int, int, int]
 NEVER = frozenset({".git", ".hg", ".svn"})
 _SEEN = struct.Struct("<IQqqQ")
 _INODE = struct.Struct("<Q")
+_FEW = 8
+"""Files that a listing is searched for one by one."""
 _COARSE = 5
 """CLOCK_REALTIME_COARSE of Linux: what the times of files are taken from."""
 _BEHIND = 10_000_000
@@ -63,16 +65,28 @@ class Listing(Struct, frozen=True):
         entries = sorted(f"{name}\0{seen}" for name, seen in self.entries())
         return int.from_bytes(blake2b(os.fsencode("\0".join(entries)), digest_size=8).digest(), "big")
 
-    def named(self, inodes: Iterable[int]) -> Iterator[str]:
+    def named(self, inodes: Collection[int]) -> list[str]:
         """The names of these files, as far as it has them."""
-        for packed in map(_INODE.pack, inodes):
-            if packed in self.stats:  # most listings have none, and are not unpacked
-                [inode] = _INODE.unpack(packed)
-                yield from (name for name, seen in self.entries() if seen[-1] == inode)
+        if len(inodes) <= _FEW and not any(_INODE.pack(inode) in self.stats for inode in inodes):
+            return []  # as most listings, which are not unpacked
+        return [name for name, seen in self.entries() if seen[-1] in inodes]
 
     def entries(self) -> Iterator[tuple[str, Seen]]:
         """Names, and how each looked."""
         return zip(os.fsdecode(self.names).split("\0"), _SEEN.iter_unpack(self.stats), strict=False)
+
+
+def name_of(path: str) -> str:
+    """In its folder."""
+    return path.rpartition("/")[2]
+
+
+def by_folder(paths: Iterable[str]) -> Mapping[str, Sequence[str]]:
+    """So that what is in a folder is unpacked once for all of them: there may be thousands in one."""
+    found: dict[str, list[str]] = {}
+    for path in paths:
+        found.setdefault(path.rpartition("/")[0], []).append(path)
+    return found
 
 
 class TreeSnapshot(Struct, frozen=True):

@@ -7,7 +7,7 @@ import contextlib
 import stat
 import time
 from collections import Counter
-from collections.abc import Collection, Generator, Iterable, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from typing import Final, Literal, Protocol, TypeAlias
 
 import msgspec
@@ -41,7 +41,7 @@ from sould.agents.review.useredit import How
 _REVIEWED: Final = (0, stat.S_IFREG, stat.S_IFLNK)
 """What is reviewed; 0 where only the permissions are known."""
 MOST_COMPARED: Final = 200
-"""Files that vanished in one call times files that appeared in it, beyond which only equal ones are taken for moved."""
+"""Files that vanished in one call times files that appeared in it, but for equal ones, beyond which only those are taken for moved."""
 
 
 _CHECKPOINT: Final = msgspec.json.Decoder(ReviewState)
@@ -280,10 +280,11 @@ class ReviewedFiles:
         """Changes that a call was found to have made, with what they changed in the files as they were known. Blocks."""
         was_or_is_folder = {each.path for each in drafts if DIRECTORY in each.refs}
         moved = self._moved([each for each in drafts if _is_reviewed(each) and each.path not in was_or_is_folder])
-        return [self._captured(each, moved) for each in drafts]
+        sources = frozenset(each.path for each in moved.values())
+        return [self._captured(each, moved, sources) for each in drafts]
 
-    def _captured(self, draft: Captured, moved: dict[str, Captured]) -> Captured:
-        if draft.path in {each.path for each in moved.values()} and draft.after is None:
+    def _captured(self, draft: Captured, moved: Mapping[str, Captured], sources: Collection[str]) -> Captured:
+        if draft.path in sources and draft.after is None:
             return draft  # the other half of a move
         if not _is_reviewed(draft, known=draft.path in self.state.files):
             return draft
@@ -348,16 +349,26 @@ class ReviewedFiles:
 
     def _moved(self, drafts: Sequence[Captured]) -> dict[str, Captured]:
         """The files that appeared in a call and are others that vanished in it, by path."""
-        gone = [each for each in drafts if each.after is None and not each.before_link]
-        new = [
-            each for each in drafts if each.before is None and not each.after_link and each.path not in self.state.files
-        ]
+        gone: dict[str | None, list[Captured]] = {}
+        for each in reversed(drafts):
+            if each.after is None and not each.before_link:
+                gone.setdefault(each.before, []).append(each)
+        moved: dict[str, Captured] = {}
+        changed: list[Captured] = []
+        for each in drafts:
+            if each.before is None and not each.after_link and each.path not in self.state.files:
+                if same := gone.get(each.after):
+                    moved[each.path] = same.pop()
+                else:
+                    changed.append(each)
+        left = sorted((each for some in gone.values() for each in some), key=lambda each: each.n)
+        return moved | (self._moved_and_changed(left, changed) if len(left) * len(changed) <= MOST_COMPARED else {})
+
+    def _moved_and_changed(self, gone: list[Captured], new: Iterable[Captured]) -> dict[str, Captured]:
         moved: dict[str, Captured] = {}
         for each in new:
-            same = next((other for other in gone if other.before == each.after), None)
-            if same is None and len(gone) * len(new) <= MOST_COMPARED:
-                same = next((other for other in gone if self._alike(other.before or "", each.after or "")), None)
-            if same is not None:
+            alike = (other for other in gone if self._alike(other.before or "", each.after or ""))
+            if (same := next(alike, None)) is not None:
                 gone.remove(same)
                 moved[each.path] = same
         return moved

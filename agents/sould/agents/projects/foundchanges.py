@@ -37,10 +37,11 @@ class FoundChanges(Struct, frozen=True):
         """See `WatchedFiles.note`."""
         left = await self._unexplained(changes, since)
         met: dict[Path, tuple[ReviewedHunk, ...]] = {}
+        allowed = self.unreviewed
         for project, found in left:
             paths = {str(change.path) for change in found}
             before = self._of_others(project, paths)
-            drafts: list[Captured] = [captured(change, call, allowed=self.unreviewed) for change in found]
+            drafts: list[Captured] = [captured(change, call, allowed=allowed) for change in found]
             await project.record(drafts, since)
             for path, hunks in (_met(before, _pending(project, paths), call) if before else {}).items():
                 met[Path(path)] = hunks

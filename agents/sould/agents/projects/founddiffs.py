@@ -22,8 +22,10 @@ def found_diffs(changes: Sequence[Change], store: BlobStore) -> tuple[DiffBlock,
 def _within(changes: Sequence[Change], store: BlobStore) -> Iterator[DiffBlock]:
     room, files = MOST_TEXT, MOST_SHOWN
     for change in changes:
+        if files == 0:
+            return
         texts = _texts(change, store)
-        if texts is None or files == 0:
+        if texts is None:
             continue
         size = sum(map(len, texts))
         if size <= room:

@@ -99,8 +99,11 @@ class LookedAt(Struct):
 
     def not_kept(self, paths: Sequence[Path]) -> list[Path]:
         """Those of the files of which no copy is kept, as far as is known by now."""
-        inside = ((path, root) for path in paths for root in self.by_root if path.is_relative_to(root))
-        return [path for path, root in inside if not self.by_root[root].is_kept(str(path.relative_to(root)))]
+        return [
+            root / path
+            for root, directory in self.by_root.items()
+            for path in directory.not_kept(str(each.relative_to(root)) for each in paths if each.is_relative_to(root))
+        ]
 
     def close(self) -> None:
         """Let go of all copies."""

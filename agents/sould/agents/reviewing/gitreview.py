@@ -186,7 +186,8 @@ class GitReview:
     async def _read(self, paths: Collection[str]) -> dict[str, Moved]:
         files = [file for path in paths if (file := self._files.get(path)) is not None and is_pending(file)]
         past = {file.path: self._past(file.path) for file in files if file.path not in self._known}
-        known, root = dict(self._known), self._project.root
+        known = {file.path: self._known[file.path] for file in files if file.path in self._known}
+        root = self._project.root
         return await asyncio.to_thread(read_moved, self.activity.git, root, files, known, past)
 
     def _past(self, path: str) -> Past:
