@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import stat
 import subprocess
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from sould.agents.wire.messages import (
 )
 from soultest.bench import Bench, Watcher, call, finish, make_bench
 from soultest.bench.mcp import configure, entry, state_of, user_file
+from soultest.streams import until
 
 
 def shell(command: str, **more: object) -> str:
@@ -279,6 +281,30 @@ async def test_what_a_cancelled_command_did_is_taken_back_too(bench: Bench) -> N
         await prompt.outcome()
         await finish(watcher.session, "/undo")
     assert not (bench.project / "begun.txt").exists()
+
+
+async def test_a_cancel_while_files_are_looked_at_ends_the_turn_and_what_the_command_did_is_taken_back(
+    bench: Bench,
+) -> None:
+    """Git is asked about new names when the command has ended."""
+    git(bench.project)
+    looking, programs = bench.root / "looking", bench.root / "programs"
+    programs.mkdir()
+    note = f"case \"$*\" in *check-ignore*) touch '{looking}';; esac"
+    (programs / "git").write_text(f'#!/bin/sh\n{note}\nexec {shutil.which("git")} "$@"\n')
+    (programs / "git").chmod(0o755)
+    made = "mkdir made && cd made && seq 400 | split -l 1 -a 3 - f"
+    bench.script(shell("true"), shell(made), "text: never")
+    async with bench.running():
+        environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
+        watcher = Watcher(await bench.host.new(Opening(bench.project, environment=environment, mode="full")))
+        prompt = watcher.session.prompt("go", "watcher")
+        await until(looking.exists)
+        watcher.session.cancel("watcher")
+        assert (await prompt.outcome()).stop_reason == "cancelled"
+        assert len(os.listdir(bench.project / "made")) == 400
+        await finish(watcher.session, "/undo")
+    assert not (bench.project / "made").exists()
 
 
 async def test_the_timeline_counts_what_commands_changed(bench: Bench) -> None:

@@ -6,10 +6,12 @@ It opens with a root and the state directory alone: no model, no session, no cli
 
 import asyncio
 import contextlib
+import time
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -45,6 +47,9 @@ from sould.agents.patience import run_shielded_in_thread
 from sould.agents.review.file import TrackedFile
 from sould.agents.review.useredit import How
 from sould.agents.workspace import WorkspaceError
+
+SLICE: Final = 0.001
+"""Seconds of taking in changes that were found, before everybody else has a turn."""
 
 
 class Project(ProjectPast):
@@ -308,6 +313,7 @@ class Project(ProjectPast):
         computed = await run_shielded_in_thread(self.review.captured, events)
         sources = {each.moved_from for each in computed}
         folded: list[Captured] = []
+        pause = time.monotonic() + SLICE
         for event, found in zip(events, computed, strict=True):
             is_moved = event.path in sources and event.after is None  # with the event of where it is now
             is_known = self.review.state.files.get(event.path) is known.get(event.path)  # else somebody was quicker
@@ -315,6 +321,9 @@ class Project(ProjectPast):
             folded.append(replace(each, first_id=self.review.state.next_id) if each.reviewed else each)
             self.review.fold(folded[-1])
             self._state.note_moved(folded[-1])
+            if time.monotonic() > pause:
+                await asyncio.sleep(0)
+                pause = time.monotonic() + SLICE
         return folded
 
     async def make_sure(self, session_id: str, turn_id: str, call_id: str) -> None:

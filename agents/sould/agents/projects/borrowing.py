@@ -12,6 +12,7 @@ from sould.agents.edits.editlog import Intent
 from sould.agents.edits.project import Project
 from sould.agents.edits.reviewed import Reader
 from sould.agents.edits.sessionlogs import add_logs, logs_of, old_edits, set_aside
+from sould.agents.edits.state import Edit
 from sould.agents.errors import SouldError
 from sould.agents.patience import run_shielded_in_thread, shielded
 from sould.agents.projects.projects import Place, Projects
@@ -43,6 +44,10 @@ class BorrowedProjects:
     def __iter__(self) -> Iterator[Project]:
         """Those that are borrowed by now."""
         return iter(tuple(self._by_log.values()))
+
+    def edits_of(self, path: Path) -> Sequence[Edit]:
+        """Of a file, in those that are borrowed by now, oldest first."""
+        return sorted((edit for project in self for edit in project.edits_of(path)), key=lambda edit: edit.timestamp)
 
     @property
     def watched(self) -> Sequence[Path]:

@@ -22,7 +22,7 @@ from sould.agents.directories.lateness import Difference
 from sould.agents.directories.refs import UNKEPT
 from sould.agents.edits.moments import moment
 from sould.agents.errors import SouldError
-from sould.agents.patience import Behind, in_time, readable, run_shielded_in_thread
+from sould.agents.patience import Behind, begun, in_time, readable, run_shielded_in_thread, shielded
 from sould.agents.projects.changes import MOST_NAMED, Change, Findings, LateListener, WatchedFiles, is_text
 from sould.agents.projects.findingwords import FindingWords
 from sould.agents.projects.heldcommand import HeldCommand
@@ -39,6 +39,8 @@ COPYING = 0.01
 """Seconds of copying at a time while nobody waits, and of leaving it between two times."""
 CLOSING = 5.0
 """Seconds that a session stays for what is still to be found of its calls."""
+LEAVING = 1.0
+"""Seconds that a call which was cut off waits for what it did to be known."""
 RESTING = 2.0
 """Seconds that looking stands still for one search."""
 LATE = (
@@ -64,6 +66,9 @@ class Capture(Struct):
     certain_within: CertainWithin
     _intervals: dict[str, Interval] = field(default_factory=dict[str, Interval])
     _one: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held by who looks."""
+    _ending: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while the end of a call is taken in."""
     _found: dict[str, Findings] = field(default_factory=dict[str, Findings])
     _looked: tuple[float, float] = (0.0, 0.0)
     """When the last two looks began."""
@@ -116,8 +121,7 @@ class Capture(Struct):
         if self._unsettled:
             self._to_sweep |= recent | self._unsettled
         elif recent:
-            async with self._one:
-                await self._sweep(recent)
+            await self._alone(partial(self._sweep, recent))
 
     async def _sweep(self, calls: Mapping[str, Interval]) -> None:
         if touched := tuple(self.files.touched):
@@ -129,7 +133,7 @@ class Capture(Struct):
     async def begin(self, call: AgentCall, title: str = "") -> None:
         """The call may have its effects from here on. Called again, it is from there on. `title`: for what is found late."""
         async with self._one:
-            await self._attribute(self._current(leave=call.call_id))
+            await shielded(self._attribute(self._current(leave=call.call_id)))
             self.looked_at.calls_run()
             if call.call_id not in self._intervals:
                 self._intervals[call.call_id] = Interval(call, moment(), title)
@@ -139,9 +143,20 @@ class Capture(Struct):
 
     async def _find(self) -> None:
         """Keep what has been changed by now."""
-        async with self._one:
-            if self._intervals:
-                await self._attribute(self._current())
+        await self._alone(self._find_now)
+
+    async def _find_now(self) -> None:
+        if self._intervals:
+            await self._attribute(self._current())
+
+    async def _alone(self, work: Callable[[], Awaitable[None]]) -> None:
+        """One look, and what it finds is kept. A caller who is cancelled leaves at once, and it is done without them."""
+
+        async def in_turn() -> None:
+            async with self._one:
+                await work()
+
+        await begun(in_turn())
 
     async def not_kept(self, paths: Sequence[Path]) -> Sequence[Path]:
         """Those of the files of which no copy is kept, as far as is known by now."""
@@ -153,24 +168,41 @@ class Capture(Struct):
         return call_id in self._intervals
 
     async def finish(self, call_id: str) -> Findings:
-        """The call has ended; what it did. What it left running in the background goes on as `shared`."""
-        interval = self._intervals.get(call_id)
-        if interval is None:
-            return Findings()
-        try:
-            async with self._one:
-                interval.stop()
-                await self._attribute(call_id)
-                await self._make_sure(interval)
-                interval.end()
-                if not interval.holds:
-                    self._close(call_id)
-                found = await self._with_met(self._found.pop(call_id, Findings()))
-                return replace(found, note=f"{found.note} {LATE}".lstrip()) if self._late else found
-        finally:
-            await self.files.command_ended(call_id)
-            if interval.holds:
-                await self.files.command_goes_on(call_id, self._find)
+        """The call has ended; what it did. What it left running in the background goes on as `shared`.
+
+        A caller who is cancelled leaves at once, and what the call did is kept without them.
+        """
+        if (interval := self._intervals.get(call_id)) is not None:
+            interval.stop()
+        return await begun(self._finish(call_id))
+
+    async def ended(self) -> None:
+        """What the calls that have ended by now did is known."""
+        async with self._ending:
+            pass
+
+    async def abandon(self, call_id: str) -> None:
+        """The call was cut off: as `finish`, but nobody stays until thousands of files are known."""
+        await in_time(LEAVING, self.finish(call_id))
+
+    async def _finish(self, call_id: str) -> Findings:
+        async with self._ending:
+            interval = self._intervals.get(call_id)
+            if interval is None:
+                return Findings()
+            try:
+                async with self._one:
+                    await self._attribute(call_id)
+                    await self._make_sure(interval)
+                    interval.end()
+                    if not interval.holds:
+                        self._close(call_id)
+                    found = await self._with_met(self._found.pop(call_id, Findings()))
+                    return replace(found, note=f"{found.note} {LATE}".lstrip()) if self._late else found
+            finally:
+                await self.files.command_ended(call_id)
+                if interval.holds:
+                    await self.files.command_goes_on(call_id, self._find)
 
     async def running(self, call: AgentCall, start: Callable[[], Awaitable[RunningCommand]]) -> RunningCommand:
         """Start a command for the call, whose interval stays open until the command has ended.
@@ -223,6 +255,7 @@ class Capture(Struct):
             if not await in_time(CLOSING, self._catch_up(late)):
                 break
         await self._behind.aclose()
+        await self.ended()
         while self._intervals:
             self.files.command_over(self._intervals.popitem()[0])
         self.writers.end(self.session_id)

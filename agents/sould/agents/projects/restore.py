@@ -77,9 +77,9 @@ def kept_too(restore_id: str) -> str:
     return f"{restore_id}.kept"
 
 
-def touched(files: SessionFiles, chosen: Chosen) -> list[Path]:
-    """The files a restore would look at."""
-    return [path for path, edits in files.edits.items() if any(map(chosen, edits))]
+def touched(files: SessionFiles, chosen: Chosen) -> dict[Path, list[Edit]]:
+    """The files a restore would look at, with the edits it is about."""
+    return {path: some for path, edits in files.edits.items() if (some := [edit for edit in edits if chosen(edit)])}
 
 
 async def take_back(
@@ -89,7 +89,7 @@ async def take_back(
 
     Directories come before what is moved back into them, and go last, when they are empty.
     """
-    edits = {path: [edit for edit in files.edits[path] if chosen(edit)] for path in sorted(touched(files, chosen))}
+    edits = dict(sorted(touched(files, chosen).items()))
     moves = Moves(edits)
     restore = _Restore(files, (restore_call(restore_id), turn_id), moves.modes, kept=kept)
     others = sorted(edits.keys() - moves.paths)
@@ -161,7 +161,7 @@ class _Restore:
             now = await self._files.node(path)
             await project.judge(path, digest_of_node(now))
             keys = {edit.key for edit in edits}
-            edits = [edit for edit in self._files.edits.get(path, ()) if edit.key in keys]
+            edits = [edit for edit in self._files.edits_of(path) if edit.key in keys]
             is_reviewed = is_file(now) or (now is not None and is_link(now.mode))
             reviewed = await self._reviewed(project, path, now, edits) if is_reviewed else None
             if reviewed is None:

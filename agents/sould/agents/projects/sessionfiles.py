@@ -172,6 +172,10 @@ class SessionFiles:
                     found.setdefault(path, []).extend(edits)
         return {path: sorted(edits, key=lambda edit: edit.timestamp) for path, edits in found.items()}
 
+    def edits_of(self, path: Path) -> Sequence[Edit]:
+        """Those of all sessions of one file, oldest first."""
+        return self._borrowed.edits_of(path)
+
     @property
     def changes(self) -> Mapping[Path, FileChange]:
         """The files the session changed, by resolved path."""

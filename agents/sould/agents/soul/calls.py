@@ -315,7 +315,7 @@ class ToolRunner(Struct):
             )
         except BaseException:
             if capture is not None:
-                await capture.finish(call.id)
+                await capture.abandon(call.id)
             raise
         if capture is None:
             return result

@@ -36,7 +36,7 @@ class Rewinder(Struct, frozen=True):
 
     def files_after(self, checkpoint_id: int, log: SessionLog | None = None) -> list[Path]:
         """The files that going back to a checkpoint (of `log`, a subagent's) would look at."""
-        return touched(self.files, self._chosen(self._order(checkpoint_id, log)))
+        return list(touched(self.files, self._chosen(self._order(checkpoint_id, log))))
 
     async def go_back(self, checkpoint_id: int, turn_id: str, *, kept: bool = False) -> FilesRestored:
         """Context and files as they were at the checkpoint, which the context reaches; agents started since end.
@@ -45,7 +45,9 @@ class Rewinder(Struct, frozen=True):
         """
         if self.mailbox.main is not None:
             await self.mailbox.main.cancel_unborn(checkpoint_id)
-        order = self._order(checkpoint_id, None).model_copy(update={"checkpoint_id": checkpoint_id, "kept": kept})
+        await self._know_calls()
+        order = self._order(checkpoint_id, None)
+        order = order.model_copy(update={"checkpoint_id": checkpoint_id, "kept": kept})
         return await self._carry_out(order, turn_id)
 
     async def take_kept_back(self, turn_id: str) -> FilesRestored | None:
@@ -80,8 +82,9 @@ class Rewinder(Struct, frozen=True):
         self, checkpoint_id: int, turn_id: str, log: SessionLog | None = None, *, leave: Iterable[Path] = ()
     ) -> FilesRestored:
         """The files alone, as they were at a checkpoint of `log`; those of `leave` stay as they are."""
-        order = self._order(checkpoint_id, log).model_copy(update={"leave": tuple(map(str, leave))})
-        return await self._carry_out(order, turn_id)
+        await self._know_calls()
+        order = self._order(checkpoint_id, log)
+        return await self._carry_out(order.model_copy(update={"leave": tuple(map(str, leave))}), turn_id)
 
     async def resume(self, order: FilesRestoring) -> FilesRestored:
         """Finish a restore that was cut off, and what was to follow it."""
@@ -108,6 +111,11 @@ class Rewinder(Struct, frozen=True):
         elif order.undoes:
             self.log.publish(ContextReturned())
         return done
+
+    async def _know_calls(self) -> None:
+        """What calls that were cut off did is to go, too: until here somebody may still be looking at it."""
+        if self.files.capture is not None:
+            await self.files.capture.ended()
 
     def _order(self, checkpoint_id: int, log: SessionLog | None) -> FilesRestoring:
         after = calls_after((record.message for record in (log or self.log).replay()), checkpoint_id)
