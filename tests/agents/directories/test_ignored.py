@@ -79,3 +79,26 @@ def test_what_a_slow_git_ignores_stays_unseen(tmp_path: Path) -> None:
         (inner / "b.txt").write_text("b")
         found = [*directory.update(patience=QUICK), *directory.catch_up(patience=60)]
         assert [each.path for each in found] == ["cloned/b.txt"]
+
+
+def test_a_git_that_fails_is_not_taken_for_one_that_ignores_nothing(tmp_path: Path) -> None:
+    programs, project, broken = tmp_path / "programs", tmp_path / "project", tmp_path / "broken"
+    programs.mkdir()
+    project.mkdir()
+    git(project, "init", "-q")
+    (project / ".gitignore").write_text("*.log\n")
+    fails = f"case \"$*\" in *check-ignore*|*'-o -i'*) [ -e '{broken}' ] && exit 128;; esac"
+    (programs / "git").write_text(f'#!/bin/sh\n{fails}\nexec {shutil.which("git")} "$@"\n')
+    (programs / "git").chmod(0o755)
+    with looking(project, path=f"{programs}:{os.environ['PATH']}") as directory:
+        directory.update(told=False)
+        broken.touch()
+        (project / "a.log").write_text("a")
+        assert paths(directory) == []
+        assert directory.partial
+        broken.unlink()
+        assert paths(directory) == []
+        assert not directory.partial
+        for name in ("b.log", "b.txt"):
+            (project / name).write_text("b")
+        assert paths(directory) == ["b.txt"]

@@ -393,12 +393,20 @@ def hostile(project: Path, ran: Path) -> None:
         "protocol.file.allow": "always",
         "core.fsmonitor": str(program),
         "core.pager": str(program),
+        "core.hooksPath": str(program.parent),
+        "core.sshCommand": str(program),
+        "core.alternateRefsCommand": str(program),
+        "diff.external": str(program),
+        "diff.x.command": str(program),
+        "diff.x.textconv": str(program),
+        "gpg.program": str(program),
+        "log.showSignature": "true",
         "filter.x.clean": str(program),
         "filter.x.smudge": str(program),
     }
     for name, value in settings.items():
         subprocess.run(["git", "config", name, value], cwd=project, check=True)
-    (project / ".gitattributes").write_text("* filter=x\n")
+    (project / ".gitattributes").write_text("* filter=x diff=x\n")
 
 
 async def test_looking_runs_nothing_that_the_project_s_git_configuration_names(bench: Bench) -> None:

@@ -2,6 +2,7 @@
 
 import mmap
 import os
+import secrets
 import shutil
 import subprocess
 from collections.abc import AsyncGenerator
@@ -12,6 +13,7 @@ from sould.agents.opening.opening import Opening
 from sould.agents.permissions.policy import Mode
 from sould.agents.wire.messages import ApprovalRequest, FilesRestored, Notification, ToolOutput, ToolResult
 from soultest.bench import Bench, Watcher, call, finish
+from soultest.processes import MARK, until_gone
 
 
 def shell(command: str) -> str:
@@ -83,6 +85,23 @@ async def test_folders_that_were_there_are_no_change_when_everything_is_looked_a
     assert "made" in late.body
     assert "more.txt" in late.body
     assert not any(f"{bench.project}/{name}" in late.body for name in ("one,", "one.", "three", "two,", "two."))
+
+
+async def test_a_git_that_never_ends_holds_no_session_and_is_gone_with_it(bench: Bench) -> None:
+    git(bench.project)
+    bench.settings["capture"] = {"look_s": 2.0}
+    programs, mark = bench.root / "programs", secrets.token_hex(8)
+    programs.mkdir()
+    (programs / "git").write_text("#!/bin/sh\nsleep 1000 & sleep 1000\n")
+    (programs / "git").chmod(0o755)
+    bench.script(shell("echo more >> a.txt"), "text: ok")
+    environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", MARK: mark}
+    async with bench.running():
+        watcher = Watcher(await bench.host.new(Opening(bench.project, environment=environment, mode="full")))
+        await finish(watcher.session, "go")
+        [result] = watcher.of(ToolResult)
+        assert not result.return_value.is_error
+    assert until_gone(mark, 10) == []
 
 
 async def test_what_a_program_writes_through_a_memory_map_while_a_command_runs_is_found_when_the_turn_ends(

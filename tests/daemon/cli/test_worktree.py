@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from soultest.cliuser import User
-from soultest.world import SOULD, call
+from soultest.daemon import until
+from soultest.world import SOULD, call, running
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 21))
 
@@ -346,17 +347,17 @@ def test_what_a_kill_left_half_made_is_taken_away_by_the_next_try(user: User) ->
 
 @pytest.mark.parametrize("step", ["worktree add", "reset --quiet"])
 def test_a_kill_at_any_step_leaves_nothing_that_blocks(user: User, step: str) -> None:
-    """A git of the user's says when it is at the step, and waits there until the daemon is gone."""
-    programs, reached, go_on = (
+    """A git of the user's says when it is at the step, and waits there. It ends with the daemon."""
+    programs, reached, never = (
         user.home / f"git-{abs(hash(step))}",
         user.home / f"reached-{step}",
-        user.home / f"go-{step}",
+        user.home / f"never-{step}",
     )
     programs.mkdir()
     os.mkfifo(reached)
-    os.mkfifo(go_on)
+    os.mkfifo(never)
     script = f"""#!/bin/sh
-case "$*" in *"{step}"*) echo > '{reached}'; read line < '{go_on}';; esac
+case "$*" in *"{step}"*) echo $$ > '{reached}'; read line < '{never}';; esac
 exec {shutil.which("git")} "$@"
 """
     (programs / "git").write_text(script)
@@ -364,10 +365,10 @@ exec {shutil.which("git")} "$@"
     environment = user.environment | {"PATH": f"{programs}:{user.environment['PATH']}"}
     command = [str(SOULD), "run", "--worktree-name", "cut-off", "go"]
     with subprocess.Popen(command, env=environment, cwd=user.project, stderr=subprocess.DEVNULL) as run:
-        reached.read_text()
+        pid = int(reached.read_text())
         user.daemon.kill9()
-        go_on.write_text("\n")
         assert run.wait() != 0
+    until(lambda: not running(pid), what="the end of git")
     assert listed(user) == []
     again = in_worktree(user, "--worktree-name", "cut-off")
     assert (Path(again["worktree"]["cwd"]) / "a.txt").read_text() == TEXT

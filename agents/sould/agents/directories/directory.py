@@ -284,11 +284,9 @@ class Directory(Struct, dict=True):
         entering = self._reader.enter if self._reader is not None else None
         latest = time.monotonic() + max(LISTING, seconds)
         ignored = self._ignored.listed(self.root, latest)
-        if time.monotonic() > latest:
-            return TreeSnapshot(partial=True)
         deadline = time.monotonic() + seconds
 
-        def listed(at: Path) -> Collection[str]:
+        def listed(at: Path) -> Collection[str] | None:
             return ignored if at == self.root else self._ignored.listed(at, deadline)
 
         return look(self.root, listed, self.limits.max_files, deadline, entering)

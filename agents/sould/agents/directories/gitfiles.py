@@ -1,7 +1,8 @@
 """What git knows of a directory: which files it ignores, and which are as they were committed or staged.
 
 Read only: no lock is taken, the index is not refreshed, nothing of the project's git configuration is run. Blocks: use it
-in a thread. Where git is missing or refuses, it knows nothing.
+in a thread. Where git is missing or says that this is no project of its, it knows nothing. That git was stopped, or failed
+at something in a project of its, is another thing: then nobody knows what it ignores, and None says so.
 """
 
 import os
@@ -16,7 +17,7 @@ from typing import TypeAlias
 
 from msgspec import Struct, field
 
-from sould.agents.directories.gitprogram import GitProgram
+from sould.agents.directories.gitprogram import GitAnswer, GitProgram
 from sould.agents.directories.refs import DIRECTORY, GIT, PENDING
 from sould.agents.directories.tree import Listing
 
@@ -32,6 +33,8 @@ _ENTRY = re.compile(
     rb"(\d+) ([0-9a-f]{40,64}) 0\t([^\0]*)\0  ctime: \d+:\d+\n  mtime: (\d+):(\d+)\n  dev: \d+\tino: (\d+)\n"
     rb"  uid: \d+\tgid: \d+\n  size: (\d+)\tflags: \w+\n"
 )
+NONE_IGNORED = 1
+"""How `git check-ignore` ends where it names nothing."""
 _NO_INDEX = (0, 0)
 _STAT = struct.Struct("<QqQ")
 
@@ -78,7 +81,11 @@ class GitFiles(Struct):
 
     root: Path
     variables: Mapping[str, str]
+    grouped: bool = False
+    """See `Bounded`."""
     _index: Path | None = None
+    _is_unknown: bool = False
+    """Git was stopped before it said whether this is a project of its."""
     _exclude: Path | None = None
     """Rules of what is ignored that are no file of the project."""
     _stamp: Stamp = _NO_INDEX
@@ -92,25 +99,31 @@ class GitFiles(Struct):
         """Somebody else has read the index that looked like this."""
         self._stamp = stamp
 
-    def ignored(self, deadline: float) -> frozenset[str]:
-        """Ignored files, and directories of which everything is (with a slash at the end), relative to the root."""
-        if self._index is None and not self._find_index(deadline):
-            return frozenset()
-        listed = self._git(("ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory"), deadline)
-        return frozenset(map(os.fsdecode, listed.split(b"\0"))) - {""}
+    def at(self, directory: Path) -> "GitFiles":
+        """Git's view of another directory."""
+        return GitFiles(directory, self.variables, self.grouped)
 
-    def ignored_among(self, paths: Collection[str], deadline: float) -> Collection[str]:
+    def ignored(self, deadline: float) -> frozenset[str] | None:
+        """Ignored files, and directories of which everything is (with a slash at the end), relative to the root."""
+        if not self._is_project(deadline):
+            return None if self._is_unknown else frozenset()
+        listed = self._git(("ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory"), deadline)
+        return None if listed.failed else frozenset(map(os.fsdecode, listed.printed.split(b"\0"))) - {""}
+
+    def ignored_among(self, paths: Collection[str], deadline: float) -> Collection[str] | None:
         """Those of the paths, relative to the root, that are ignored and not tracked; none where there is no git project."""
-        if self._index is None and not self._find_index(deadline):
-            return ()
+        if not self._is_project(deadline):
+            return None if self._is_unknown else ()
         given = b"".join(os.fsencode(path) + b"\0" for path in paths)
         said = self._git(("check-ignore", "-z", "--stdin"), deadline, given)
-        return [os.fsdecode(path) for path in said.split(b"\0") if path]
+        if said.code == NONE_IGNORED:
+            return ()
+        return None if said.failed else [os.fsdecode(path) for path in said.printed.split(b"\0") if path]
 
     @property
     def index_size(self) -> int:
         """Bytes of git's index, some hundred for each file; 0 where there is no git project."""
-        if self._index is None and not self._find_index(time.monotonic() + 1):
+        if not self._is_project(time.monotonic() + 1):
             return 0
         assert self._index is not None
         try:
@@ -118,11 +131,20 @@ class GitFiles(Struct):
         except OSError:
             return 0
 
+    def _is_project(self, deadline: float) -> bool:
+        """Whether git has answered that it is one."""
+        return self._index is not None or self._find_index(deadline)
+
     def _find_index(self, deadline: float) -> bool:
+        self._is_unknown = False
         if not any((directory / ".git").exists() for directory in (self.root, *self.root.parents)):
             return False
-        asked = ("rev-parse", "--git-path", "index", "--git-path", "info/exclude")
-        said = os.fsdecode(self._git(asked, deadline).rstrip(b"\n")).split("\n")
+        asked = ("rev-parse", "--is-inside-work-tree", "--git-path", "index", "--git-path", "info/exclude")
+        answer = self._git(asked, deadline)
+        self._is_unknown = answer.was_stopped
+        inside, *said = os.fsdecode(answer.printed.rstrip(b"\n")).split("\n")
+        if inside != "true":  # a configuration may say that its files are elsewhere
+            return False
         half = len(said) // 2  # a path may have line ends, the same in both
         index, exclude = ("\n".join(each) for each in (said[:half], said[half:]))
         self._index, self._exclude = (self.root / index, self.root / exclude) if index else (None, None)
@@ -130,7 +152,7 @@ class GitFiles(Struct):
 
     def rules_found(self, deadline: float) -> Stamp | None:
         """`rules`, for which git is asked where they are; None: there is no git project."""
-        return self.rules if self._index is not None or self._find_index(deadline) else None
+        return self.rules if self._is_project(deadline) else None
 
     @property
     def rules(self) -> Stamp | None:
@@ -139,24 +161,28 @@ class GitFiles(Struct):
 
     def tracked(self, deadline: float) -> Tracked:
         """The files git has; nothing while the index is as it was. Files that git itself is not sure of are left out."""
-        if self._index is None and not self._find_index(deadline):
+        if not self._is_project(deadline):
             return Tracked()
         assert self._index is not None
         stamp = _stamp(self._index)
         if stamp in (self._stamp, _NO_INDEX):
             return Tracked()
-        listed = self._git(("ls-files", "-z", "-s", "--debug"), deadline)
+        listed = self._git(("ls-files", "-z", "-s", "--debug"), deadline).printed
         self._stamp = stamp if listed else _NO_INDEX
         return _parsed(listed, stamp[0])
 
     def contents(self, blobs: Collection[tuple[str, int]], deadline: float) -> dict[str, bytes]:
         """What the blobs hold; those that are gone, or are not of the size given with them, are left out unread."""
-        git = GitProgram(self.root, self.variables)
+        git = self._program
         known = git.sizes([blob for blob, _ in blobs], deadline) if blobs else {}
         return git.contents([blob for blob, size in known.items() if (blob, size) in blobs], deadline)
 
-    def _git(self, arguments: Sequence[str], deadline: float, given: bytes = b"") -> bytes:
-        return GitProgram(self.root, self.variables).run(arguments, deadline, given)
+    def _git(self, arguments: Sequence[str], deadline: float, given: bytes = b"") -> GitAnswer:
+        return self._program.answer(arguments, deadline, given)
+
+    @property
+    def _program(self) -> GitProgram:
+        return GitProgram(self.root, self.variables, grouped=self.grouped)
 
 
 def _stamp(index: Path) -> Stamp:

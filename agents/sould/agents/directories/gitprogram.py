@@ -4,7 +4,6 @@ It takes no lock that it needs not, and asks nobody. `run` and what stands on it
 changes a repository asks with `answer`, and hears why git did not do it.
 """
 
-import subprocess
 import time
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -13,61 +12,74 @@ from typing import Final
 from msgspec import Struct
 
 from sould.agents.environment import find_program
+from sould.agents.process.bounded import Bounded, Why
 
+LEAST_S: Final = 0.05
+"""Seconds that git gets, however late it is."""
 _SAFE: Final = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+_WHY: Final[Mapping[Why, str]] = {
+    "time": "it takes too long",
+    "output": "it prints too much",
+    "stopping": "sould is stopping",
+}
 _FILTERS: Final = ("config", "-z", "--name-only", "--get-regexp", r"^filter\..*\.(clean|smudge|process|required)$")
 
 
 class GitAnswer(Struct, frozen=True):
-    """What git printed, or why it did not do what it was asked: `failed`, as it says itself, "" when it did."""
+    """What git printed, or why it did not do what it was asked: `failed`, as it says itself, "" when it did.
+
+    `code`: how it ended; None: it never began, or `was_stopped`.
+    """
 
     printed: bytes = b""
     failed: str = ""
+    code: int | None = None
+    was_stopped: bool = False
 
 
 class GitProgram(Struct, frozen=True):
     """In `root`, with the PATH, the home and the like of `variables`, and the `umask` for what it makes (-1: the daemon's).
 
     `holding`: descriptors that git keeps open. The lock of one ends with the last git, also when the daemon is killed before.
+    `grouped`: see `Bounded`.
     """
 
     root: Path
     variables: Mapping[str, str]
     umask: int = -1
     holding: tuple[int, ...] = ()
+    grouped: bool = False
 
     def run(self, arguments: Sequence[str], deadline: float, given: bytes = b"") -> bytes:
         """What git prints; nothing when it fails or takes too long."""
         return self.answer(arguments, deadline, given).printed
 
     def answer(self, arguments: Sequence[str], deadline: float, given: bytes = b"") -> GitAnswer:
-        """What git does. When the time is up it is killed, where it stands."""
+        """What git does. When the time is up it is killed, where it stands, with all that it started."""
         environment = {name: value for name, value in self.variables.items() if not name.startswith("GIT_")}
         environment |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
         environment |= {"GIT_ALLOW_PROTOCOL": ""}  # an older git fetches what is missing, by the project's own commands
         program = find_program("git", environment.get("PATH", ""), (self.root,))
         if program is None:
             return GitAnswer(failed="it is not installed, or not on the PATH")
+        bounded = Bounded(
+            cwd=self.root,
+            env=environment,
+            deadline=max(deadline, time.monotonic() + LEAST_S),
+            umask=self.umask,
+            holding=self.holding,
+            grouped=self.grouped,
+        )
         try:
-            done = subprocess.run(
-                [program, *_SAFE, *arguments],
-                cwd=self.root,
-                env=environment,
-                input=given,
-                capture_output=True,
-                timeout=max(0.05, deadline - time.monotonic()),
-                check=False,
-                umask=self.umask,
-                pass_fds=self.holding,
-            )
-        except subprocess.TimeoutExpired:
-            return GitAnswer(failed="it takes too long")
+            done = bounded.run([program, *_SAFE, *arguments], given)
         except OSError as error:
             return GitAnswer(failed=error.strerror or "the system refused")
-        if done.returncode:
-            said = done.stderr.decode(errors="replace").strip()
-            return GitAnswer(failed=said or f"it ended with {done.returncode}")
-        return GitAnswer(done.stdout)
+        if done.code:
+            said = done.complaint.decode(errors="replace").strip()
+            return GitAnswer(failed=said or f"it ended with {done.code}", code=done.code)
+        return (
+            GitAnswer(failed=_WHY[done.why], was_stopped=True) if done.why else GitAnswer(done.output, code=done.code)
+        )
 
     def run_comparing(self, arguments: Sequence[str], deadline: float) -> bytes:
         """Likewise, of a command that reads files of the worktree.

@@ -21,19 +21,22 @@ class Ignored(Struct):
     _rules: dict[str, Stamp] = field(default_factory=dict[str, Stamp])
     """How the rules of these projects looked that are no files of theirs, as far as they were looked at."""
 
-    def listed(self, at: Path, deadline: float) -> Collection[str]:
-        """Everything ignored in the git project at `at`, the root or below it, relative to it; asked anew."""
+    def listed(self, at: Path, deadline: float) -> Collection[str] | None:
+        """Everything ignored in the git project at `at`, the root or below it, relative to it; asked anew. None: see `GitFiles`."""
         root = self.git.root
         if at == root:
             self._bases.clear()
             self._rules.clear()
-        git = self.git if at == root else GitFiles(at, self.git.variables)
+        git = self.git if at == root else self.git.at(at)
         base = "" if at == root else str(at.relative_to(root))
         rules = git.rules_found(deadline)
         if rules is not None:
             self._rules[base] = rules
+        ignored = git.ignored(deadline)
+        if ignored is None:
+            return None
         own = {f"{path.relative_to(at)}/" for path in self.hidden if path != at and path.is_relative_to(at)}
-        names = own | git.ignored(deadline)
+        names = own | ignored
         self._bases[base] = (git, names)
         return names
 
@@ -52,10 +55,10 @@ class Ignored(Struct):
         return any(self._rules.setdefault(base, rules) != rules for base, rules in now.items())
 
     def _git_at(self, base: str) -> GitFiles:
-        return GitFiles(self.git.root / base, self.git.variables) if base else self.git
+        return self.git.at(self.git.root / base) if base else self.git
 
-    def among(self, paths: Mapping[str, bool], deadline: float) -> Collection[str]:
-        """Those of the paths that are ignored. `paths`: relative to the root, and whether each is a directory."""
+    def among(self, paths: Mapping[str, bool], deadline: float) -> Collection[str] | None:
+        """Those of the paths that are ignored; None: see `GitFiles`. `paths`: relative to the root, and whether each is a directory."""
         found: set[str] = set()
         asked: dict[str, dict[str, str]] = {}
         for path, directory in paths.items():
@@ -68,7 +71,10 @@ class Ignored(Struct):
                 asked.setdefault(base, {})[within] = path
         for base, candidates in asked.items():
             git, names = self._bases[base]
-            for within in git.ignored_among(candidates, deadline):
+            ignored = git.ignored_among(candidates, deadline)
+            if ignored is None:
+                return None
+            for within in ignored:
                 path = candidates[within]
                 found.add(path)
                 names.add(f"{within}/" if paths[path] else within)

@@ -33,8 +33,8 @@ class KnownTree(Protocol):
 class IgnoredNames(Protocol):
     """What git passes over, see `Ignored`."""
 
-    def among(self, paths: Mapping[str, bool], deadline: float) -> Collection[str]:
-        """Those of the paths that are ignored; each with whether it is a directory."""
+    def among(self, paths: Mapping[str, bool], deadline: float) -> Collection[str] | None:
+        """Those of the paths that are ignored; each with whether it is a directory. None: nobody knows just now."""
         ...
 
 
@@ -80,7 +80,7 @@ class LookAgain(Struct):
             for name in entries.keys() - (self.known.names(folder) or {}).keys()
         }
         ignored = self.ignored.among(unknown, self.deadline) if unknown else ()
-        if unknown and time.monotonic() > self.deadline:  # git may have been stopped before it named all
+        if ignored is None:
             raise GivenUpError
         following: set[str] = set()
         for folder, entries in listed.items():

@@ -113,17 +113,24 @@ class Entering(Protocol):
 
 
 def look(
-    root: Path, ignored: Callable[[Path], Collection[str]], most: int, deadline: float, entering: Entering | None = None
+    root: Path,
+    ignored: Callable[[Path], Collection[str] | None],
+    most: int,
+    deadline: float,
+    entering: Entering | None = None,
 ) -> TreeSnapshot:
     """Look at everything below `root`, at `most` files one by one. `ignored` is asked for the root and for every git project in it.
 
-    What it answers is relative to the directory it was asked for; directories end in a slash.
+    What it answers is relative to the directory it was asked for; directories end in a slash. None: nobody knows just now.
     """
     found: dict[str, Listing] = {}
     beyond: dict[str, int] = {}
     times: dict[str, int] = {}
     size = 0
-    pending: list[tuple[str, Collection[str], str]] = [("", ignored(root), "")]
+    hidden = ignored(root)
+    if hidden is None:
+        return TreeSnapshot(partial=True)
+    pending: list[tuple[str, Collection[str], str]] = [("", hidden, "")]
     while pending:
         if time.monotonic() > deadline:
             return TreeSnapshot(found, beyond, partial=True, times=times)
@@ -137,9 +144,10 @@ def look(
         except OSError:
             continue
         if folder and any(entry.name == ".git" for entry in entries):
-            hidden, base = ignored(root / folder), folder
-            if time.monotonic() > deadline:  # git may have been stopped before it named all
+            here_hidden = ignored(root / folder)
+            if here_hidden is None:
                 return TreeSnapshot(found, beyond, partial=True, times=times)
+            hidden, base = here_hidden, folder
         here = Listing.of(_seen_in(entries, folder, hidden, base, pending))
         if size + len(here) <= most:
             found[folder] = here

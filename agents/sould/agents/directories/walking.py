@@ -167,8 +167,6 @@ class Walk(Struct, dict=True):
 
     def close(self) -> None:
         """End it: nobody wants to know."""
-        if self._program is not None:
-            self._program.kill()
         self._end()
         self._store.close()
 
@@ -179,6 +177,9 @@ class Walk(Struct, dict=True):
         if self._program is not None:
             assert self._program.stdout is not None
             self._program.stdout.close()
+            if self._program.returncode is None:  # nobody has waited for it, so the group is its own
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(self._program.pid, signal.SIGKILL)  # with what a git that was stopped had started
             self._program.wait()
 
 

@@ -2,8 +2,8 @@
 
 `python -I walkmain.py` reads one line of JSON (`walking.Order`) from descriptor 0, watches and lists every folder, writes
 the records of `FolderStore` into the file it was given, behind them what else it found, and prints where that begins.
-Watches are set on the daemon's own inotify descriptor, so their events are the daemon's. It ends when descriptor 0 does:
-then nobody waits for it. Writes nothing else anywhere.
+Watches are set on the daemon's own inotify descriptor, so their events are the daemon's. It ends when descriptor 0 does,
+with the git it runs: then nobody waits for it. Writes nothing else anywhere.
 """
 
 import ctypes
@@ -12,7 +12,9 @@ import json
 import os
 import resource
 import select
+import signal
 import sys
+import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,8 +28,6 @@ from sould.agents.directories.ignored import Ignored
 from sould.agents.directories.tree import Listing, look
 
 CPU_SECONDS = 120
-ASKED_EVERY = 64
-"""Folders, between two looks whether somebody still waits."""
 
 
 class AddWatch(Protocol):
@@ -48,7 +48,6 @@ class Watching(Struct):
     numbers: dict[str, int] = field(default_factory=dict[str, int])
     blind: bool = False
     exhausted: bool = False
-    _entered: int = 0
     _add: "AddWatch | None" = None
 
     def __post_init__(self) -> None:
@@ -56,9 +55,6 @@ class Watching(Struct):
 
     def enter(self, folder: str) -> None:
         """See `Entering`."""
-        self._entered += 1
-        if self._entered % ASKED_EVERY == 0 and select.select([0], [], [], 0)[0]:
-            os._exit(1)  # the daemon wants it no more, or is gone
         if self._add is None or self.blind:
             return
         number = self._add(self.descriptor, os.fsencode(os.path.join(self.root, folder)), self.mask)
@@ -73,8 +69,9 @@ def main() -> None:
     """Look, and say it."""
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
     order: dict[str, Any] = json.loads(_line())
+    threading.Thread(target=_end_with_daemon, daemon=True).start()
     root, store = Path(order["root"]), FolderStore(Path("/"), order["output"])
-    git = GitFiles(root, order["variables"])
+    git = GitFiles(root, order["variables"], grouped=True)
     deadline = time.monotonic() + order["seconds"]
     watching = Watching(order["root"], order["inotify"], order["mask"], order["most_watched"])
     ignored = Ignored(git, tuple(map(Path, order["hidden"])))
@@ -93,6 +90,12 @@ def main() -> None:
         "index": git.stamp,
     }
     os.write(1, b"%d" % store.add_note(json.dumps(found).encode()))
+
+
+def _end_with_daemon() -> None:
+    """The daemon wants it no more, or is gone, when it closes its end: it says nothing there."""
+    select.select([0], [], [])
+    os.killpg(0, signal.SIGKILL)
 
 
 def _line() -> bytes:

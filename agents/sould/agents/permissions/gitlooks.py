@@ -8,12 +8,13 @@ run only to name what history holds, where it runs nothing else. What cannot be 
 import os
 import re
 import struct
-import subprocess
+import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
+from sould.agents.process.bounded import Bounded
 from sould.agents.regularfile import read_regular
 
 MOST_INDEX: Final = 16 * 1024 * 1024
@@ -78,18 +79,13 @@ def plain_history(cwd: Path, git: Path | None, variables: Mapping[str, str], hid
         found = _repository(cwd)
         if found is None or git is None:
             return False
-        listed = subprocess.run(
-            (str(git), "rev-list", "--objects", "--all", "--reflog"),
-            cwd=cwd,
-            env=dict(variables),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=HISTORY_S,
-            check=True,
-        ).stdout
-    except (OSError, ValueError, subprocess.SubprocessError):
+        bounded = Bounded(cwd=cwd, env=variables, deadline=time.monotonic() + HISTORY_S)
+        listed = bounded.run((str(git), "rev-list", "--objects", "--all", "--reflog"))
+    except (OSError, ValueError):
         return False
-    names = {os.fsdecode(name) for line in listed.split(b"\n") if (name := line.partition(b" ")[2])}
+    if listed.code != 0:
+        return False
+    names = {os.fsdecode(name) for line in listed.output.split(b"\n") if (name := line.partition(b" ")[2])}
     return len(names) <= MOST_NAMES and not any(hidden(found[0] / name) for name in names)
 
 

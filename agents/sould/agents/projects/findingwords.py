@@ -62,7 +62,7 @@ class FindingWords(Struct):
                 "back cannot restore it."
             )
         if any(each.partial for each in directories.values()):
-            said.append("There was no time to look at all files of the project, so not all that changed is known.")
+            said.append("Not all files of the project could be looked at, so not all that changed is known.")
         if any(each.beyond or each.changed_beyond for each in directories.values()):
             folders = [root / folder for root, each in directories.items() for folder in each.changed_beyond]
             found = f" It changed something in: {named(folders)}." if folders else ""

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from sould.agents.process.bounded import end_programs
 from sould.daemon.dial import BridgeError
 from sould.daemon.hello import VERSION
 from sould.daemon.identity import Identity, read_owner, write_owner
@@ -139,4 +140,7 @@ def _serve(paths: Paths, inheritance: HandoverState, umask: int, *, foreground: 
 
 async def _run(paths: Paths, inheritance: HandoverState, umask: int) -> Exit:
     daemon = Daemon(paths, Limits.from_environment(os.environ), inheritance, umask)
-    return await daemon.run()
+    try:
+        return await daemon.run()
+    finally:
+        end_programs()  # the loop waits for threads, which wait for them
