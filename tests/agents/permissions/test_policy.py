@@ -134,49 +134,6 @@ def test_a_restricted_workspace_gets_at_most_ask(where: PolicyContext) -> None:
     assert decide(edit("a.py"), Rules(), "restricted", "plan", where).decision == "deny"
 
 
-PATHS = """.git/hooks/pre-commit .git .GIT/config .gitmodules .gitattributes sub/.git/objects/info/alternates .hg/hgrc .jj/x
-    .vscode/settings.json .VSCode/tasks.json .idea/x .zed/settings.json .cursor/mcp.json .nvim.lua .exrc .dir-locals.el
-    a.code-workspace .editorconfig .sould/config.toml AGENTS.md sub/agents.md CLAUDE.md GEMINI.md .claude/x .kimi/x
-    .kimi-code/x opencode.json opencode.jsonc .mcp.json mcp.json .cursorrules .github/copilot-instructions.md
-    .github/workflows/ci.yml .GitHub/Workflows/ci.yml .gitlab-ci.yml .circleci/config.yml Jenkinsfile .husky/pre-push
-    .pre-commit-config.yaml lefthook.yml .envrc .tool-versions mise.toml .npmrc .yarnrc.yml .pnp.cjs pip.conf
-    .agents/skills/x/SKILL.md .helix/languages.toml .githooks/pre-push srv.git/hooks/update .cargo/config.toml .envrc.local
-    .gitea/workflows/ci.yml .github/actions/a/action.yml .lefthook-local.yml .mise.local.toml .travis.yml .clinerules bunfig.toml
-    tests/conftest.py sitecustomize.py a.pth .devcontainer/devcontainer.json tools/ls .git./config .g\u200cit/config
-    /people/u/.bashrc /people/u/.config/x /people/u/.local/bin/x /people/u/.ssh/authorized_keys /people/u/.gitconfig /people/u/.netrc
-    /people/u/.aws/config /people/u/.kube/config /people/u/.tmux.conf /people/u/.docker/config.json
-    /etc/cron.d/x /people/u/Library/LaunchAgents/x.plist /usr/bin/x /state/sould/trust.json
-    """
-PROTECTED = PATHS.split()
-
-
-@pytest.mark.parametrize("path", PROTECTED, ids=map(ascii, PROTECTED))
-def test_a_protected_path_asks_in_every_mode_whatever_the_rules_allow(path: str, where: PolicyContext) -> None:
-    everything = Rules((Rule("allow", "edit"), Rule("allow", "shell"), Rule("allow", "edit", cwd="workspace")))
-    for mode in MODES[1:]:
-        verdict = decide(edit(path), everything, "trusted", mode, where)
-        assert (verdict.decision, verdict.scope_offer) == ("ask", None)
-        assert verdict.reason
-    if not path.startswith(("/usr", "/etc", "tools")):
-        for line in (f"cp a '{path}'", f"echo x > {path}", f"rm -rf {path}", f"chmod 777 {path}", f"dd of={path}"):
-            assert decide(run(line), everything, "trusted", "full", where).decision == "ask", line
-
-
-@pytest.mark.parametrize("path", [".venv/bin/pylsp", "web/node_modules/typescript/lib/tsserver.js"])
-def test_what_is_installed_in_a_project_is_run_unasked_so_that_changing_it_asks(
-    path: str, where: PolicyContext
-) -> None:
-    for mode in MODES[1:]:
-        assert decide(edit(path), Rules((Rule("allow", "edit"),)), "trusted", mode, where).decision == "ask"
-
-
-@pytest.mark.parametrize(
-    "path", ["a.py", ".gitignore", "github/workflows/x", "agents.mdx", "docs/git/config", "environment.py"]
-)
-def test_other_paths_are_not_protected(path: str, where: PolicyContext) -> None:
-    assert decide(edit(path), Rules(), "trusted", "review", where).decision == "allow"
-
-
 @pytest.mark.parametrize(
     "path",
     [

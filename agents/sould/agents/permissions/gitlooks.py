@@ -1,4 +1,4 @@
-"""Which of git's commands only show something, and in which repositories they do.
+"""Which of git's commands only show something, in which repositories they do, and what git takes for a repository.
 
 `git status` runs whatever the repository's own configuration, hooks and submodules name, so a command is harmless only
 where `plain_repository` finds that they name nothing. The user's own configuration is the user's. Git itself is
@@ -87,6 +87,30 @@ def plain_history(cwd: Path, git: Path | None, variables: Mapping[str, str], hid
         return False
     names = {os.fsdecode(name) for line in listed.output.split(b"\n") if (name := line.partition(b" ")[2])}
     return len(names) <= MOST_NAMES and not any(hidden(found[0] / name) for name in names)
+
+
+def bare_repository(path: Path) -> Path | None:
+    """The directory with no work tree that git takes for a repository, whatever its name, once something is at `path` in it.
+
+    What lies below a `.git` of its own belongs to that one, as a work tree beside a bare repository does.
+    """
+    inside = ""
+    for folder in (path, *path.parents):
+        if os.path.isfile(folder / ".git") or os.path.lexists(folder / ".git" / "HEAD"):
+            return None
+        if _would_be_one(folder, inside):
+            return folder
+        inside = folder.name.casefold()
+    return None
+
+
+def _would_be_one(folder: Path, added: str) -> bool:
+    """Whether a directory has, with the entry that is `added`, what git looks for (gitrepository-layout(5))."""
+
+    def has(name: str) -> bool:
+        return added == name.casefold() or os.path.lexists(folder / name)
+
+    return has("HEAD") and (has("commondir") or (has("objects") and has("refs")))
 
 
 def _repository(cwd: Path) -> tuple[Path, Path, Path] | None:

@@ -324,7 +324,7 @@ class _Command:
         paths: dict[Path, None] = {}
         places = self._places()
         for word in words_of(self.line):
-            for piece in {word, word.rpartition("=")[2]}:
+            for piece in {word, word.rpartition("=")[2], word.strip(",")}:
                 path = self._expanded(piece)
                 if path:
                     for place in places:

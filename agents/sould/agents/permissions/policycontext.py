@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from sould.agents.environment import Environment
 from sould.agents.filenames import ONE_NAME, FileNames
-from sould.agents.permissions.gitlooks import plain_history, plain_repository
+from sould.agents.permissions.gitlooks import bare_repository, plain_history, plain_repository
 
 
 def _resolve(word: str, cwd: Path) -> Path:
@@ -107,6 +107,14 @@ class RepositoryCheck(Protocol):
         ...
 
 
+class BareRepository(Protocol):
+    """Knows which directories git takes for repositories, whatever they are called."""
+
+    def __call__(self, path: Path, /) -> Path | None:
+        """The one that a path lies in, or would once something is there; None: it lies in none. Blocks."""
+        ...
+
+
 class InWorktree(Protocol):
     """Knows which file of the session's worktree stands for one of its repository's main checkout."""
 
@@ -144,6 +152,8 @@ class PolicyContext(Struct, frozen=True):
     """All names that a file has, secret or not. Blocks."""
     in_worktree: InWorktree = _is_elsewhere
     """What a file of the main checkout is in the worktree that the session works in. Blocks."""
+    bare_repository: BareRepository = _is_elsewhere
+    """The repository without a work tree that a path lies in. Blocks."""
     plain_repository: RepositoryCheck = _is_not_known
     """Whether git's showing commands run nothing of the project's there, and show none of the files that are hidden."""
     plain_history: RepositoryCheck = _is_not_known
@@ -169,6 +179,7 @@ class PolicyContext(Struct, frozen=True):
             own=tuple(_resolve("", directory) for directory in own),
             readable=tuple(_resolve("", directory) for directory in readable),
             find=lambda program: _find(program, environment),
+            bare_repository=bare_repository,
             plain_repository=plain_repository,
             plain_history=lambda cwd, hidden: plain_history(
                 cwd, _find("git", environment), environment.variables, hidden

@@ -1,61 +1,52 @@
 """Paths that are never changed or read unasked, in any mode (F70); secrets are `secretnames`.
 
-A file is protected when it can run or configure something later without anybody looking, or belongs to sould. Names
-are compared case-folded, NFC-normalised and without invisible characters, on every component of the resolved path.
+A file is protected when it can run or configure something later without anybody looking, or belongs to sould: by its name
+(`obeyed.json`), or because it lies in what git takes for a repository. Names are compared case-folded, NFC-normalised and
+without invisible characters, on every component of the resolved path.
 """
 
 import os
+import re
 import stat
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from functools import lru_cache
-from itertools import pairwise
+from functools import cache, lru_cache
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Final
+
+import msgspec
+from msgspec import Struct
 
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.shelltext import Argv
 
-
-def _set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_TREES: Final = _set(
-    """.hg .svn .jj .vscode .idea .zed .cursor .windsurf .helix .fleet .nova .vim .sould .agents .claude .codex .gemini
-    .opencode .qwen .roo .continue .husky .githooks .circleci .buildkite .devcontainer .direnv .ssh .gnupg .aws"""
-)
-_TREE_PATTERNS: Final = ("*.git", ".kimi*")
-_PAIRS: Final = frozenset(
-    {
-        *((forge, "workflows") for forge in (".github", ".gitea", ".forgejo")),
-        *((".github", name) for name in ("actions", "copilot-instructions.md")),
-        *((".cargo", name) for name in ("config", "config.toml")),
-    }
-)
-_INSTALLED: Final = _set(".venv venv node_modules site-packages")
-"""What is installed there is run unasked, as by language servers."""
-_FILES: Final = _set(
-    """.gitmodules .gitattributes .nvim.lua .nvimrc .vimrc .exrc .dir-locals.el .dir-locals-2.el .editorconfig agents.md
-    claude.md gemini.md .mcp.json mcp.json .cursorrules .windsurfrules .clinerules .gitlab-ci.yml .travis.yml .drone.yml
-    azure-pipelines.yml bitbucket-pipelines.yml jenkinsfile .pre-commit-config.yaml .devcontainer.json .tool-versions
-    .npmrc .pnpmfile.cjs bunfig.toml pip.conf .gdbinit .lldbinit .pylintrc .bazelrc conftest.py sitecustomize.py
-    usercustomize.py"""
-)
-_FILE_PATTERNS: Final = (
-    *("*.code-workspace", "*.sublime-project", "opencode.json*", ".yarnrc*", ".pnp.*", "*.pth", ".envrc*"),
-    *("lefthook*.y*ml", ".lefthook*.y*ml", "mise*.toml", ".mise*.toml"),
-)
-_HOME: Final = _set(
-    """.bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .zlogout
-    .bash_completion .zsh .oh-my-zsh .kshrc .cshrc .tcshrc .login .inputrc .pam_environment .xinitrc .xprofile .xsession
-    .xsessionrc .emacs .emacs.d .config .local/bin .local/share/systemd .local/share/applications .local/share/dbus-1
-    library/launchagents .netrc .curlrc .wgetrc .gitconfig .hgrc .tmux.conf .screenrc .docker/config.json .kube .pypirc
-    .condarc .cargo/bin .m2/settings.xml .gradle/init.gradle .gradle/init.d"""
-)
-_SYSTEM: Final = ("/etc", "/var/spool/cron", "/usr/lib/systemd", "/lib/systemd")
+_OBEYED: Final = Path(__file__).with_name("obeyed.json")
+"""Programs and what they obey, each with where its documentation says so; read when a path is first judged."""
+_IS_PATTERN: Final = re.compile(r"[*?\[]")
 _PROC_FILES: Final = frozenset({"environ", "mem"})
+
+
+class _Program(Struct, frozen=True):
+    """One program. A name is a pattern for each of its parts, between slashes; case does not count."""
+
+    program: str
+    source: str
+    names: tuple[str, ...] = ()
+    """Obeyed in any directory, with all that lies below."""
+    home: tuple[str, ...] = ()
+    """Obeyed in the home directory."""
+    system: tuple[str, ...] = ()
+    """Absolute paths."""
+    in_commands: bool = True
+    """A command that only has the name in its text is asked about, too; not where everyday commands have it."""
+
+
+class _Obeyed(Struct, frozen=True):
+    parts: tuple[str, ...]
+    """As `normalised` has them."""
+    program: _Program
 
 
 def normalised(name: str) -> str:
@@ -70,25 +61,14 @@ def normalised(name: str) -> str:
 def change_is_protected(path: Path, where: PolicyContext, *, named: bool = False) -> str:
     """Why changing `path` must be asked about; empty when it need not. `named`: only a word that looks like this path."""
     parts = _parts(path)
-    for name in parts:
-        if name in _TREES or any(fnmatchcase(name, pattern) for pattern in _TREE_PATTERNS):
-            return f"{path} is in {name}, which configures or runs things by itself"
-    if not named and (name := next((name for name in parts if name in _INSTALLED), "")):
-        return f"{path} is in {name}, from which programs are run"
-    for pair in pairwise(parts):
-        if pair in _PAIRS:
-            return f"{path} is in {'/'.join(pair)}, which runs by itself"
-    last = parts[-1] if parts else ""
-    if last in _FILES or any(fnmatchcase(last, pattern) for pattern in _FILE_PATTERNS):
-        return f"{path} configures or runs things by itself"
-    if _below_any(parts, _home_entries(where.home)):
-        return f"{path} is part of your account's own set-up"
+    if program := _obeying(parts, where.home, named=named):
+        return f"{path} configures {program} or has it run things"
+    if repository := where.bare_repository(path):
+        return f"{path} is in {repository}, which git takes for a repository that can have it run things"
     if _below_any(parts, (_parts(place) for place in where.account)):
         return f"{path} is part of your account's own set-up, which has a link to it"
     if not named and _below_any(parts, (_parts(directory) for directory in where.path)):
         return f"{path} is in a directory that programs are run from"
-    if not named and _below_any(parts, (_parts(Path(place)) for place in _SYSTEM)):
-        return f"{path} is part of the system's own set-up"
     if _below_any(parts, (_parts(directory) for directory in where.own)):
         return f"{path} belongs to sould itself"
     return ""
@@ -107,7 +87,8 @@ def read_is_protected(path: Path, where: PolicyContext) -> str:
 def account_places(home: Path) -> tuple[Path, ...]:
     """Where the account's own files really are, as far as links lead elsewhere: many keep them in a project of theirs."""
     real_home = os.path.realpath(home)
-    linked = [f"{real_home}/{entry}" for entry in sorted(_HOME) if _is_reached_by_link(real_home, entry)]
+    entries = sorted({entry for program in _programs() for entry in program.home})
+    linked = [f"{real_home}/{entry}" for entry in entries if _is_reached_by_link(real_home, entry)]
     return tuple(Path(real) for entry in linked if (real := os.path.realpath(entry)) != entry)
 
 
@@ -129,9 +110,59 @@ def _parts(path: Path) -> tuple[str, ...]:
     return tuple(normalised(part) for part in path.parts)
 
 
-@lru_cache(maxsize=16)
-def _home_entries(home: Path) -> tuple[tuple[str, ...], ...]:
-    return tuple((*_parts(home), *entry.split("/")) for entry in _HOME)
+def _obeying(parts: tuple[str, ...], home: Path, *, named: bool) -> str:
+    """Which program obeys the path of these parts; "" when none is known to."""
+    found = [name for at, part in enumerate(parts) for name in _beginning_with(part) if _fits(parts[at:], name.parts)]
+    below = _parts(home)
+    if parts[: len(below)] == below:
+        found += [name for name in _in_home() if _fits(parts[len(below) :], name.parts)]
+    if not named:
+        found += [name for name in _in_system() if _fits(parts, name.parts)]
+    return next((name.program.program for name in found if name.program.in_commands or not named), "")
+
+
+def _fits(parts: tuple[str, ...], patterns: tuple[str, ...]) -> bool:
+    return len(parts) >= len(patterns) and all(map(fnmatchcase, parts, patterns))
+
+
+@lru_cache(maxsize=4096)
+def _beginning_with(part: str) -> tuple[_Obeyed, ...]:
+    """The names whose first part this is: a decision about a long command asks for thousands."""
+    plain, patterns = _anywhere()
+    return (*plain.get(part, ()), *(name for name in patterns if fnmatchcase(part, name.parts[0])))
+
+
+@cache
+def _anywhere() -> tuple[Mapping[str, Sequence[_Obeyed]], Sequence[_Obeyed]]:
+    """The names of any directory: by their first part, and those where that is a pattern."""
+    plain, patterns = dict[str, list[_Obeyed]](), list[_Obeyed]()
+    for program in _programs():
+        for name in _split(program, program.names):
+            if _IS_PATTERN.search(name.parts[0]):
+                patterns.append(name)
+            else:
+                plain.setdefault(name.parts[0], []).append(name)
+    return plain, patterns
+
+
+@cache
+def _in_home() -> tuple[_Obeyed, ...]:
+    return tuple(name for program in _programs() for name in _split(program, program.home))
+
+
+@cache
+def _in_system() -> tuple[_Obeyed, ...]:
+    return tuple(name for program in _programs() for name in _split(program, program.system))
+
+
+def _split(program: _Program, names: Iterable[str]) -> Iterator[_Obeyed]:
+    return (_Obeyed(_parts(Path(name)), program) for name in names)
+
+
+@cache
+def _programs() -> tuple[_Program, ...]:
+    groups = msgspec.json.decode(_OBEYED.read_bytes(), type=dict[str, tuple[_Program, ...]])
+    return tuple(chain.from_iterable(groups.values()))
 
 
 def _below_any(parts: tuple[str, ...], directories: Iterable[tuple[str, ...]]) -> bool:
