@@ -146,6 +146,11 @@ def halves(change: Change) -> Iterator[Change]:
         yield replace(change, before=None, before_mode=None)
 
 
+def made_directories(made: Sequence[Path]) -> list[Change]:
+    """These, as far as they are there. Blocks."""
+    return [Change(at, None, DIRECTORY, None, os.lstat(at).st_mode) for at in made if at.is_dir()]
+
+
 def named(paths: Sequence[Path]) -> str:
     names = ", ".join(os.fsencode(path).decode(errors="backslashreplace") for path in paths[:5])
     return names + (", ..." if len(paths) > 5 else "")

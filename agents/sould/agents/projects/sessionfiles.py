@@ -6,7 +6,6 @@ text can be had back and who replaced it is known. Nothing here decides what is 
 
 import asyncio
 import contextlib
-import os
 import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -28,7 +27,6 @@ from sould.agents.directories.nodes import (
     set_permissions,
     surroundings,
 )
-from sould.agents.directories.refs import DIRECTORY
 from sould.agents.directories.secretblobs import SecretJudge
 from sould.agents.diskfile import digest_of
 from sould.agents.edits.blobs import BlobMissingError
@@ -44,7 +42,7 @@ from sould.agents.patience import run_shielded_in_thread
 from sould.agents.projects.attributed import AttributedWorkspace, Writing, captured
 from sould.agents.projects.borrowing import BorrowedProjects
 from sould.agents.projects.capture import Capture
-from sould.agents.projects.changes import Change
+from sould.agents.projects.changes import Change, made_directories
 from sould.agents.projects.foreseen import ForeseenWrites
 from sould.agents.projects.foundchanges import FoundChanges
 from sould.agents.projects.knowntexts import KnownTexts
@@ -415,7 +413,7 @@ class SessionFiles:
         if written is not None:
             await self._save_by_editor(project, intent, before, written)
         if missing and data is not None:
-            made = await asyncio.to_thread(_made, missing)
+            made = await asyncio.to_thread(made_directories, missing)
             with contextlib.suppress(OSError, SouldError):  # then they stay when the edit is taken back
                 await self.note(made, mark, writing.call)
         return replace(written, parted=names.parted, others=others) if written is not None else None
@@ -497,7 +495,3 @@ class SessionFiles:
     def _is_secret(self, path: Path, contents: Sequence[bytes]) -> bool:
         judge = self._author.secrets
         return judge is not None and any(judge.secret_in(path, data) for data in contents)
-
-
-def _made(directories: Sequence[Path]) -> list[Change]:
-    return [Change(at, None, DIRECTORY, None, os.lstat(at).st_mode) for at in directories if at.is_dir()]
