@@ -14,6 +14,7 @@ from tests.agents.reviewing.livedesk import LiveDesk
 
 from sould.agents.directories.tree import file_clock
 from sould.agents.diskfile import digest_of
+from sould.agents.projects.authors import authors
 from sould.agents.reviewing.answers import Outcome
 from sould.agents.reviewing.buffers import Buffers
 from sould.agents.reviewing.listing import Selection
@@ -206,3 +207,14 @@ async def test_what_the_user_wrote_before_a_long_command_is_the_users(tmp_path: 
         assert [(each.texts, each.unsure) for each in await at.hunks()] == [(("one\n",), True), (("two\n",), False)]
         await at.decide("reject")
         assert at.text("a.txt") == "one\n2\n3\nmine\n"
+
+
+async def test_what_changed_beside_a_long_command_counts_as_the_agents_where_trust_is_asked_about(
+    tmp_path: Path,
+) -> None:
+    async with aclosing(LiveDesk(tmp_path)) as at:
+        at.certain_within = 0.0
+        hooks = at.root / ".sould" / "hooks.toml"
+        await at.runs(lambda: at.user(".sould/hooks.toml", "evil\n"), "T1", "S1")
+        found = authors(at.state / "sessions", {hooks: digest_of(b"evil\n")})
+        assert found[hooks].session_id == "S1"

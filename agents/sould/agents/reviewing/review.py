@@ -171,9 +171,8 @@ class Review(LookingReview):
 
     async def _decide(self, order: Order) -> Outcome:
         outcomes: list[Outcome] = []
-        for path in sorted(
-            self._paths(order), key=os.path.isdir
-        ):  # what came into a directory goes before it gives way
+        # what came into a directory goes before it gives way
+        for path in await asyncio.to_thread(sorted, self._paths(order), key=os.path.isdir):
             async with self._holding(path):
                 await self.look(path, self._sessions(path))
                 outcomes.append(await self._decide_in(path, order))
