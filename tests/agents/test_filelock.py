@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sould.agents.filelock import lock_after, open_lock_file
+from sould.agents.filelock import is_shared, lock_after, open_lock_file, share
 
 KILLED_WHILE_STARTING = """
 import os, signal, subprocess, sys
@@ -43,3 +43,28 @@ def test_a_lock_of_the_living_or_of_nobody_knows_whom_is_not_waited_for(tmp_path
         lock_after(second, holder)
     os.close(first)
     os.close(second)
+
+
+SHARES = """
+import sys
+from sould.agents.filelock import share
+share(sys.argv[1])
+print(flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_directory_is_shared_until_the_last_who_shares_it_has_ended(tmp_path: Path) -> None:
+    assert not is_shared(tmp_path)
+    mine = share(tmp_path)
+    with subprocess.Popen(
+        [sys.executable, "-c", SHARES, tmp_path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        os.close(mine)
+        assert is_shared(tmp_path)
+        other.kill()
+        other.wait()
+        assert not is_shared(tmp_path)
+    assert not is_shared(tmp_path / "none")

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 
-_TRIES, _PAUSE_S = 50, 0.01
+_TRIES, _LOOKS, _PAUSE_S = 50, 5, 0.01
 
 
 def open_lock_file(path: "str | Path") -> int:
@@ -56,6 +56,52 @@ def _lives(pid: str) -> bool:
     except (ValueError, OverflowError, OSError):
         return True
     return True
+
+
+def share(directory: "str | Path") -> int:
+    """Let `is_shared` be true of a directory until the descriptor is closed. Any number may.
+
+    Whoever can open the directory can tell, from every namespace.
+
+    Raises:
+        OSError: it cannot be opened, its file system has no locks, or somebody keeps all others out.
+    """
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        _patiently(descriptor, fcntl.LOCK_SH)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def is_shared(directory: "str | Path") -> bool:
+    """Whether somebody has called `share` for a directory and goes on; False when that cannot be found out."""
+    try:
+        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        _patiently(descriptor, fcntl.LOCK_EX)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _patiently(descriptor: int, kind: int) -> None:
+    """Others look with `is_shared`, which takes a moment."""
+    for _ in range(_LOOKS):
+        try:
+            fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(_PAUSE_S)
+        else:
+            return
+    fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
 
 
 def is_locked(path: "str | Path") -> bool:

@@ -1,8 +1,7 @@
 """The control face: what `sould status|stop|restart|sessions|…` ask of a running daemon, as one table.
 
 JSON-RPC 2.0, one object a line, on the socket itself. `CONTROL` lists every method with the model of its parameters
-and of its answer; `sould.daemon.cli.client.ControlClient` calls them by these types. Errors carry one sentence fit for a
-user and `data.kind`. Nothing here may hold state of its own: it reads the server and the session host.
+and of its answer; `ControlClient` calls them by these types. Errors carry one sentence fit for a user and `data.kind`.
 """
 
 from typing import Any, Literal
@@ -21,7 +20,7 @@ class Nothing(ControlModel, frozen=True):
 
 
 class Pong(ControlModel, frozen=True):
-    """`ping`: the process behind the socket."""
+    """`ping`: the process behind the socket. `of_agent`: an agent runs who asks, or nobody can tell; None: an older daemon."""
 
     version: str
     protocol: tuple[int, int]
@@ -29,6 +28,7 @@ class Pong(ControlModel, frozen=True):
     start_ticks: int
     boot_id: str
     uptime_s: float
+    of_agent: bool | None = None
 
 
 class ConnectionInfo(ControlModel, frozen=True):

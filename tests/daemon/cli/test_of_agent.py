@@ -1,6 +1,7 @@
 """What an agent runs does not answer for the user: not its own requests, not in an editor's place, not what is trusted."""
 
 import json
+import shlex
 import sys
 
 import pytest
@@ -81,6 +82,52 @@ def test_a_script_of_the_agent_approves_nothing(user: User, attempt: str) -> Non
     assert waiting["id"] == editor.session
     assert waiting["mode"] == "ask"
     assert not (user.project / "owned").exists()
+
+
+NAMESPACE = ("unshare", "--pid", "--fork", "--mount-proc", "--")
+"""As container wrappers run a program: it sees no process that started it."""
+ELSEWHERE = ("env", "-u", "XDG_RUNTIME_DIR", *NAMESPACE)
+"""And no socket of ours where it looks for one, as in a container that has the home directory alone."""
+DECISIONS = (
+    "trust --yes",
+    "trust --restrict",
+    "mcp add x -- y",
+    "mcp remove old",
+    "rules forget all",
+    "login kimi --file",
+    "logout kimi",
+)
+
+
+@pytest.mark.needs_root
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux has these namespaces")
+@pytest.mark.parametrize("wrapper", [NAMESPACE, ELSEWHERE], ids=["namespace", "namespace without our socket"])
+def test_no_namespace_hides_that_an_agent_decides_for_the_user(user: User, wrapper: tuple[str, ...]) -> None:
+    assert user.sould("mcp", "add", "old", "--", "z").returncode == 0
+    script = "".join(f"echo key | {shlex.join(wrapper)} {SOULD} {words} 2>&1\n" for words in DECISIONS)
+    (user.project / "script.sh").write_text(script)
+    user.scripted(call("Shell", "c1", command="bash script.sh > said.txt"), "text: Done.")
+    assert user.sould("run", "--mode", "full", "go").returncode == 0
+    said = (user.project / "said.txt").read_text().splitlines()
+    assert len(said) == len(DECISIONS), said
+    assert all(line.startswith("sould: Nothing was changed: ") for line in said), said
+    assert "is not trusted" in user.sould("trust", "--show").stdout
+    assert list(json.loads((user.config / "mcp.json").read_text())["mcpServers"]) == ["old"]
+    assert not (user.state / "credentials.json").exists()
+
+
+@pytest.mark.needs_root
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux has these namespaces")
+def test_the_user_decides_in_a_container_of_theirs_and_is_told_where_nobody_can_tell(user: User) -> None:
+    assert user.sould("trust", "--yes", prefix=ELSEWHERE).returncode == 0, "no daemon runs"
+    with user.daemon.control(start=True):
+        assert user.sould("trust", "--forget", prefix=NAMESPACE).returncode == 0
+        refused = user.sould("trust", "--yes", prefix=ELSEWHERE)
+        assert refused.returncode == 1
+        assert f"a daemon uses {user.state} and cannot be reached" in refused.stderr
+        assert "is not trusted" in user.sould("trust", "--show", prefix=ELSEWHERE).stdout
+    user.daemon.kill9()
+    assert user.sould("trust", "--yes", prefix=ELSEWHERE).returncode == 0, "a killed daemon uses nothing"
 
 
 def test_a_script_of_the_agent_trusts_nothing(user: User) -> None:

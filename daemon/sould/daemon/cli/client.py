@@ -131,7 +131,7 @@ class ControlClient:
         self._sock.close()
 
     def ping(self) -> Pong:
-        """The process behind the socket."""
+        """The process behind the socket, and who it takes us for: no namespace of ours hides that from it."""
         return self._call("ping", Nothing(), Pong)
 
     def status(self) -> Status:

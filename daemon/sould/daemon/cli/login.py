@@ -85,6 +85,7 @@ def logout(provider: str | None) -> None:
         lines = [f"{name}  {where}{'  sign-in' if name in signed_in else ''}" for name, where in stored.items()]
         click.echo("\n".join(lines) or "No keys are stored.")
         return
+    refuse_agent("the agent cannot decide for you with which key models are asked")
     signed_in = provider in credentials.signed_in()
     if not credentials.forget(provider):
         raise CommandError(f"No key of {provider!r} is stored; `sould logout` lists those that are.")

@@ -100,7 +100,6 @@ class ControlFace:
         self._lifecycle = lifecycle
         self._started = started
         self._handlers: dict[str, Handler] = {
-            "ping": self._ping,
             "status": self._status,
             "counts": self._count,
             "stop": self._stop,
@@ -141,6 +140,8 @@ class ControlFace:
                 "What the agent runs cannot answer for you or delete anything of yours; do this in a terminal or an "
                 "editor of your own."
             )
+        if method == "ping":
+            return self._ping(of_agent=connection.of_agent).to_json()
         if isinstance(asked, AnswerParams):
             return (await self._answer_request(asked)).to_json()
         if isinstance(asked, ForkParams):
@@ -152,7 +153,7 @@ class ControlFace:
 
     # --- the daemon ---------------------------------------------------------------------------------------------
 
-    async def _ping(self, _: Nothing) -> Pong:
+    def _ping(self, *, of_agent: bool) -> Pong:
         me = Identity.mine()
         return Pong(
             version=VERSION,
@@ -161,6 +162,7 @@ class ControlFace:
             start_ticks=me.start_ticks,
             boot_id=me.boot_id,
             uptime_s=time.monotonic() - self._started,
+            of_agent=of_agent,
         )
 
     async def _status(self, _: Nothing) -> Status:

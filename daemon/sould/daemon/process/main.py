@@ -18,6 +18,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from sould.agents.filelock import share
 from sould.agents.process.bounded import end_programs
 from sould.daemon.dial import BridgeError
 from sould.daemon.hello import VERSION
@@ -126,6 +127,7 @@ def _serve(paths: Paths, inheritance: HandoverState, umask: int, *, foreground: 
     start_logging(paths.log, foreground=foreground, level=os.environ.get("SOULD_LOG_LEVEL", "INFO"))
     begun = "started" if inheritance.giver is None else "took over"
     _log.info("sould %s %s, pid %d, runtime %s", VERSION, begun, os.getpid(), paths.runtime)
+    _use(paths.state, paths.config)
     gc.freeze()  # what is imported stays: collections need not look at it again
     gc.set_threshold(*COLLECT)
     gc.enable()  # `launch.RUN` disabled it for the imports
@@ -136,6 +138,17 @@ def _serve(paths: Paths, inheritance: HandoverState, umask: int, *, foreground: 
     _log.info("ended: %s", exit_reason.value)
     logging.shutdown()
     os._exit(0)  # threads that carry a terminal may be waiting for a key
+
+
+def _use(*directories: str) -> None:
+    """Until we end, it can be told from these directories that a daemon runs, also by what cannot see our socket."""
+    for directory in directories:
+        try:
+            share(directory)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            _log.warning("commands in containers cannot tell that a daemon uses %s: %s", directory, error.strerror)
 
 
 async def _run(paths: Paths, inheritance: HandoverState, umask: int) -> Exit:
