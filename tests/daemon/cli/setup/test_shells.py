@@ -1,6 +1,7 @@
 """`sould setup shell`: completion in the user's own shell."""
 
 import os
+import pwd
 import subprocess
 from pathlib import Path
 
@@ -64,6 +65,13 @@ def test_it_is_added_once_and_undo_gives_the_bytes_that_were_there(user: User, s
     assert f"_SOULD_COMPLETE={shell}_source" in added
     assert setup(user, shell, "--undo").returncode == 0
     assert (path.read_text() if path.exists() else None) == before
+
+
+def test_without_a_variable_it_is_the_login_shell(user: User) -> None:
+    shell = Path(pwd.getpwuid(os.geteuid()).pw_shell).name
+    tried = user.sould("setup", "shell", "--dry-run", env={"SHELL": ""})
+    said = f"_SOULD_COMPLETE={shell}_source" if shell in FILES else f"your shell is {shell}"
+    assert said in tried.stdout + tried.stderr
 
 
 def test_a_shell_without_completion_is_named(user: User) -> None:

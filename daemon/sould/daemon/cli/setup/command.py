@@ -32,7 +32,7 @@ from sould.daemon.paths import Paths
 def setup(editor: str | None, dry_run: bool, check: bool, undo: bool, vsix: str | None) -> None:
     """Connect an EDITOR: zed, vscode, neovim, emacs, jetbrains, helix, kate, sublime. Without one, those found here are offered.
 
-    `shell` instead of an editor: Tab completes sould's commands in bash, zsh or fish, whichever SHELL names.
+    `shell` instead of an editor: Tab completes sould's commands in bash, zsh or fish, whichever is yours.
 
     The editor's own configuration is edited: comments and layout stay, and so does all that is yours. What was there
     before is kept beside the file, as FILE.sould-backup. A second time changes nothing.

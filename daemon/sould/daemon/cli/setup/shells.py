@@ -1,8 +1,11 @@
 """Completion in the user's shell: a block in its configuration, which loads what completes `sould` when that is first asked for.
 
-The shell is the one that $SHELL names. What completes comes from click: `_SOULD_COMPLETE=bash_source sould` prints it.
+The shell is the one that $SHELL names, else the user's login shell. What completes comes from click: `_SOULD_COMPLETE=bash_source sould`
+prints it.
 """
 
+import os
+import pwd
 from pathlib import Path
 from typing import Final
 
@@ -72,13 +75,21 @@ def shell(places: Places) -> tuple[str, _Shell]:
     Raises:
         UnfitError: it is none of those that `sould` can be completed in.
     """
-    name = Path(places.environment.get("SHELL", "")).name
+    name = Path(places.environment.get("SHELL") or _login_shell()).name
     if name not in SHELLS:
-        named = f"your shell is {name}" if name else "SHELL is not set"
+        named = f"your shell is {name}" if name else "it is not known which shell is yours"
         raise UnfitError(
             f"{named}; there is completion for {', '.join(SHELLS)} (for another than yours: SHELL=zsh sould …)"
         )
     return name, SHELLS[name]
+
+
+def _login_shell() -> str:
+    """By the system's list of users; "" for somebody who is not in it."""
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_shell
+    except KeyError:
+        return ""
 
 
 class ShellBlock(Struct, frozen=True):
