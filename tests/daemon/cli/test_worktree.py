@@ -345,6 +345,13 @@ def test_what_a_kill_left_half_made_is_taken_away_by_the_next_try(user: User) ->
     assert git(user, "worktree", "list", "--porcelain").count("worktree ") == 2
 
 
+def test_a_run_in_a_worktree_names_its_session_to_go_on(user: User) -> None:
+    """The latest session of the directory, which `-c` goes on with, is another one."""
+    user.scripted("text: Done.")
+    assert "continue: sould run --session" in user.sould("run", "--worktree", "go").stderr
+    assert 'continue: sould run -c "…"' in user.sould("run", "go").stderr
+
+
 @pytest.mark.parametrize("step", ["worktree add", "reset --quiet"])
 def test_a_kill_at_any_step_leaves_nothing_that_blocks(user: User, step: str) -> None:
     """A git of the user's says when it is at the step, and waits there. It ends with the daemon."""

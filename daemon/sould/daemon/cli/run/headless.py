@@ -176,12 +176,12 @@ class Headless:
             place["additionalDirectories"] = list(request.additional)
         if request.session_id:
             opened = self._peer.request("session/resume", {"sessionId": request.session_id, **place})
-            self._result.opened(request.session_id, _worktree(opened))
+            self._result.opened(request.session_id, request.cwd, _worktree(opened))
         else:
             if request.worktree is not None:
                 place["_meta"] = {"sould": {"worktree": request.worktree or True}}
             opened = self._peer.request("session/new", place)
-            self._result.opened(str(opened["sessionId"]), _worktree(opened))
+            self._result.opened(str(opened["sessionId"]), request.cwd, _worktree(opened))
         self._renderer.session(self._result)
         for option, value in (("agent", request.agent), ("model", request.model), ("mode", request.mode)):
             if value:

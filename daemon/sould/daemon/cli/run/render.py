@@ -40,11 +40,14 @@ class Result:
         self.duration_s = 0.0
         self.worktree: Update = {}
         """The `cwd` and `branch` of the session's own worktree; empty when it has none."""
+        self.is_latest_here = False
+        """`sould run -c` in this directory goes on with it."""
 
-    def opened(self, session_id: str, worktree: "Update | None" = None) -> None:
-        """The session in which it runs."""
+    def opened(self, session_id: str, cwd: str, worktree: Update) -> None:
+        """The session in which it runs, and the directory that it was opened for."""
         self.session_id = session_id
-        self.worktree = worktree or {}
+        self.worktree = worktree
+        self.is_latest_here = not worktree and os.path.realpath(cwd) == os.path.realpath(".")
 
     def closed(self) -> None:
         """There is no session to go on in."""
@@ -213,8 +216,8 @@ class TextRenderer:
         if result.error:
             self._line(click.style("sould: ", fg="red", bold=True) + visible(result.error))
         if result.session_id:
-            later = f"sould run --session {result.session_id}"
-            self._line(click.style(f'continue: sould run -c "…", or later: {later} "…"', dim=True))
+            latest = 'sould run -c "…", or later: ' if result.is_latest_here else ""
+            self._line(click.style(f'continue: {latest}sould run --session {result.session_id} "…"', dim=True))
 
     def _say(self, text: str) -> None:
         if not text:
