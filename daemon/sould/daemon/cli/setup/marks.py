@@ -24,6 +24,20 @@ class Marks(Struct, frozen=True):
         behind = text.find("\n", last)
         return start, behind + 1 if behind >= 0 else len(text)
 
+    def placed(self, text: str, inside: str, at: int) -> str:
+        """`text` with the block: where one is already, else at that place, parted from what is before by an empty line."""
+        newline = "\r\n" if "\r\n" in text else "\n"
+        block = self.around(inside).replace("\n", newline)
+        if (there := self.span(text)) is not None:
+            return text[: there[0]] + block + text[there[1] :]
+        gap = "" if not text[:at] or text[:at].endswith("\n") else newline
+        return f"{text[:at]}{gap}{newline if text[:at].strip() else ''}{block}{text[at:]}"
+
+    def taken(self, before: str | None, text: str) -> str:
+        """`text` without its blocks; "" where nothing else is in a file that was not there `before`."""
+        rest = self.without(text)
+        return "" if before is None and not rest.strip() else rest
+
     def without(self, text: str) -> str:
         """`text` without its blocks, and without the line end that parts each from what is before it."""
         while (found := self.span(text)) is not None:

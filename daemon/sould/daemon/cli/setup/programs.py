@@ -76,21 +76,12 @@ class LispBlock(Struct, frozen=True):
     def added(self, text: str) -> str:
         """See `Format`."""
         _refuse_unbalanced(text)
-        newline = "\r\n" if "\r\n" in text else "\n"
-        block = _LISP.around(self.manual()).replace("\n", newline)
-        there = _LISP.span(text)
-        if there is not None:
-            start, end = there
-            return text if text[start:end] == block else text[:start] + block + text[end:]
-        at = _code_end(text)
-        gap = "" if not text[:at] or text[:at].endswith("\n") else newline
-        return f"{text[:at]}{gap}{newline if text[:at].strip() else ''}{block}{text[at:]}"
+        return _LISP.placed(text, self.manual(), _code_end(text))
 
     def taken(self, before: str | None, after: str, text: str) -> str:
         """See `Format`."""
         del after
-        rest = _LISP.without(text)
-        return "" if before is None and not rest.strip() else rest
+        return _LISP.taken(before, text)
 
     def meaning(self, text: str) -> object:
         """See `Format`."""

@@ -100,18 +100,12 @@ class ShellBlock(Struct, frozen=True):
 
     def added(self, text: str) -> str:
         """See `Format`."""
-        block = _MARKS.around(self.block)
-        there = _MARKS.span(text)
-        if there is not None:
-            return text[: there[0]] + block + text[there[1] :]
-        gap = "" if not text or text.endswith("\n") else "\n"
-        return f"{text}{gap}{chr(10) if text.strip() else ''}{block}"
+        return _MARKS.placed(text, self.block, len(text))
 
     def taken(self, before: str | None, after: str, text: str) -> str:
         """See `Format`."""
         del after
-        rest = _MARKS.without(text)
-        return "" if before is None and not rest.strip() else rest
+        return _MARKS.taken(before, text)
 
     def meaning(self, text: str) -> object:
         """See `Format`."""
