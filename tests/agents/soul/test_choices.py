@@ -44,6 +44,12 @@ def test_parts_make_the_answer_and_do_not_depend_on_how_it_came(pieces: list[str
     assert choice_in(shown) == "" or len(answer) > 1_000
 
 
+def test_white_space_without_an_end_is_not_held() -> None:
+    reader = ChoiceReader()
+    shown = "".join(part.text for _ in range(5_000) for part in reader.read("\n"))
+    assert len(shown) > 3_000
+
+
 @given(st.text("ab <\n", max_size=20), st.text("yesno ", min_size=1, max_size=5), st.integers(1, 5))
 def test_people_are_shown_an_answer_without_its_choice(said: str, choice: str, size: int) -> None:
     answer = f"{said}<choice>{choice}</choice>"

@@ -11,7 +11,7 @@ OPEN: Final = "<choice>"
 _CHOICE: Final = re.compile(r"<choice>((?:(?!<choice>).)*?)</choice>", re.DOTALL)
 """From the innermost tag: an answer may speak of the tag before it uses it."""
 _LONGEST: Final = 1_000
-"""Characters from the tag on after which it is text like any other."""
+"""Characters from the tag on after which it is text like any other; also of white space that waits for a tag."""
 
 
 def choice_in(answer: str) -> str:
@@ -40,7 +40,10 @@ class ChoiceReader:
         begin = self._held.rfind(OPEN)
         if begin < 0 or len(self._held) - begin > _LONGEST:
             begin = _possible_begin(self._held)
-        if shown := self._held[:begin].rstrip():
+        shown = self._held[:begin].rstrip()
+        if begin - len(shown) > _LONGEST:
+            shown = self._held[:begin]
+        if shown:
             self._held = self._held[len(shown) :]
             yield TextPart(text=shown)
 
