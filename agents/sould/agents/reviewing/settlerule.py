@@ -14,7 +14,7 @@ def settle_rule(config: LiveConfig) -> SettleRule:
 
 
 def certain_within(config: LiveConfig) -> float:
-    """Likewise: the seconds of a command from which on what changed meanwhile may be the user's."""
+    """See `settle_rule`: the seconds of a command from which on what changed meanwhile may be the user's."""
     try:
         return config.now.review.certain_within
     except ConfigError:
