@@ -110,6 +110,7 @@ schemas: $(READY)  ## write docs/schemas from the types that messages are read a
 fmt: $(READY)  ## format, and mend what ruff can mend
 	@$(BIN)/ruff format --quiet .
 	@$(BIN)/ruff check --fix .
+	@scripts/extension.sh fmt
 
 faults: $(READY) $(CLIENTS_READY)  ## the fault catalogue at its full sizes and times, an hour (make test-faults runs it small)
 	@SOULD_FAULTS=full $(PYTEST) -n 0 --timeout 1800 --junitxml .faults.xml -m "faults or model_servers" tests/faults tests/agents/soul $(ARGS); found=$$?; \

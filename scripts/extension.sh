@@ -1,11 +1,11 @@
 #!/bin/sh
-# The VS Code extension: `check` its types, its rules and its tests; `agree` is what of that a change in Python can break, where npm's
-# packages are there already; `package` it as vscode-extension/dist/sould.vsix; `build`
-# what is in it; `panel FOLDER...` serves its panel to a browser.
+# The VS Code extension: `fmt` formats it; `check` tests its format, types, rules and behaviour; `agree` tests what a change in
+# Python can break, where npm's packages are there already; `package` makes vscode-extension/dist/sould.vsix; `build`
+# makes what is in it; `panel FOLDER...` serves its panel to a browser.
 set -eu
 cd "$(dirname "$0")/.."
-if [ "${1:-}" = agree ] && [ ! -e vscode-extension/node_modules/.ready ]; then
-    echo "check: the extension is left out until make test-vscode has installed what it needs"
+if [ ! -e vscode-extension/node_modules/.ready ] && { [ "${1:-}" = agree ] || [ "${1:-}" = fmt ]; }; then
+    echo "$1: the extension is left out until make test-vscode has installed what it needs"
     exit 0
 fi
 [ -e vscode-extension/node_modules/.ready ] && [ vscode-extension/node_modules/.ready -nt vscode-extension/package-lock.json ] || {
@@ -21,6 +21,7 @@ case ${1:-} in
     check)
         "$bin/tsc" --noEmit
         "$bin/tsc" --noEmit -p test/panel
+        "$bin/prettier" --check --log-level warn . || { echo "extension: run 'make fmt'"; exit 1; }
         "$bin/eslint" .
         node scripts/protocol.mjs --check
         NO_COLOR=1 "$bin/vitest" run
@@ -29,6 +30,7 @@ case ${1:-} in
         node scripts/protocol.mjs --check
         "$bin/tsc" --noEmit --incremental --tsBuildInfoFile node_modules/.tsbuildinfo
         ;;
+    fmt) "$bin/prettier" --write --log-level warn . ;;
     build) node scripts/build.mjs ;;
     package)
         node scripts/build.mjs
@@ -49,7 +51,7 @@ case ${1:-} in
         SOULD=${SOULD:-$here/.venv/bin/sould} exec node scripts/panel.mjs "$@"
         ;;
     *)
-        echo "extension.sh: check, agree, build, package or panel" >&2
+        echo "extension.sh: fmt, check, agree, build, package or panel" >&2
         exit 2
         ;;
 esac

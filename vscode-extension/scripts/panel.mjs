@@ -17,7 +17,8 @@ const roots = (process.argv.length > 2 ? process.argv.slice(2) : [process.cwd()]
 const sould = process.env.SOULD ?? "sould";
 const token = randomBytes(24).toString("base64url");
 const FILES = { "/panel.js": "text/javascript", "/panel-markdown.js": "text/javascript", "/panel.css": "text/css" };
-const POLICY = "default-src 'none'; img-src 'self' data: blob:; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const POLICY =
+  "default-src 'none'; img-src 'self' data: blob:; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const LONGEST_LINE = 256 * 1024 * 1024;
 const PAGE = `<!DOCTYPE html>
 <html lang="en">
@@ -39,9 +40,17 @@ const server = createServer((request, response) => {
   const { pathname } = new URL(request.url, "http://here");
   const file = pathname.slice(pathname.lastIndexOf("/"));
   if (!isAllowed(request)) {
-    response.writeHead(403, { "content-type": "text/plain" }).end("Open the address that the panel said when it was started.\n");
+    response
+      .writeHead(403, { "content-type": "text/plain" })
+      .end("Open the address that the panel said when it was started.\n");
   } else if (pathname === "/") {
-    response.writeHead(200, { "content-type": "text/html; charset=utf-8", "content-security-policy": POLICY, "referrer-policy": "no-referrer" }).end(PAGE);
+    response
+      .writeHead(200, {
+        "content-type": "text/html; charset=utf-8",
+        "content-security-policy": POLICY,
+        "referrer-policy": "no-referrer",
+      })
+      .end(PAGE);
   } else if (Object.hasOwn(FILES, file)) {
     readFile(new URL(`../dist${file}`, import.meta.url)).then(
       (data) => response.writeHead(200, { "content-type": FILES[file], "cache-control": "no-store" }).end(data),
@@ -55,7 +64,11 @@ const server = createServer((request, response) => {
 const sockets = new WebSocketServer({ noServer: true, maxPayload: LONGEST_LINE });
 server.on("upgrade", (request, socket, head) => {
   const { origin } = request.headers;
-  if (new URL(request.url, "http://here").pathname !== "/link" || !isAllowed(request) || origin !== `http://${address()}`) {
+  if (
+    new URL(request.url, "http://here").pathname !== "/link" ||
+    !isAllowed(request) ||
+    origin !== `http://${address()}`
+  ) {
     socket.end("HTTP/1.1 403 Forbidden\r\n\r\n");
   } else {
     sockets.handleUpgrade(request, socket, head, serve);
@@ -109,7 +122,12 @@ function serve(socket) {
 /** What the other end of the link answers itself: see panel/link.ts. */
 async function own({ id, method, params }, post) {
   const answers = {
-    "_panel/surroundings": () => ({ roots: roots.map((root) => ({ path: root, name: path.basename(root) })), canInsert: false, canReview: false, editor: "browser" }),
+    "_panel/surroundings": () => ({
+      roots: roots.map((root) => ({ path: root, name: path.basename(root) })),
+      canInsert: false,
+      canReview: false,
+      editor: "browser",
+    }),
     "_panel/findFiles": find,
     "_panel/pickFile": () => ({ paths: [] }),
     "_panel/login": async ({ provider, key, file }) => {
@@ -133,7 +151,12 @@ async function find({ root, query, limit }) {
     return { paths: [] };
   }
   const listed = await new Promise((resolve) => {
-    execFile("git", ["-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"], { maxBuffer: LONGEST_LINE }, (problem, out) => resolve(problem ? "" : out));
+    execFile(
+      "git",
+      ["-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+      { maxBuffer: LONGEST_LINE },
+      (problem, out) => resolve(problem ? "" : out),
+    );
   });
   const files = [...new Set(listed.split("\0").filter(Boolean))];
   const folders = [...new Set(files.flatMap((file) => (file.includes("/") ? [`${path.dirname(file)}/`] : [])))];

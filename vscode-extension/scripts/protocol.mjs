@@ -46,7 +46,9 @@ function said(properties) {
 function plain(value, isProperty = false) {
   if (Array.isArray(value)) return value.map((each) => plain(each));
   if (value === null || typeof value !== "object") return value;
-  const entries = Object.entries(value).filter(([key, each]) => !(isProperty && key === "title") && !(key === "minItems" && each === 1));
+  const entries = Object.entries(value).filter(
+    ([key, each]) => !(isProperty && key === "title") && !(key === "minItems" && each === 1),
+  );
   return Object.fromEntries(
     entries.map(([key, each]) => {
       if (key === "$ref") return [key, each.replace("#/$defs/", "#/definitions/")];
@@ -68,13 +70,21 @@ async function typesOf(part) {
   });
   return written
     .replace("export interface Everything {}\n", "")
-    .replace(/ \*\n \* This interface was referenced by `Everything`'s JSON-Schema\n \* via the `definition` "\w+"\.\n/g, "")
-    .replace(/\/\*\*\n \* This interface was referenced by `Everything`'s JSON-Schema\n \* via the `definition` "\w+"\.\n \*\/\n/g, "");
+    .replace(
+      / \*\n \* This interface was referenced by `Everything`'s JSON-Schema\n \* via the `definition` "\w+"\.\n/g,
+      "",
+    )
+    .replace(
+      /\/\*\*\n \* This interface was referenced by `Everything`'s JSON-Schema\n \* via the `definition` "\w+"\.\n \*\/\n/g,
+      "",
+    );
 }
 
 /** package.json with the tools as the catalogue declares them. */
 async function manifestOf(file) {
-  const catalogue = JSON.parse(await readFile(new URL("../../docs/schemas/editor/catalogue.json", import.meta.url), "utf8"));
+  const catalogue = JSON.parse(
+    await readFile(new URL("../../docs/schemas/editor/catalogue.json", import.meta.url), "utf8"),
+  );
   const manifest = JSON.parse(await readFile(file, "utf8"));
   manifest.contributes.languageModelTools = Object.entries(OFFERED).map(([name, [displayName, userDescription]]) => ({
     name: `sould_${name}`,

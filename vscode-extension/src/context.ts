@@ -77,16 +77,29 @@ export class Context implements vscode.Disposable {
     this.setup = new Setup(extension, this.#version);
     const mistakes = new Mistakes();
     const peer = {
-      told: (method: string, params: unknown): void => { this.#told(method, params); },
-      asked: (method: string, params: unknown, id: unknown, signal: AbortSignal): Promise<unknown> => this.#asked(method, params, id, signal),
+      told: (method: string, params: unknown): void => {
+        this.#told(method, params);
+      },
+      asked: (method: string, params: unknown, id: unknown, signal: AbortSignal): Promise<unknown> =>
+        this.#asked(method, params, id, signal),
       refused: (problem: unknown): void => void mistakes.refused(problem),
-      sending: (method: string, params: object): object => withRestriction(method, params, this.#directories(), vscode.workspace.isTrusted),
+      sending: (method: string, params: object): object =>
+        withRestriction(method, params, this.#directories(), vscode.workspace.isTrusted),
     };
-    const log = (line: string): void => { this.log.warn(line); };
-    const traffic = new Traffic(() => this.log.isTraced, (line) => { this.log.trace(line); });
+    const log = (line: string): void => {
+      this.log.warn(line);
+    };
+    const traffic = new Traffic(
+      () => this.log.isTraced,
+      (line) => {
+        this.log.trace(line);
+      },
+    );
     this.connection = new Connection(() => this.#prepare(), peer, log, traffic);
     this.review = new Review(this.connection, this.model, log);
-    this.#buffers = new Buffers(this.places, (report) => { this.#report(report); });
+    this.#buffers = new Buffers(this.places, (report) => {
+      this.#report(report);
+    });
     const bases = new Bases(this.review, this.model, this.places, this.connection);
     const titles = new Titles(this.connection, this.model);
     this.chooser = new Chooser(this.model, this.places, (path) => bases.known(path));
@@ -94,11 +107,21 @@ export class Context implements vscode.Disposable {
     this.navigator = new Navigator(this.model, this.places);
     this.rejections = new Rejections(this.review, this.model, this.places);
     this.threads = new Threads(this.review, this.model, this.places);
-    this.tools = new Tools(this.places, this.model, (state) => { this.connection.notify("_sould/editor/state", state); });
+    this.tools = new Tools(this.places, this.model, (state) => {
+      this.connection.notify("_sould/editor/state", state);
+    });
     const waiting = new InboxModel();
     this.#inbox = new Inbox(this.connection, waiting, log);
     this.answerer = new Answerer(this.connection, waiting, this.#inbox);
-    this.panels = new Panels(extension.extensionUri, this.connection, this.places, (given) => this.#login(given), (line) => { this.log.info(line); });
+    this.panels = new Panels(
+      extension.extensionUri,
+      this.connection,
+      this.places,
+      (given) => this.#login(given),
+      (line) => {
+        this.log.info(line);
+      },
+    );
     this.asking = new Asking(this.panels, this.places, this.connection);
     this.importer = new Importer(this.panels, this.places, this.connection);
     this.follower = new Follower(extension.workspaceState, this.places, () => this.panels.current?.id);
@@ -123,12 +146,19 @@ export class Context implements vscode.Disposable {
       new Badges(this.model, this.places, this.connection),
       new Entry(this.connection, this.#version),
       new Lender(extension.extension.packageJSON, this.connection, this.places),
-      new Offer(() => this.setup.find(), () => usersEnvironment(process.env)),
+      new Offer(
+        () => this.setup.find(),
+        () => usersEnvironment(process.env),
+      ),
       new Keys(this.model, this.places, this.connection),
-      this.connection.onDidChangeState(() => { this.#stateChanged(); }),
+      this.connection.onDidChangeState(() => {
+        this.#stateChanged();
+      }),
       vscode.workspace.onDidChangeWorkspaceFolders(() => void this.#followed()),
       vscode.workspace.onDidGrantWorkspaceTrust(() => void this.panels.router.openAgain()),
-      vscode.workspace.onDidChangeConfiguration((event) => { this.#configured(event); }),
+      vscode.workspace.onDidChangeConfiguration((event) => {
+        this.#configured(event);
+      }),
       watchProjects(this.#projects(), () => void this.connectIfNeeded(), log),
     ];
   }
@@ -141,7 +171,9 @@ export class Context implements vscode.Disposable {
   }
 
   dispose(): void {
-    this.#subscriptions.forEach((each) => { each.dispose(); });
+    this.#subscriptions.forEach((each) => {
+      each.dispose();
+    });
   }
 
   #projects(): string {

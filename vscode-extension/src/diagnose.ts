@@ -8,7 +8,11 @@ const MOST_OUTPUT = 1_000_000;
 
 /** The page. `program`: what is run, undefined when there is none. */
 export async function diagnosis(connection: Connection, program: string | undefined): Promise<string> {
-  const lines = ["# sould in this window", "", `- Connection: ${connection.state}${connection.problem ? ` (${connection.problem})` : ""}`];
+  const lines = [
+    "# sould in this window",
+    "",
+    `- Connection: ${connection.state}${connection.problem ? ` (${connection.problem})` : ""}`,
+  ];
   if (connection.version) {
     lines.push(`- Version of the daemon: ${connection.version}`);
   }

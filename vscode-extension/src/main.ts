@@ -22,7 +22,9 @@ export function activate(extension: vscode.ExtensionContext): void {
     extension.subscriptions.push(vscode.commands.registerCommand(command, reporting(handler)));
   }
   const uris = { handleUri: reporting((uri) => context.asking.follow(uri as vscode.Uri)) };
-  const actions = vscode.languages.registerCodeActionsProvider({ scheme: "file" }, new Actions(), { providedCodeActionKinds: Actions.kinds });
+  const actions = vscode.languages.registerCodeActionsProvider({ scheme: "file" }, new Actions(), {
+    providedCodeActionKinds: Actions.kinds,
+  });
   extension.subscriptions.push(vscode.window.registerUriHandler(uris), actions);
   void context.connectIfNeeded();
 }
@@ -32,7 +34,9 @@ function commands(context: Context): Record<string, Handler> {
   return {
     "sould.openChat": () => openChat(context),
     "sould.install": () => install(context),
-    "sould.openChatTab": () => { context.panels.openTab(); },
+    "sould.openChatTab": () => {
+      context.panels.openTab();
+    },
     "sould.openChatWindow": () => context.panels.openWindow(),
     "sould.newSession": () => asking.begin(),
     "sould.importSession": () => context.importer.pick(),
@@ -48,7 +52,10 @@ function commands(context: Context): Record<string, Handler> {
     "sould.start": () => start(context),
     "sould.keep": (...given) => decide(context, "keep", given),
     "sould.reject": (...given) => decide(context, "reject", given),
-    "sould.comment": (...given) => about(context, given, (hunk) => { threads.write(hunk); }),
+    "sould.comment": (...given) =>
+      about(context, given, (hunk) => {
+        threads.write(hunk);
+      }),
     "sould.peek": (...given) => about(context, given, (hunk) => navigator.peek(hunk)),
     "sould.diff": (...given) => diff(context, given),
     "sould.next": () => navigator.go(1),
@@ -59,11 +66,16 @@ function commands(context: Context): Record<string, Handler> {
     "sould.rejectAll": () => decider.everything("reject"),
     "sould.undo": () => decider.undo(),
     "sould.rejected": () => context.rejections.list(),
-    "sould.problems": (...given) => about(context, given, (hunk) => { tellProblems(hunk); }),
+    "sould.problems": (...given) =>
+      about(context, given, (hunk) => {
+        tellProblems(hunk);
+      }),
     "sould.reviewAll": () => navigator.all(),
     "sould.sendComments": () => threads.send(),
     "sould.addComment": (reply) => threads.add(reply as Parameters<typeof threads.add>[0]),
-    "sould.discardComment": (thread) => { threads.discard(thread as vscode.CommentThread); },
+    "sould.discardComment": (thread) => {
+      threads.discard(thread as vscode.CommentThread);
+    },
     "sould.removeComment": (comment) => threads.remove(comment as vscode.Comment),
     "sould.open": (...given) => about(context, given, (hunk) => navigator.open(hunk)),
     "sould.answer": (node) => answerer.ask(isItem(node) ? node.item : undefined),
@@ -75,11 +87,19 @@ function commands(context: Context): Record<string, Handler> {
     "sould.showAsked": (node) => answerer.showEdit(node as EditNode),
     "sould.tourNext": () => tools.tour.go(1),
     "sould.tourPrevious": () => tools.tour.go(-1),
-    "sould.tourEnd": () => { tools.tour.end(); },
-    "sould.shareTerminal": (terminal) => { tools.terminals.share(isTerminal(terminal) ? terminal : undefined); },
-    "sould.unshareTerminals": () => { tools.terminals.unshare(); },
+    "sould.tourEnd": () => {
+      tools.tour.end();
+    },
+    "sould.shareTerminal": (terminal) => {
+      tools.terminals.share(isTerminal(terminal) ? terminal : undefined);
+    },
+    "sould.unshareTerminals": () => {
+      tools.terminals.unshare();
+    },
     "sould.diagnose": () => diagnose(context),
-    "sould.log": () => { context.log.show(); },
+    "sould.log": () => {
+      context.log.show();
+    },
   };
 }
 
@@ -132,14 +152,20 @@ async function decide(context: Context, verdict: Verdict, given: readonly unknow
 }
 
 function tellProblems(hunk: Hunk): void {
-  void vscode.window.showInformationMessage(unlinked(`This change brought ${broughtProblems(hunk)}: ${hunk.problems.join("; ")}`));
+  void vscode.window.showInformationMessage(
+    unlinked(`This change brought ${broughtProblems(hunk)}: ${hunk.problems.join("; ")}`),
+  );
 }
 
 function revealsNext(): boolean {
   return vscode.workspace.getConfiguration("sould").get("revealNext", true);
 }
 
-function about(context: Context, given: readonly unknown[], does: (hunk: Hunk) => Promise<void> | void): Promise<void> | void {
+function about(
+  context: Context,
+  given: readonly unknown[],
+  does: (hunk: Hunk) => Promise<void> | void,
+): Promise<void> | void {
   const chosen = context.chooser.choose(given);
   if ("hunk" in chosen) {
     return does(chosen.hunk);

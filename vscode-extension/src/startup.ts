@@ -40,7 +40,11 @@ export function startingIn(directories: readonly string[], home: string): string
  * Calls back whenever there may be a project more. Watches the nearest directory above while there is none. Where the system allows
  * no more watches, `failed` says so, and a new project is noticed when the user opens something of ours.
  */
-export function watchProjects(projects: string, changed: () => void, failed: (words: string) => void): { dispose(): void } {
+export function watchProjects(
+  projects: string,
+  changed: () => void,
+  failed: (words: string) => void,
+): { dispose(): void } {
   let watcher: FSWatcher | undefined;
   let watched = "";
   const end = (problem: unknown): void => {
@@ -55,14 +59,21 @@ export function watchProjects(projects: string, changed: () => void, failed: (wo
     watcher?.close();
     watched = nearest;
     try {
-      watcher = watch(nearest, { persistent: false }, () => { begin(); changed(); });
+      watcher = watch(nearest, { persistent: false }, () => {
+        begin();
+        changed();
+      });
       watcher.on("error", end);
     } catch (problem) {
       end(problem);
     }
   };
   begin();
-  return { dispose: () => { watcher?.close(); } };
+  return {
+    dispose: () => {
+      watcher?.close();
+    },
+  };
 }
 
 function nearestDirectory(directory: string): string {

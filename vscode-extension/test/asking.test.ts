@@ -16,10 +16,19 @@ let page: FakePage;
 
 beforeEach(() => {
   reset();
-  fake.folders = [{ uri: Uri.file("/shop"), name: "shop", index: 0 }, { uri: Uri.file("/books"), name: "books", index: 1 }];
+  fake.folders = [
+    { uri: Uri.file("/shop"), name: "shop", index: 0 },
+    { uri: Uri.file("/books"), name: "books", index: 1 },
+  ];
   daemon = new FakeDaemon();
   const places = new Places();
-  const panels = new Panels(Uri.file("/extension") as unknown as vscode.Uri, daemon.connection, places, () => Promise.resolve(), () => undefined);
+  const panels = new Panels(
+    Uri.file("/extension") as unknown as vscode.Uri,
+    daemon.connection,
+    places,
+    () => Promise.resolve(),
+    () => undefined,
+  );
   asking = new Asking(panels, places, daemon.connection);
   page = new FakePage();
   panels.resolveWebviewView(page as unknown as vscode.WebviewView);
@@ -39,14 +48,19 @@ describe("what commands put into the composer", () => {
   it("is the lines that are selected, whole, and nothing is sent", async () => {
     fake.activate(editor(document("/shop/a b.py", "one\ntwo\nthree\nfour\n"), [1, 1], [3, 0]));
     await asking.selection();
-    expect(opened()).toEqual({ attached: [{ type: "resource", resource: { uri: "file:///shop/a%20b.py#L2-3", text: "two\nthree" } }] });
+    expect(opened()).toEqual({
+      attached: [{ type: "resource", resource: { uri: "file:///shop/a%20b.py#L2-3", text: "two\nthree" } }],
+    });
     expect(fake.ran).toEqual([["sould.chat.focus"]]);
   });
 
   it("is a question about them", async () => {
     fake.activate(editor(document("/shop/a.py", "one\n"), [0, 0]));
     await asking.explain();
-    expect(opened()).toMatchObject({ prompt: expect.stringContaining("Explain this part of a.py") as unknown, attached: [{ resource: { uri: "file:///shop/a.py#L1" } }] });
+    expect(opened()).toMatchObject({
+      prompt: expect.stringContaining("Explain this part of a.py") as unknown,
+      attached: [{ resource: { uri: "file:///shop/a.py#L1" } }],
+    });
   });
 
   it("is a problem, with the lines it is in, by the light bulb", async () => {
@@ -78,7 +92,9 @@ describe("what commands put into the composer", () => {
 
   it("is what is selected in the terminal, and the clipboard is as it was", async () => {
     fake.clipboard = "mine";
-    fake.does.set("workbench.action.terminal.copySelection", () => { fake.clipboard = "$ make\nerror ``` here\n"; });
+    fake.does.set("workbench.action.terminal.copySelection", () => {
+      fake.clipboard = "$ make\nerror ``` here\n";
+    });
     await asking.terminal();
     expect(opened()).toEqual({ prompt: "From the terminal:\n\n````\n$ make\nerror ``` here\n````\n" });
     expect(fake.clipboard).toBe("mine");
@@ -100,7 +116,9 @@ describe("what commands put into the composer", () => {
 describe("a link", () => {
   it("opens a session that there is, with a prompt that is not sent", async () => {
     daemon.answers.set("session/list", ({ cursor }) =>
-      cursor === undefined ? { sessions: [{ sessionId: "a", cwd: "/a" }], nextCursor: "2" } : { sessions: [{ sessionId: "b-1", cwd: "/b" }] },
+      cursor === undefined
+        ? { sessions: [{ sessionId: "a", cwd: "/a" }], nextCursor: "2" }
+        : { sessions: [{ sessionId: "b-1", cwd: "/b" }] },
     );
     await asking.follow(Uri.parse("vscode://sould.sould/open?session=b-1&prompt=Go%20on") as unknown as vscode.Uri);
     expect(opened()).toEqual({ session: { id: "b-1", cwd: "/b" }, prompt: "Go on" });
@@ -132,7 +150,9 @@ describe("a commit message", () => {
     for (const method of ["session/resume", "session/delete"]) {
       daemon.answers.set(method, () => ({}));
     }
-    daemon.answers.set("_sould/session/commit_message", ({ sessionId }) => ({ message: `Sell apples (${String(sessionId)})` }));
+    daemon.answers.set("_sould/session/commit_message", ({ sessionId }) => ({
+      message: `Sell apples (${String(sessionId)})`,
+    }));
   });
 
   const methods = (): string[] => daemon.asked.map((each) => each.method);
@@ -159,7 +179,9 @@ describe("a commit message", () => {
   });
 
   it("leaves the box as it is where there is nothing to write about", async () => {
-    daemon.answers.set("_sould/session/commit_message", () => { throw new Error("Nothing is staged or accepted."); });
+    daemon.answers.set("_sould/session/commit_message", () => {
+      throw new Error("Nothing is staged or accepted.");
+    });
     await expect(committer.write(undefined)).rejects.toThrow("Nothing is staged");
     expect(box.value).toBe("");
   });
@@ -167,7 +189,14 @@ describe("a commit message", () => {
 
 describe("the environment of sessions", () => {
   it("is the user's, without what VS Code sets for itself", () => {
-    const own = { PATH: "/bin", VSCODE_PID: "1", ELECTRON_RUN_AS_NODE: "1", MY_VSCODE: "x", SNAP_NAME: "code", VSCODE_PORTABLE: "/p" };
+    const own = {
+      PATH: "/bin",
+      VSCODE_PID: "1",
+      ELECTRON_RUN_AS_NODE: "1",
+      MY_VSCODE: "x",
+      SNAP_NAME: "code",
+      VSCODE_PORTABLE: "/p",
+    };
     expect(usersEnvironment(own)).toEqual({ PATH: "/bin", MY_VSCODE: "x", VSCODE_PORTABLE: "/p" });
   });
 });

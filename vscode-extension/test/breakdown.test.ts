@@ -9,7 +9,15 @@ const TOOLS = [
 ];
 
 test("what takes most comes first, and what takes nothing is left out", () => {
-  const { parts, used } = readBreakdown({ used: 200, window: 1000, counted: true, instructions: 60, asked: 0, answered: 30, tools: TOOLS });
+  const { parts, used } = readBreakdown({
+    used: 200,
+    window: 1000,
+    counted: true,
+    instructions: 60,
+    asked: 0,
+    answered: 30,
+    tools: TOOLS,
+  });
   expect(used).toBe(200);
   expect(parts.map(({ name, tokens, calls }) => [name, tokens, calls])).toEqual([
     ["docs (MCP server)", 80, 2],

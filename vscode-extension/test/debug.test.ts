@@ -9,7 +9,13 @@ import { document, fake, Location, Position, reset, SourceBreakpoint, Uri } from
 const ROOT = "/shop";
 const FOLDER = { uri: Uri.file(ROOT), name: "shop", index: 0 };
 const ELSEWHERE = { uri: Uri.file("/farm"), name: "farm", index: 1 };
-const SUM = { name: "Sum", type: "node", request: "launch", program: "${workspaceFolder}/sum.js", console: "integratedTerminal" };
+const SUM = {
+  name: "Sum",
+  type: "node",
+  request: "launch",
+  program: "${workspaceFolder}/sum.js",
+  console: "integratedTerminal",
+};
 const ASKING = { name: "Asking", type: "node", request: "launch", program: "${input:program}" };
 const STRANGE = { name: "Strange", type: "strange", request: "launch" };
 
@@ -23,12 +29,23 @@ beforeEach(() => {
   fake.documents.set("/shop/sum.js", document("/shop/sum.js", "one\ntwo\nthree\n"));
   fake.settings.set("launch.configurations", [SUM, ASKING, STRANGE, { name: "half" }]);
   const attributes = { launch: { properties: { program: {}, console: {} } } };
-  fake.manifests.push({ name: "other" }, { contributes: { debuggers: [{ type: "node", configurationAttributes: attributes }] } });
+  fake.manifests.push(
+    { name: "other" },
+    { contributes: { debuggers: [{ type: "node", configurationAttributes: attributes }] } },
+  );
   debugging = new Debugging();
 });
 
 const act = async (action: string, given: object = {}): Promise<Record<string, unknown>> => {
-  const call = { tool: "debug", arguments: { action, timeoutSec: 5, ...given }, root: ROOT, directories: [], at: null, digest: "", sessionId: "" };
+  const call = {
+    tool: "debug",
+    arguments: { action, timeoutSec: 5, ...given },
+    root: ROOT,
+    directories: [],
+    at: null,
+    digest: "",
+    sessionId: "",
+  };
   const answer = await debugging.act(new Call(call, new Places(), taken.signal));
   return answer.data as Record<string, unknown>;
 };
@@ -42,11 +59,26 @@ const stack = (path = "/shop/sum.js"): { stackFrames: object[] } => ({
 
 const ANSWERS = {
   stackTrace: () => stack(),
-  scopes: () => ({ scopes: [{ name: "Block", variablesReference: 1 }, { name: "Local", variablesReference: 2 }, { name: "Global", variablesReference: 3, expensive: true }] }),
-  variables: ({ variablesReference }: Record<string, unknown>) => ({ variables: variablesReference === 1 ? [{ name: "n", value: "1", type: "number" }] : [{ name: "n", value: "outer" }, { name: "long", value: "x".repeat(999) }] }),
+  scopes: () => ({
+    scopes: [
+      { name: "Block", variablesReference: 1 },
+      { name: "Local", variablesReference: 2 },
+      { name: "Global", variablesReference: 3, expensive: true },
+    ],
+  }),
+  variables: ({ variablesReference }: Record<string, unknown>) => ({
+    variables:
+      variablesReference === 1
+        ? [{ name: "n", value: "1", type: "number" }]
+        : [
+            { name: "n", value: "outer" },
+            { name: "long", value: "x".repeat(999) },
+          ],
+  }),
 };
 
-const begun = (answers = ANSWERS, folder: unknown = FOLDER, name = "Sum"): FakeDebugSession => new FakeDebugSession(name, name, folder, fake.debug, answers);
+const begun = (answers = ANSWERS, folder: unknown = FOLDER, name = "Sum"): FakeDebugSession =>
+  new FakeDebugSession(name, name, folder, fake.debug, answers);
 
 /** An agent has started a program, which has stopped. */
 const started = async (): Promise<[FakeDebugSession, Record<string, unknown>]> => {
@@ -63,14 +95,24 @@ describe("starting a program", () => {
   it("tells where it stopped, its stack and the variables there, the inner ones before those they hide", async () => {
     const [, data] = await started();
     expect(data).toMatchObject({ state: "stopped", reason: "breakpoint" });
-    const variables = [{ name: "n", value: "1", type: "number" }, { name: "long", value: `${"x".repeat(300)} [...]`, type: "" }];
-    expect(data["frames"]).toEqual([{ name: "sum", file: "/shop/sum.js", line: 2, variables }, { name: "load", file: "", line: 9 }]);
+    const variables = [
+      { name: "n", value: "1", type: "number" },
+      { name: "long", value: `${"x".repeat(300)} [...]`, type: "" },
+    ];
+    expect(data["frames"]).toEqual([
+      { name: "sum", file: "/shop/sum.js", line: 2, variables },
+      { name: "load", file: "", line: 9 },
+    ]);
   });
 
   it("opens no view and no terminal, and saves nothing", async () => {
     await started();
     expect(fake.debug.started[0]?.options).toEqual({ suppressDebugView: true, suppressSaveBeforeStart: true });
-    expect(fake.debug.started[0]?.configuration).toMatchObject({ ...SUM, internalConsoleOptions: "neverOpen", console: "internalConsole" });
+    expect(fake.debug.started[0]?.configuration).toMatchObject({
+      ...SUM,
+      internalConsoleOptions: "neverOpen",
+      console: "internalConsole",
+    });
   });
 
   it("keeps VS Code from going where the agent's program stops, and leaves the user's own alone", async () => {
@@ -93,12 +135,16 @@ describe("starting a program", () => {
   });
 
   it("says that it runs when it does not stop in time", async () => {
-    fake.debug.starts = () => { begun(); };
+    fake.debug.starts = () => {
+      begun();
+    };
     expect(await act("start", { timeoutSec: 0.01 })).toMatchObject({ state: "running" });
   });
 
   it("ends with the call that is taken back", async () => {
-    fake.debug.starts = () => { begun(); };
+    fake.debug.starts = () => {
+      begun();
+    };
     const start = act("start");
     await settled();
     taken.abort();
@@ -138,7 +184,9 @@ describe("a program that has stopped", () => {
   it("is not waited for longer than the call says", async () => {
     const [session] = await started();
     session.answers["evaluate"] = () => new Promise(() => undefined);
-    await expect(act("eval", { expression: "for (;;) {}", timeoutSec: 0.01 })).rejects.toMatchObject({ code: "timeout" });
+    await expect(act("eval", { expression: "for (;;) {}", timeoutSec: 0.01 })).rejects.toMatchObject({
+      code: "timeout",
+    });
   });
 
   it("goes on when its user goes on", async () => {
@@ -160,7 +208,10 @@ describe("a program that has stopped", () => {
 
   it("of another project is nobody's to look at", async () => {
     begun(ANSWERS, ELSEWHERE, "Farm").says("stopped", { reason: "pause", threadId: 1 });
-    new FakeDebugSession("loose", "Loose", undefined, fake.debug, ANSWERS).says("stopped", { reason: "pause", threadId: 1 });
+    new FakeDebugSession("loose", "Loose", undefined, fake.debug, ANSWERS).says("stopped", {
+      reason: "pause",
+      threadId: 1,
+    });
     expect(await act("stack")).toMatchObject({ state: "ended" });
     await expect(act("eval", { expression: "n" })).rejects.toMatchObject({ code: "not_found" });
   });
@@ -179,7 +230,9 @@ describe("breakpoints", () => {
   it("of the user stay", async () => {
     const own = new SourceBreakpoint(new Location(Uri.file("/shop/sum.js"), new Position(1, 0)));
     fake.debug.breakpoints = [own];
-    await expect(act("breakpoint", { file: "/shop/sum.js", line: 2, remove: true })).rejects.toMatchObject({ code: "denied" });
+    await expect(act("breakpoint", { file: "/shop/sum.js", line: 2, remove: true })).rejects.toMatchObject({
+      code: "denied",
+    });
     expect(fake.debug.breakpoints).toEqual([own]);
   });
 });

@@ -18,7 +18,10 @@ beforeEach(() => {
 });
 
 const called = (path: string, sessionId = "s1", line?: number): Promise<void> =>
-  follower.told("session/update", { sessionId, update: { sessionUpdate: "tool_call_update", toolCallId: "c", locations: [{ path, line }] } });
+  follower.told("session/update", {
+    sessionId,
+    update: { sessionUpdate: "tool_call_update", toolCallId: "c", locations: [{ path, line }] },
+  });
 
 describe("following the agent", () => {
   it("is off until the user says so, and remembered", async () => {
@@ -33,10 +36,15 @@ describe("following the agent", () => {
   it("shows where the agent is, beside where the user types, without taking the focus", async () => {
     await follower.set(true);
     await called("/shop/a.py", "s1", 2);
-    expect(fake.shown).toEqual([{ uri: "file:///shop/a.py", options: { viewColumn: ViewColumn.Active, preserveFocus: true, preview: true } }]);
+    expect(fake.shown).toEqual([
+      { uri: "file:///shop/a.py", options: { viewColumn: ViewColumn.Active, preserveFocus: true, preview: true } },
+    ]);
     fake.activate(editor(document("/shop/mine.py", "")));
     await called("/shop/b.py");
-    expect(fake.shown[1]).toEqual({ uri: "file:///shop/b.py", options: { viewColumn: ViewColumn.Beside, preserveFocus: true, preview: true } });
+    expect(fake.shown[1]).toEqual({
+      uri: "file:///shop/b.py",
+      options: { viewColumn: ViewColumn.Beside, preserveFocus: true, preview: true },
+    });
   });
 
   it("leaves the text alone that the user is in, other sessions, and the same place told again", async () => {

@@ -15,13 +15,26 @@ beforeEach(() => {
   fake.folders = [{ uri: Uri.file("/shop"), name: "shop", index: 0 }];
   daemon = new FakeDaemon();
   const places = new Places();
-  const panels = new Panels(Uri.file("/extension") as unknown as vscode.Uri, daemon.connection, places, () => Promise.resolve(), () => undefined);
+  const panels = new Panels(
+    Uri.file("/extension") as unknown as vscode.Uri,
+    daemon.connection,
+    places,
+    () => Promise.resolve(),
+    () => undefined,
+  );
   importer = new Importer(panels, places, daemon.connection);
   page = new FakePage();
   panels.resolveWebviewView(page as unknown as vscode.WebviewView);
-  const found = [{ agent: "claude", path: "/kept/1.jsonl", title: "Mend $(sync~spin)", updatedAt: "2026-11-20T10:00:00Z" }];
+  const found = [
+    { agent: "claude", path: "/kept/1.jsonl", title: "Mend $(sync~spin)", updatedAt: "2026-11-20T10:00:00Z" },
+  ];
   daemon.answers.set("_sould/session/imports", () => ({ found }));
-  daemon.answers.set("_sould/session/import", () => ({ sessionId: "s1", source: "Claude Code", messages: 2, skipped: {} }));
+  daemon.answers.set("_sould/session/import", () => ({
+    sessionId: "s1",
+    source: "Claude Code",
+    messages: 2,
+    skipped: {},
+  }));
 });
 
 describe("a conversation of another agent", () => {
@@ -37,7 +50,10 @@ describe("a conversation of another agent", () => {
       ["_sould/session/imports", { cwd: "/shop" }],
       ["_sould/session/import", { cwd: "/shop", path: "/kept/1.jsonl", agent: "claude" }],
     ]);
-    expect(page.webview.posted.at(-1)).toMatchObject({ method: "_panel/open", params: { session: { id: "s1", cwd: "/shop" } } });
+    expect(page.webview.posted.at(-1)).toMatchObject({
+      method: "_panel/open",
+      params: { session: { id: "s1", cwd: "/shop" } },
+    });
   });
 
   it("is not imported when none is picked, and said to be missing when there is none", async () => {

@@ -13,7 +13,19 @@ beforeEach(() => {
 });
 
 const calling = (given: object = {}): Call =>
-  new Call({ tool: "a tool", arguments: { file: "/shop/a.py", ...given }, root: "/shop", directories: [], at: { line: 1, column: 1 }, digest: "", sessionId: "" }, new Places(), new AbortController().signal);
+  new Call(
+    {
+      tool: "a tool",
+      arguments: { file: "/shop/a.py", ...given },
+      root: "/shop",
+      directories: [],
+      at: { line: 1, column: 1 },
+      digest: "",
+      sessionId: "",
+    },
+    new Places(),
+    new AbortController().signal,
+  );
 
 describe("what language servers say", () => {
   it("is looked at no further than it is asked for", async () => {
@@ -45,16 +57,22 @@ describe("edits", () => {
   const edit = (parts: unknown[]): never => ({ parts, size: 1, entries: () => texts }) as never;
 
   it("of text come as they are", async () => {
-    expect(await editsOf(edit(["a text"]), calling())).toMatchObject([{ file: "/shop/a.py", edits: [{ newText: "1" }] }]);
+    expect(await editsOf(edit(["a text"]), calling())).toMatchObject([
+      { file: "/shop/a.py", edits: [{ newText: "1" }] },
+    ]);
   });
 
   it("that also make, move or delete files are refused, of which VS Code tells nothing", async () => {
-    await expect(editsOf(edit(["a text", "a file that is moved"]), calling())).rejects.toMatchObject({ code: "not_supported" });
+    await expect(editsOf(edit(["a text", "a file that is moved"]), calling())).rejects.toMatchObject({
+      code: "not_supported",
+    });
   });
 });
 
 describe("notifications", () => {
   it("have no links of others: one may run a command", () => {
-    expect(unlinked("Run `[it](command:workbench.action.quit)`, a[0](b)")).toBe("Run `[it] (command:workbench.action.quit)`, a[0] (b)");
+    expect(unlinked("Run `[it](command:workbench.action.quit)`, a[0](b)")).toBe(
+      "Run `[it] (command:workbench.action.quit)`, a[0] (b)",
+    );
   });
 });

@@ -31,7 +31,9 @@ beforeEach(() => {
   [redrawn, revision] = [0, 0];
   model = new ReviewModel();
   lenses = new Lenses(model, new Places());
-  lenses.onDidChangeCodeLenses(() => { redrawn += 1; });
+  lenses.onDidChangeCodeLenses(() => {
+    redrawn += 1;
+  });
   shows(aFile(LIST, [second]));
   drawn();
   redrawn = 0;
@@ -39,7 +41,10 @@ beforeEach(() => {
 
 describe("the words above changes", () => {
   it("are drawn anew only when they are others", () => {
-    shows(aFile(LIST, [{ ...second, digest: "typed in it", lines: aHunk({ lines: ["three!\n"] }).lines }]), aFile("/shop/other.txt", [aHunk()]));
+    shows(
+      aFile(LIST, [{ ...second, digest: "typed in it", lines: aHunk({ lines: ["three!\n"] }).lines }]),
+      aFile("/shop/other.txt", [aHunk()]),
+    );
     expect(redrawn).toBe(0);
     shows(aFile(LIST, [aHunk({ id: 1, path: LIST }), second]));
     expect(redrawn).toBe(1);

@@ -6,8 +6,12 @@ import { login } from "../src/panel/login";
 
 let folder: string;
 
-beforeEach(async () => { folder = await mkdtemp(path.join(tmpdir(), "sould-login-")); });
-afterEach(async () => { await rm(folder, { recursive: true }); });
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), "sould-login-"));
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true });
+});
 
 async function program(lines: string): Promise<string> {
   const file = path.join(folder, "sould");
@@ -25,9 +29,13 @@ it("gives the key to sould login as a line, and never as an argument", async () 
 
 it("fails with what sould login says", async () => {
   const sould = await program("echo 'There is no keyring here.' >&2; exit 1");
-  await expect(login({ provider: "kimi", key: "sk-secret", file: false }, sould, process.env)).rejects.toThrow("There is no keyring here.");
+  await expect(login({ provider: "kimi", key: "sk-secret", file: false }, sould, process.env)).rejects.toThrow(
+    "There is no keyring here.",
+  );
 });
 
 it("fails with a sentence when there is no program", async () => {
-  await expect(login({ provider: "kimi", key: "sk-secret", file: false }, path.join(folder, "none"), process.env)).rejects.toThrow("ENOENT");
+  await expect(
+    login({ provider: "kimi", key: "sk-secret", file: false }, path.join(folder, "none"), process.env),
+  ).rejects.toThrow("ENOENT");
 });

@@ -20,10 +20,27 @@ const table = readFileSync(new URL("../src/main.ts", import.meta.url), "utf8");
 
 /** The menus that VS Code has for everybody; all others are proposals, which no published extension may use. */
 const STABLE = new Set([
-  "commandPalette", "scm/title", "scm/sourceControl", "scm/repository", "scm/resourceGroup/context", "scm/resourceFolder/context",
-  "scm/resourceState/context", "scm/change/title", "comments/commentThread/title", "comments/commentThread/context",
-  "comments/comment/title", "comments/comment/context", "editor/title", "editor/title/run", "editor/title/context", "editor/context",
-  "editor/lineNumber/context", "view/title", "view/item/context", "explorer/context", "terminal/context",
+  "commandPalette",
+  "scm/title",
+  "scm/sourceControl",
+  "scm/repository",
+  "scm/resourceGroup/context",
+  "scm/resourceFolder/context",
+  "scm/resourceState/context",
+  "scm/change/title",
+  "comments/commentThread/title",
+  "comments/commentThread/context",
+  "comments/comment/title",
+  "comments/comment/context",
+  "editor/title",
+  "editor/title/run",
+  "editor/title/context",
+  "editor/context",
+  "editor/lineNumber/context",
+  "view/title",
+  "view/item/context",
+  "explorer/context",
+  "terminal/context",
   "terminal/title/context",
 ]);
 

@@ -7,11 +7,27 @@ import { aFile, aHunk } from "./shapes";
 const ROOT = "/p";
 
 function list(revision: number, ...paths: string[]): ReviewList {
-  return { root: ROOT, revision, files: paths.map((path) => aFile(path, [aHunk({ path, id: revision })])), comments: [], round: null };
+  return {
+    root: ROOT,
+    revision,
+    files: paths.map((path) => aFile(path, [aHunk({ path, id: revision })])),
+    comments: [],
+    round: null,
+  };
 }
 
 function news(revision: number, more: Partial<ReviewChanged>): ReviewChanged {
-  return { root: ROOT, revision, files: [], others: [], everything: false, decisions: [], comments: null, round: null, ...more };
+  return {
+    root: ROOT,
+    revision,
+    files: [],
+    others: [],
+    everything: false,
+    decisions: [],
+    comments: null,
+    round: null,
+    ...more,
+  };
 }
 
 function shown(model: ReviewModel): string[] {
@@ -52,17 +68,19 @@ describe("the model", () => {
   });
 
   it("ends up with the newest, whichever of list and news is here first", () => {
-    fc.assert(fc.property(fc.integer({ min: 0, max: 6 }), fc.integer({ min: 0, max: 6 }), (arrives, made) => {
-      const model = new ReviewModel();
-      const all = [1, 2, 3, 4, 5, 6].map((n) => news(n, { files: [aFile("/p/a", [aHunk({ id: n })])] }));
-      const before = { ...list(made), files: made === 0 ? [] : [aFile("/p/a", [aHunk({ id: made })])] };
-      // The list was made after `made` news, and is here after at least as many.
-      const at = Math.max(arrives, made);
-      all.slice(0, at).forEach((each) => model.change(each));
-      model.take(before);
-      all.slice(at).forEach((each) => model.change(each));
-      expect(shown(model)).toEqual(["/p/a 6"]);
-    }));
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 6 }), fc.integer({ min: 0, max: 6 }), (arrives, made) => {
+        const model = new ReviewModel();
+        const all = [1, 2, 3, 4, 5, 6].map((n) => news(n, { files: [aFile("/p/a", [aHunk({ id: n })])] }));
+        const before = { ...list(made), files: made === 0 ? [] : [aFile("/p/a", [aHunk({ id: made })])] };
+        // The list was made after `made` news, and is here after at least as many.
+        const at = Math.max(arrives, made);
+        all.slice(0, at).forEach((each) => model.change(each));
+        model.take(before);
+        all.slice(at).forEach((each) => model.change(each));
+        expect(shown(model)).toEqual(["/p/a 6"]);
+      }),
+    );
   });
 
   it("shows news again when a list does not come", () => {

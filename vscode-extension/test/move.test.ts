@@ -16,14 +16,24 @@ beforeEach(() => {
 });
 
 const ask = (target: string): Promise<CallResult> => {
-  const call = { tool: "move_symbol", arguments: { file: "/shop/src/area.ts", target }, root: "/shop", directories: [], at: { line: 1, column: 17 }, digest: "", sessionId: "" };
+  const call = {
+    tool: "move_symbol",
+    arguments: { file: "/shop/src/area.ts", target },
+    root: "/shop",
+    directories: [],
+    at: { line: 1, column: 17 },
+    digest: "",
+    sessionId: "",
+  };
   return move(new Call(call, new Places(), new AbortController().signal));
 };
 
 /** What TypeScript's service would do: files, and what it puts at their tops. */
 const offers = (...edits: [path: string, text: string][]): void => {
   const entries = edits.map(([path, text]) => [Uri.file(path), [new TextEdit(TOP, text)]]);
-  fake.does.set("vscode.executeCodeActionProvider", () => [{ title: "Move to a new file", kind: { value: NEW_FILE }, edit: { entries: () => entries } }]);
+  fake.does.set("vscode.executeCodeActionProvider", () => [
+    { title: "Move to a new file", kind: { value: NEW_FILE }, edit: { entries: () => entries } },
+  ]);
 };
 
 describe("moving a symbol", () => {
@@ -34,7 +44,9 @@ describe("moving a symbol", () => {
       ["/shop/src/area.1.ts", 'import { twice } from "./area";\nexport function area() {}\n'],
     );
     const { edits } = await ask("/shop/src/shapes.ts");
-    expect(edits?.map(({ file, edits: changes, newText }) => [file, newText ?? changes?.map((each) => each.newText).join()])).toEqual([
+    expect(
+      edits?.map(({ file, edits: changes, newText }) => [file, newText ?? changes?.map((each) => each.newText).join()]),
+    ).toEqual([
       ["/shop/src/shapes.ts", 'import { twice } from "./area";\nexport function area() {}\n'],
       ["/shop/src/area.ts", "import { area } from './shapes';\nimport x from './lib/area.1';\n"],
       ["/shop/use.ts", 'import { area } from "./src/shapes.js";\n'],
@@ -42,7 +54,10 @@ describe("moving a symbol", () => {
   });
 
   it("refuses a file that is there, another directory, another language, and imports it cannot follow", async () => {
-    offers(["/shop/use.ts", 'import { area } from "src/area.1";\n'], ["/shop/src/area.1.ts", "export function area() {}\n"]);
+    offers(
+      ["/shop/use.ts", 'import { area } from "src/area.1";\n'],
+      ["/shop/src/area.1.ts", "export function area() {}\n"],
+    );
     for (const target of ["/shop/src/there.ts", "/shop/shapes.ts", "/shop/src/shapes.py", "/shop/src/shapes.ts"]) {
       await expect(ask(target)).rejects.toMatchObject({ code: "not_supported" });
     }

@@ -12,14 +12,20 @@ const ITEM = {
   session: { id: "s", title: "", cwd: "/p", project: "/p" },
   since: "2026-01-01T00:00:00Z",
   title: "Run a command",
-  scopes: [{ scope: "galaxy", label: "Everywhere" }, { scope: "once", label: "Once" }],
+  scopes: [
+    { scope: "galaxy", label: "Everywhere" },
+    { scope: "once", label: "Once" },
+  ],
 };
 
 it("a change of an unknown kind or state is shown beside those that are known", () => {
   const odd = { ...aHunk({ id: 2 }), kind: "encoding", state: "pondered" };
   const list = reviewList.parse({ root: "/p", revision: 1, files: [{ ...aFile("/p/a", []), hunks: [aHunk(), odd] }] });
   const hunks = list.files[0]?.hunks ?? [];
-  expect(hunks.map((hunk) => [label(hunk), hunk.state])).toEqual([["1: new", "pending"], ["other contents", "pending"]]);
+  expect(hunks.map((hunk) => [label(hunk), hunk.state])).toEqual([
+    ["1: new", "pending"],
+    ["other contents", "pending"],
+  ]);
 });
 
 it("an approval for an unknown scope is not offered", () => {
@@ -34,6 +40,13 @@ it("what asks for something unknown can be shown, and hides nothing else", () =>
 
 it("a decision of an unknown kind is left out of the news, which are taken", () => {
   const decided = { path: "/p/a", by: "me", at: "2026-01-01T00:00:00Z" };
-  const news = reviewChanged.parse({ root: "/p", revision: 2, decisions: [{ ...decided, id: 1, verdict: "postpone" }, { ...decided, id: 2, verdict: "keep" }] });
+  const news = reviewChanged.parse({
+    root: "/p",
+    revision: 2,
+    decisions: [
+      { ...decided, id: 1, verdict: "postpone" },
+      { ...decided, id: 2, verdict: "keep" },
+    ],
+  });
   expect(news.decisions.map((each) => each.id)).toEqual([2]);
 });

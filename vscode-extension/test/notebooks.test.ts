@@ -15,15 +15,30 @@ let taken: AbortController;
 beforeEach(() => {
   reset();
   taken = new AbortController();
-  notebook = new FakeNotebook("/shop/a.ipynb", [["one", "1 + 1"], ["title", "# A title"], ["two", "2 + 2"], ["1", "named like a number"]]);
+  notebook = new FakeNotebook("/shop/a.ipynb", [
+    ["one", "1 + 1"],
+    ["title", "# A title"],
+    ["two", "2 + 2"],
+    ["1", "named like a number"],
+  ]);
   fake.notebooks.set("/shop/a.ipynb", notebook);
   fake.activate(editor(document("/shop/mine.py", "")));
 });
 
-afterEach(() => { vi.useRealTimers(); });
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 const ask = (given: object = {}): Promise<CallResult> => {
-  const call = { tool: "notebook_run", arguments: { file: "/shop/a.ipynb", timeoutSec: 60, ...given }, root: "/shop", directories: [], at: null, digest: "", sessionId: "" };
+  const call = {
+    tool: "notebook_run",
+    arguments: { file: "/shop/a.ipynb", timeoutSec: 60, ...given },
+    root: "/shop",
+    directories: [],
+    at: null,
+    digest: "",
+    sessionId: "",
+  };
   return run(new Call(call, new Places(), taken.signal));
 };
 
@@ -34,14 +49,22 @@ const works = (cell: FakeCell): void => {
   cell.stands({ executionOrder: cell.index + 10, success: true, timing: TIMING });
 };
 
-const numbers = ({ data }: CallResult): unknown[] => (data as { cells: { number: number }[] }).cells.map((each) => each.number);
+const numbers = ({ data }: CallResult): unknown[] =>
+  (data as { cells: { number: number }[] }).cells.map((each) => each.number);
 
 describe("running a notebook", () => {
   it("runs the cells of code in their order, and says what they show", async () => {
     notebook.onRun(works);
     const told = await ask();
     expect(numbers(told)).toEqual([1, 3, 4]);
-    const first = { number: 1, kind: "code", source: "1 + 1", id: "one", executionCount: 10, outputs: [{ kind: "text/plain", text: "of 1 + 1" }] };
+    const first = {
+      number: 1,
+      kind: "code",
+      source: "1 + 1",
+      id: "one",
+      executionCount: 10,
+      outputs: [{ kind: "text/plain", text: "of 1 + 1" }],
+    };
     expect(told.data).toMatchObject({ file: "/shop/a.ipynb", total: 4, language: "python", cells: [first, {}, {}] });
   });
 
@@ -55,7 +78,9 @@ describe("running a notebook", () => {
   it("shows the notebook beside what the user does, who keeps the focus", async () => {
     notebook.onRun(works);
     await ask({ cells: ["one"] });
-    expect(fake.notebooksShown).toEqual([{ notebook, options: { viewColumn: ViewColumn.Beside, preserveFocus: true, preview: false } }]);
+    expect(fake.notebooksShown).toEqual([
+      { notebook, options: { viewColumn: ViewColumn.Beside, preserveFocus: true, preview: false } },
+    ]);
     await ask({ cells: ["one"] });
     expect(fake.notebooksShown).toHaveLength(1);
   });
@@ -73,7 +98,10 @@ describe("running a notebook", () => {
     notebook.onRun((cell) => {
       cell.stands({});
       const stack = "\u001b[31mNameError\u001b[0m: nowhere";
-      cell.shows(["application/vnd.code.notebook.error", JSON.stringify({ name: "NameError", message: "nowhere", stack })]);
+      cell.shows([
+        "application/vnd.code.notebook.error",
+        JSON.stringify({ name: "NameError", message: "nowhere", stack }),
+      ]);
       cell.stands({ success: false, timing: TIMING });
     });
     const told = await ask();
@@ -86,11 +114,20 @@ describe("running a notebook", () => {
     notebook.onRun((cell) => {
       cell.stands({});
       const stream = "application/vnd.code.notebook.stdout";
-      cell.shows([stream, "a"], ["application/vnd.code.notebook.stderr", "b"], ["image/png", "bytes"], ["text/html", "x".repeat(9_000)]);
+      cell.shows(
+        [stream, "a"],
+        ["application/vnd.code.notebook.stderr", "b"],
+        ["image/png", "bytes"],
+        ["text/html", "x".repeat(9_000)],
+      );
       cell.stands({ success: true, timing: TIMING });
     });
     const { data } = await ask({ cells: ["one"] });
-    const outputs = [{ kind: "stream", text: "ab" }, { kind: "image/png", text: "" }, { kind: "text/html", text: `${"x".repeat(8_000)} [...]` }];
+    const outputs = [
+      { kind: "stream", text: "ab" },
+      { kind: "image/png", text: "" },
+      { kind: "text/html", text: `${"x".repeat(8_000)} [...]` },
+    ];
     expect(data).toMatchObject({ cells: [{ outputs }] });
   });
 
@@ -99,11 +136,15 @@ describe("running a notebook", () => {
     notebook.onRun((cell) => {
       cell.stands({ success: true, timing: TIMING });
       cell.stands({});
-      finish = () => { cell.stands({ success: false, timing: TIMING }); };
+      finish = () => {
+        cell.stands({ success: false, timing: TIMING });
+      };
       return new Promise(() => undefined);
     });
     const told = ask({ cells: ["one"] });
-    await vi.waitFor(() => { expect(fake.ran).toHaveLength(1); });
+    await vi.waitFor(() => {
+      expect(fake.ran).toHaveLength(1);
+    });
     await settled();
     finish();
     expect((await told).more).toContain("failed");
@@ -111,7 +152,9 @@ describe("running a notebook", () => {
 
   it("says what the user has to do where there is no kernel", async () => {
     vi.useFakeTimers();
-    notebook.onRun((cell) => { cell.stands({}); });
+    notebook.onRun((cell) => {
+      cell.stands({});
+    });
     const told = expect(ask()).rejects.toThrow("the user has to choose a kernel");
     await vi.runAllTimersAsync();
     await told;
@@ -130,10 +173,15 @@ describe("running a notebook", () => {
   it("is stopped with the call that is taken back", async () => {
     notebook.onRun(() => new Promise(() => undefined));
     const told = ask({ cells: ["two"] });
-    await vi.waitFor(() => { expect(fake.ran).toHaveLength(1); });
+    await vi.waitFor(() => {
+      expect(fake.ran).toHaveLength(1);
+    });
     taken.abort();
     await expect(told).rejects.toThrow("taken back");
-    expect(fake.ran.at(-1)).toEqual(["notebook.cell.cancelExecution", { ranges: [{ start: 2, end: 3 }], document: notebook.uri }]);
+    expect(fake.ran.at(-1)).toEqual([
+      "notebook.cell.cancelExecution",
+      { ranges: [{ start: 2, end: 3 }], document: notebook.uri },
+    ]);
   });
 
   it("is for notebooks only", async () => {

@@ -19,7 +19,16 @@ beforeEach(() => {
   log = [];
   logins = [];
   const extension = Uri.file("/extension") as unknown as vscode.Uri;
-  panels = new Panels(extension, daemon.connection, new Places(), (given) => { logins.push(given); return Promise.resolve(); }, (line) => log.push(line));
+  panels = new Panels(
+    extension,
+    daemon.connection,
+    new Places(),
+    (given) => {
+      logins.push(given);
+      return Promise.resolve();
+    },
+    (line) => log.push(line),
+  );
 });
 
 /** Opens the view. */
@@ -60,7 +69,9 @@ describe("a panel's page", () => {
   it("is the same app in a tab, also in one of the last time", async () => {
     panels.openTab();
     const again = new FakePage();
-    await fake.serializers.get("sould.chatTab")?.deserializeWebviewPanel(again as unknown as vscode.WebviewPanel, undefined);
+    await fake.serializers
+      .get("sould.chatTab")
+      ?.deserializeWebviewPanel(again as unknown as vscode.WebviewPanel, undefined);
     for (const page of [...fake.tabs, again]) {
       expect(page.webview.html).toContain("/extension/dist/panel.js");
     }
@@ -72,10 +83,17 @@ describe("what a panel asks", () => {
     const page = view();
     await ask(page, 1, "initialize");
     expect(answerTo(page, 1)?.["result"]).toEqual(daemon.introduction);
-    expect(page.webview.posted[0]).toEqual({ jsonrpc: "2.0", method: "_panel/connection", params: { state: "connected", problem: "", version: "1.2.3" } });
+    expect(page.webview.posted[0]).toEqual({
+      jsonrpc: "2.0",
+      method: "_panel/connection",
+      params: { state: "connected", problem: "", version: "1.2.3" },
+    });
     expect(daemon.asked).toEqual([]);
     daemon.become("waiting", "sould ended");
-    expect(page.webview.posted.at(-1)).toMatchObject({ method: "_panel/connection", params: { state: "waiting", problem: "sould ended" } });
+    expect(page.webview.posted.at(-1)).toMatchObject({
+      method: "_panel/connection",
+      params: { state: "waiting", problem: "sould ended" },
+    });
   });
 
   it("is told why there is no daemon", async () => {
@@ -123,7 +141,9 @@ describe("what a panel asks", () => {
       "session/list",
       null,
     ];
-    hostile.forEach((each) => { page.webview.says(each); });
+    hostile.forEach((each) => {
+      page.webview.says(each);
+    });
     await settled();
     expect(daemon.asked).toEqual([]);
     expect(page.webview.posted).toEqual([]);
@@ -151,7 +171,9 @@ describe("what a panel asks", () => {
     const [one, two] = [view(), view()];
     await ask(one, 1, "session/resume", { sessionId: "s" });
     await ask(two, 1, "session/resume", { sessionId: "s" });
-    daemon.asked.forEach((each) => { each.answer({}); });
+    daemon.asked.forEach((each) => {
+      each.answer({});
+    });
     await settled();
     await ask(one, 2, "session/close", { sessionId: "s" });
     expect(answerTo(one, 2)?.["result"]).toEqual({});
@@ -179,7 +201,12 @@ describe("what the daemon asks", () => {
     const [one, two] = [view(), view()];
     const answer = panels.router.asked("session/request_permission", question, 11);
     const id = one.webview.posted.at(-1)?.["id"] as string;
-    expect(two.webview.posted.at(-1)).toEqual({ jsonrpc: "2.0", id, method: "session/request_permission", params: question });
+    expect(two.webview.posted.at(-1)).toEqual({
+      jsonrpc: "2.0",
+      id,
+      method: "session/request_permission",
+      params: question,
+    });
     two.webview.says({ jsonrpc: "2.0", id, result: given });
     one.webview.says({ jsonrpc: "2.0", id, result: { outcome: { outcome: "cancelled" } } });
     expect(await answer).toEqual(given);
@@ -189,7 +216,9 @@ describe("what the daemon asks", () => {
 
   it("waits while no panel is there, and is asked in one that shows the session later", async () => {
     let ended = false;
-    const answer = panels.router.asked("session/request_permission", question, 11).finally(() => { ended = true; });
+    const answer = panels.router.asked("session/request_permission", question, 11).finally(() => {
+      ended = true;
+    });
     const page = view();
     await ask(page, 1, "initialize");
     await ask(page, 2, "session/resume", { sessionId: "other" });
@@ -210,9 +239,15 @@ describe("what the daemon asks", () => {
     const page = view();
     const answer = panels.router.asked("elicitation/create", question, 11);
     const id = page.webview.posted.at(-1)?.["id"];
-    panels.router.told("$/cancel_request", { requestId: 11, _meta: { sould: { reason: "answered elsewhere, by a terminal" } } });
+    panels.router.told("$/cancel_request", {
+      requestId: 11,
+      _meta: { sould: { reason: "answered elsewhere, by a terminal" } },
+    });
     await expect(answer).rejects.toMatchObject({ code: -32800 });
-    expect(page.webview.posted.at(-1)).toMatchObject({ method: "$/cancel_request", params: { requestId: id, _meta: { sould: { reason: "answered elsewhere, by a terminal" } } } });
+    expect(page.webview.posted.at(-1)).toMatchObject({
+      method: "$/cancel_request",
+      params: { requestId: id, _meta: { sould: { reason: "answered elsewhere, by a terminal" } } },
+    });
   });
 
   it("is gone with the connection", async () => {
@@ -238,7 +273,9 @@ describe("what a panel has this window do", () => {
   it("shows a file without moving the focus, beside the chat where that is in a tab", async () => {
     const page = view();
     await ask(page, 1, "_panel/openFile", { path: "src/a.ts", line: 3 });
-    expect(fake.shown).toEqual([{ uri: "file:///shop/src/a.ts", options: { viewColumn: -1, preserveFocus: true, preview: true } }]);
+    expect(fake.shown).toEqual([
+      { uri: "file:///shop/src/a.ts", options: { viewColumn: -1, preserveFocus: true, preview: true } },
+    ]);
     fake.activeTab = new TabInputWebview("sould.chatTab");
     await ask(page, 2, "_panel/openFile", { path: "/etc/hosts", line: 1 });
     expect(fake.shown[1]).toMatchObject({ uri: "file:///etc/hosts", options: { viewColumn: -2, preserveFocus: true } });
@@ -307,7 +344,12 @@ describe("what a panel has this window do", () => {
   it("tells which folders are open, and what is chosen in the dialog", async () => {
     const page = view();
     await ask(page, 1, "_panel/surroundings");
-    expect(answerTo(page, 1)?.["result"]).toEqual({ roots: [{ path: "/shop", name: "shop" }], canInsert: true, canReview: true, editor: "VS Code" });
+    expect(answerTo(page, 1)?.["result"]).toEqual({
+      roots: [{ path: "/shop", name: "shop" }],
+      canInsert: true,
+      canReview: true,
+      editor: "VS Code",
+    });
     fake.picked = [Uri.file("/shop/a.png")];
     await ask(page, 2, "_panel/pickFile");
     expect(answerTo(page, 2)?.["result"]).toEqual({ paths: ["/shop/a.png"] });
@@ -320,7 +362,11 @@ describe("opening the chat", () => {
     expect(fake.ran).toEqual([["sould.chat.focus"]]);
     const page = view();
     await ask(page, 1, "initialize");
-    expect(page.webview.posted.at(-1)).toEqual({ jsonrpc: "2.0", method: "_panel/open", params: { prompt: "Explain this." } });
+    expect(page.webview.posted.at(-1)).toEqual({
+      jsonrpc: "2.0",
+      method: "_panel/open",
+      params: { prompt: "Explain this." },
+    });
   });
 
   it("shows in a tab the session that was looked at last", async () => {
@@ -331,7 +377,11 @@ describe("opening the chat", () => {
     panels.openTab();
     const [tab] = fake.tabs;
     await ask(tab as FakePage, 1, "initialize");
-    expect(tab?.webview.posted.at(-1)).toEqual({ jsonrpc: "2.0", method: "_panel/open", params: { session: { id: "s", cwd: "/shop" } } });
+    expect(tab?.webview.posted.at(-1)).toEqual({
+      jsonrpc: "2.0",
+      method: "_panel/open",
+      params: { session: { id: "s", cwd: "/shop" } },
+    });
   });
 
   it("gives it to the panel that was used last, when there is one", async () => {
@@ -352,6 +402,10 @@ describe("a search for files", () => {
   });
 
   it("has names before paths, and short ones before long ones", () => {
-    expect(best(["x/ab/c.ts", "x/cab.ts", "ab.ts", "long/abc.ts"], "AB", 3)).toEqual(["ab.ts", "long/abc.ts", "x/cab.ts"]);
+    expect(best(["x/ab/c.ts", "x/cab.ts", "ab.ts", "long/abc.ts"], "AB", 3)).toEqual([
+      "ab.ts",
+      "long/abc.ts",
+      "x/cab.ts",
+    ]);
   });
 });

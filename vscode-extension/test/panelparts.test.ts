@@ -6,7 +6,17 @@ import { changeOf } from "../panel/session/changes";
 import { completed, completingAt, fileUri, fitting } from "../panel/session/completion";
 import { markdownOf } from "../panel/session/export";
 import { rowsWith } from "../panel/session/find";
-import { conversation, ofFiles, ofHunks, ofProblems, ofResources, ofSessions, ofSymbols, ranked, type Mention } from "../panel/session/mentions";
+import {
+  conversation,
+  ofFiles,
+  ofHunks,
+  ofProblems,
+  ofResources,
+  ofSessions,
+  ofSymbols,
+  ranked,
+  type Mention,
+} from "../panel/session/mentions";
 import { aboutStep } from "../panel/session/plan";
 import { leftOf, readPending } from "../panel/session/review";
 import { rowsOf } from "../panel/session/rows";
@@ -18,7 +28,10 @@ import { apply, EMPTY, readSequenced } from "../panel/session/transcript";
 describe("a terminal", () => {
   test("has colours, and nothing else of the escape sequences", () => {
     const { spans } = screen("\u001b[1;31mred\u001b[0m plain \u001b]0;title\u0007\u001b[2Kend\n", 10);
-    expect(spans).toEqual([{ text: "red", classes: "ansi-red-fg ansi-bold" }, { text: " plain end", classes: "" }]);
+    expect(spans).toEqual([
+      { text: "red", classes: "ansi-red-fg ansi-bold" },
+      { text: " plain end", classes: "" },
+    ]);
   });
 
   test("shows progress once, the last lines, and what came after it was cleared", () => {
@@ -29,44 +42,66 @@ describe("a terminal", () => {
 });
 
 test("a diff's lines make the new text, and the old one", () => {
-  const texts = fc.array(fc.constantFrom("a", "b", "c"), { maxLength: 8 }).map((lines) => lines.map((line) => `${line}\n`).join(""));
-  fc.assert(fc.property(texts, texts, (before, after) => {
-    const { hunks, added, removed } = changeOf(before, after);
-    const all = hunks.flat();
-    expect(added - removed).toBe(after.split("\n").length - before.split("\n").length);
-    const [old, fresh] = [before.split("\n"), after.split("\n")];
-    for (const line of all) {
-      expect(line.text).toBe((line.sign === "-" ? old : fresh)[line.number - 1]);
-    }
-  }));
+  const texts = fc
+    .array(fc.constantFrom("a", "b", "c"), { maxLength: 8 })
+    .map((lines) => lines.map((line) => `${line}\n`).join(""));
+  fc.assert(
+    fc.property(texts, texts, (before, after) => {
+      const { hunks, added, removed } = changeOf(before, after);
+      const all = hunks.flat();
+      expect(added - removed).toBe(after.split("\n").length - before.split("\n").length);
+      const [old, fresh] = [before.split("\n"), after.split("\n")];
+      for (const line of all) {
+        expect(line.text).toBe((line.sign === "-" ? old : fresh)[line.number - 1]);
+      }
+    }),
+  );
 });
 
 describe("a permission", () => {
   const asked = readAsked("session/request_permission", {
     sessionId: "s",
     toolCall: { toolCallId: "c", title: "Run `make`" },
-    options: [{ optionId: "allow_once", name: "Allow once", kind: "allow_once" }, { optionId: "reject_once", name: "Reject", kind: "reject_once" }],
+    options: [
+      { optionId: "allow_once", name: "Allow once", kind: "allow_once" },
+      { optionId: "reject_once", name: "Reject", kind: "reject_once" },
+    ],
   }) as Permission;
 
   test("has every option that was sent, and is answered by one, with words beside", () => {
     expect(asked.options.map((option) => option.name)).toEqual(["Allow once", "Reject"]);
     const [, reject] = asked.options;
-    expect(reject && chosen(reject, "use ninja")).toEqual({ outcome: { outcome: "selected", optionId: "reject_once" }, _meta: { sould: { feedback: "use ninja" } } });
+    expect(reject && chosen(reject, "use ninja")).toEqual({
+      outcome: { outcome: "selected", optionId: "reject_once" },
+      _meta: { sould: { feedback: "use ninja" } },
+    });
   });
 
   test("of a kind that nobody knows is no permission", () => {
-    const strange = readAsked("session/request_permission", { options: [{ optionId: "x", name: "X", kind: "allow_everything" }] }) as Permission;
+    const strange = readAsked("session/request_permission", {
+      options: [{ optionId: "x", name: "X", kind: "allow_everything" }],
+    }) as Permission;
     expect(strange.options[0]?.kind).toBe("reject_once");
   });
 });
 
 describe("a form", () => {
   const form = readAsked("elicitation/create", {
-    sessionId: "s", mode: "form", message: "Which?",
+    sessionId: "s",
+    mode: "form",
+    message: "Which?",
     requestedSchema: {
-      type: "object", required: ["count"],
+      type: "object",
+      required: ["count"],
       properties: {
-        q1: { type: "string", title: "Which?", oneOf: [{ const: "A", title: "A" }, { const: "B", title: "B", description: "the other" }] },
+        q1: {
+          type: "string",
+          title: "Which?",
+          oneOf: [
+            { const: "A", title: "A" },
+            { const: "B", title: "B", description: "the other" },
+          ],
+        },
         q1_other: { type: "string", title: "Other" },
         q2: { type: "array", items: { anyOf: [{ const: "x", title: "X" }] } },
         count: { type: "integer", minimum: 1, maximum: 3 },
@@ -84,7 +119,10 @@ describe("a form", () => {
     expect(problems(form, {})).toEqual({ count: "This is needed." });
     expect(problems(form, { count: "2.5" })).toEqual({ count: "A whole number is needed." });
     expect(problems(form, { count: "4" })).toEqual({ count: "At most 3." });
-    expect(accepted(form, { q1: "B", q2: ["x"], count: "2" })).toEqual({ action: "accept", content: { q1: "B", q2: ["x"], count: 2, sure: true } });
+    expect(accepted(form, { q1: "B", q2: ["x"], count: "2" })).toEqual({
+      action: "accept",
+      content: { q1: "B", q2: ["x"], count: 2, sure: true },
+    });
   });
 });
 
@@ -101,22 +139,37 @@ describe("what is typed", () => {
   test("is completed in its place", () => {
     const text = "look at @ma and go";
     const found = completingAt(text, 11);
-    expect(found && completed(text, 11, found, "@src/main.ts")).toEqual({ text: "look at @src/main.ts and go", cursor: 21 });
+    expect(found && completed(text, 11, found, "@src/main.ts")).toEqual({
+      text: "look at @src/main.ts and go",
+      cursor: 21,
+    });
     expect(fitting(commands, "c").map((command) => command.name)).toEqual(["compact", "clear", "mcp"]);
     expect(fileUri("/a b/ü.ts")).toBe("file:///a%20b/%C3%BC.ts");
   });
 });
 
 describe("a conversation", () => {
-  const items = apply(EMPTY, [
-    { sessionUpdate: "user_message_chunk", messageId: "m1", content: { type: "text", text: "Fix it" } },
-    { sessionUpdate: "agent_thought_chunk", messageId: "m2", content: { type: "text", text: "Hm.\nYes." } },
-    { sessionUpdate: "tool_call", toolCallId: "c", title: "Write a.txt", kind: "edit", status: "failed", content: [{ type: "diff", path: "/p/a.txt", oldText: "x", newText: "needle" }] },
-    { sessionUpdate: "agent_message_chunk", messageId: "m3", content: { type: "text", text: "Done." } },
-  ].flatMap((raw, at) => readSequenced(raw, at + 1) ?? [])).items;
+  const items = apply(
+    EMPTY,
+    [
+      { sessionUpdate: "user_message_chunk", messageId: "m1", content: { type: "text", text: "Fix it" } },
+      { sessionUpdate: "agent_thought_chunk", messageId: "m2", content: { type: "text", text: "Hm.\nYes." } },
+      {
+        sessionUpdate: "tool_call",
+        toolCallId: "c",
+        title: "Write a.txt",
+        kind: "edit",
+        status: "failed",
+        content: [{ type: "diff", path: "/p/a.txt", oldText: "x", newText: "needle" }],
+      },
+      { sessionUpdate: "agent_message_chunk", messageId: "m3", content: { type: "text", text: "Done." } },
+    ].flatMap((raw, at) => readSequenced(raw, at + 1) ?? []),
+  ).items;
 
   test("can be taken elsewhere as Markdown", () => {
-    expect(markdownOf("A title", items)).toBe("# A title\n\n## You\n\nFix it\n\n> Hm.\n> Yes.\n\n- **Write a.txt** (failed)\n  - changed /p/a.txt\n\nDone.\n");
+    expect(markdownOf("A title", items)).toBe(
+      "# A title\n\n## You\n\nFix it\n\n> Hm.\n> Yes.\n\n- **Write a.txt** (failed)\n  - changed /p/a.txt\n\nDone.\n",
+    );
   });
 
   test("is searched in all that it shows", () => {
@@ -126,51 +179,121 @@ describe("a conversation", () => {
   });
 
   test("has what was done in the steps of a turn beside the turn", () => {
-    const moment = (kind: string, did: string[], files: string[]): object => ({ kind, checkpoint: 0, text: kind, did, files, reachable: true });
-    const { moments } = readTimeline({ moments: [moment("turn", [], []), moment("step", ["Write a"], ["/a"]), moment("step", ["Write b"], ["/a", "/b"]), moment("turn", [], [])] });
-    expect(moments.map(({ did, files }) => [did, files])).toEqual([[["Write a", "Write b"], ["/a", "/b"]], [[], []]]);
+    const moment = (kind: string, did: string[], files: string[]): object => ({
+      kind,
+      checkpoint: 0,
+      text: kind,
+      did,
+      files,
+      reachable: true,
+    });
+    const { moments } = readTimeline({
+      moments: [
+        moment("turn", [], []),
+        moment("step", ["Write a"], ["/a"]),
+        moment("step", ["Write b"], ["/a", "/b"]),
+        moment("turn", [], []),
+      ],
+    });
+    expect(moments.map(({ did, files }) => [did, files])).toEqual([
+      [
+        ["Write a", "Write b"],
+        ["/a", "/b"],
+      ],
+      [[], []],
+    ]);
   });
 
   test("goes back to before a message, also where the same was said twice", () => {
-    const turn = (checkpoint: number, text: string): object => ({ kind: "turn", checkpoint, text, did: [], files: [], reachable: true });
-    const timeline = readTimeline({ moments: [turn(0, "again"), turn(3, "again"), turn(5, "a long one that goes on"), turn(7, "again and again"), turn(9, "again a.txt")], canUndo: true });
-    const before = (words: string, fromEnd: number, attached = false): number | undefined => checkpointOf(timeline, { words, attached }, fromEnd)?.checkpoint;
+    const turn = (checkpoint: number, text: string): object => ({
+      kind: "turn",
+      checkpoint,
+      text,
+      did: [],
+      files: [],
+      reachable: true,
+    });
+    const timeline = readTimeline({
+      moments: [
+        turn(0, "again"),
+        turn(3, "again"),
+        turn(5, "a long one that goes on"),
+        turn(7, "again and again"),
+        turn(9, "again a.txt"),
+      ],
+      canUndo: true,
+    });
+    const before = (words: string, fromEnd: number, attached = false): number | undefined =>
+      checkpointOf(timeline, { words, attached }, fromEnd)?.checkpoint;
     expect(before("again", 0)).toBe(3);
     expect(before("again", 1)).toBe(0);
     expect(before("again", 0, true)).toBe(9);
     expect(before("again and again", 0)).toBe(7);
     expect(before("a long\none that goes on", 0)).toBe(5);
     expect(before("never", 0)).toBeUndefined();
-    expect(outcomeOf({ outcome: "done", files: [{ path: "a", action: "restored" }, { path: "b", action: "conflict" }] })).toBe("1 file went back. 1 was left as it is: the card says why.");
+    expect(
+      outcomeOf({
+        outcome: "done",
+        files: [
+          { path: "a", action: "restored" },
+          { path: "b", action: "conflict" },
+        ],
+      }),
+    ).toBe("1 file went back. 1 was left as it is: the card says why.");
   });
 });
 
 describe("what stands beside the conversation", () => {
   test("counts background tasks, and takes what is unknown for lost", () => {
-    const tasks = readTasks({ tasks: [{ id: "a", kind: "shell", description: "server", status: "running" }, { id: "b", status: "of a newer sould" }, 7] });
+    const tasks = readTasks({
+      tasks: [
+        { id: "a", kind: "shell", description: "server", status: "running" },
+        { id: "b", status: "of a newer sould" },
+        7,
+      ],
+    });
     expect(tasks.map((task) => task.state)).toEqual(["running", "lost", "lost"]);
     expect(counted(tasks)).toBe("1 running, 2 ended");
     expect(counted([])).toBe("");
   });
 
   test("names the step that a comment is about as the agent wrote it", () => {
-    expect(aboutStep(2, { content: "Change it", status: "in_progress" }, " not that \n")).toBe("About step 2 of your plan (in progress):\n\n> Change it\n\nnot that");
+    expect(aboutStep(2, { content: "Change it", status: "in_progress" }, " not that \n")).toBe(
+      "About step 2 of your plan (in progress):\n\n> Change it\n\nnot that",
+    );
   });
 
   test("has what is pending, by file, and why something was left", () => {
-    const hunk = { id: 3, digest: "d", state: "pending", kind: "text", start: 4, base: ["old\n"], lines: [{ text: "new\n" }] };
-    const files = readPending({ files: [{ path: "/p/a", hunks: [hunk, { ...hunk, state: "kept" }] }, { path: "/p/b", hunks: [] }] });
-    expect(files).toEqual([{ path: "/p/a", hunks: [{ id: 3, digest: "d", line: 5, removed: ["old\n"], added: ["new\n"], what: "" }] }]);
+    const hunk = {
+      id: 3,
+      digest: "d",
+      state: "pending",
+      kind: "text",
+      start: 4,
+      base: ["old\n"],
+      lines: [{ text: "new\n" }],
+    };
+    const files = readPending({
+      files: [
+        { path: "/p/a", hunks: [hunk, { ...hunk, state: "kept" }] },
+        { path: "/p/b", hunks: [] },
+      ],
+    });
+    expect(files).toEqual([
+      { path: "/p/a", hunks: [{ id: 3, digest: "d", line: 5, removed: ["old\n"], added: ["new\n"], what: "" }] },
+    ]);
     expect(leftOf({ left: [{ message: "It changed." }, { message: "It changed." }] })).toBe("It changed.");
   });
 
   test("never fails over what comes in", () => {
-    fc.assert(fc.property(fc.jsonValue(), (raw) => {
-      readTasks(raw);
-      readPending(raw);
-      readPending({ files: [raw] });
-      leftOf(raw);
-    }));
+    fc.assert(
+      fc.property(fc.jsonValue(), (raw) => {
+        readTasks(raw);
+        readPending(raw);
+        readPending({ files: [raw] });
+        leftOf(raw);
+      }),
+    );
   });
 });
 
@@ -178,18 +301,53 @@ describe("what can be mentioned", () => {
   const named = (shown: string): Mention => ({ words: `@${shown}`, shown, about: "" });
 
   test("is sent as it is shown: links for files and symbols, the text itself for problems, hunks and conversations", () => {
-    expect(ofFiles({ paths: ["/p/src/a b.ts"] }, "/p")[0]).toMatchObject({ words: "@src/a b.ts", shown: "a b.ts", block: { type: "link", uri: "file:///p/src/a%20b.ts" } });
-    expect(ofSymbols({ symbols: [{ name: "main", kind: "Function", path: "/p/a.ts", line: 7 }] }, "/p")[0]).toMatchObject({ about: "function · a.ts:7", block: { uri: "file:///p/a.ts#L7", name: "main (a.ts:7)" } });
+    expect(ofFiles({ paths: ["/p/src/a b.ts"] }, "/p")[0]).toMatchObject({
+      words: "@src/a b.ts",
+      shown: "a b.ts",
+      block: { type: "link", uri: "file:///p/src/a%20b.ts" },
+    });
+    expect(
+      ofSymbols({ symbols: [{ name: "main", kind: "Function", path: "/p/a.ts", line: 7 }] }, "/p")[0],
+    ).toMatchObject({ about: "function · a.ts:7", block: { uri: "file:///p/a.ts#L7", name: "main (a.ts:7)" } });
     const problem = { path: "/p/a.ts", line: 2, severity: "error", message: "No.", source: "ts" };
-    expect(ofProblems({ problems: [problem, { ...problem, path: "/p/b.ts" }] }, "/p").map(({ words, block }) => [words, block])).toEqual([
-      ["@problems", { type: "resource", uri: "sould:problems/problems", text: "a.ts:2: error: No. (ts)\nb.ts:2: error: No. (ts)" }],
-      ["@problems:a.ts", { type: "resource", uri: "sould:problems/problems%20of%20a.ts", text: "a.ts:2: error: No. (ts)" }],
-      ["@problems:b.ts", { type: "resource", uri: "sould:problems/problems%20of%20b.ts", text: "b.ts:2: error: No. (ts)" }],
+    expect(
+      ofProblems({ problems: [problem, { ...problem, path: "/p/b.ts" }] }, "/p").map(({ words, block }) => [
+        words,
+        block,
+      ]),
+    ).toEqual([
+      [
+        "@problems",
+        { type: "resource", uri: "sould:problems/problems", text: "a.ts:2: error: No. (ts)\nb.ts:2: error: No. (ts)" },
+      ],
+      [
+        "@problems:a.ts",
+        { type: "resource", uri: "sould:problems/problems%20of%20a.ts", text: "a.ts:2: error: No. (ts)" },
+      ],
+      [
+        "@problems:b.ts",
+        { type: "resource", uri: "sould:problems/problems%20of%20b.ts", text: "b.ts:2: error: No. (ts)" },
+      ],
     ]);
     const hunk = { id: 3, digest: "d", line: 5, removed: ["old\n"], added: ["new\n"], what: "" };
-    expect(ofHunks([{ path: "/p/a.ts", hunks: [hunk] }], "/p")[0]?.block).toEqual({ type: "resource", uri: "sould:hunk/3/a.ts%3A5", text: "Hunk 3, to be reviewed, at a.ts:5:\n-old\n+new" });
-    expect(ofResources({ resources: [{ server: "docs", uri: "docs://guide", name: "guide", description: "" }] })[0]).toMatchObject({ words: "@guide", block: { type: "link", uri: "docs://guide", name: "docs: guide" } });
-    expect(ofSessions([{ id: "1", title: "This" }, { id: "2", title: "That" }, { id: "3", title: "" }], "1").map((each) => each.session?.id)).toEqual(["2"]);
+    expect(ofHunks([{ path: "/p/a.ts", hunks: [hunk] }], "/p")[0]?.block).toEqual({
+      type: "resource",
+      uri: "sould:hunk/3/a.ts%3A5",
+      text: "Hunk 3, to be reviewed, at a.ts:5:\n-old\n+new",
+    });
+    expect(
+      ofResources({ resources: [{ server: "docs", uri: "docs://guide", name: "guide", description: "" }] })[0],
+    ).toMatchObject({ words: "@guide", block: { type: "link", uri: "docs://guide", name: "docs: guide" } });
+    expect(
+      ofSessions(
+        [
+          { id: "1", title: "This" },
+          { id: "2", title: "That" },
+          { id: "3", title: "" },
+        ],
+        "1",
+      ).map((each) => each.session?.id),
+    ).toEqual(["2"]);
     const said = conversation("That", "2", `${"a".repeat(70_000)}end`);
     expect(said).toMatchObject({ type: "resource", uri: "sould:session/2/That" });
     expect("text" in said && said.text).toMatch(/^\(Its beginning is left out\.\)\n…a+end$/);
@@ -197,11 +355,15 @@ describe("what can be mentioned", () => {
   });
 
   test("comes in an order that never changes between two that fit alike", () => {
-    expect(ranked([named("domain"), named("main.ts"), named("other"), named("m-a-i-n")], "main").map((each) => each.shown)).toEqual(["main.ts", "domain", "m-a-i-n"]);
-    fc.assert(fc.property(fc.array(fc.string()), fc.string({ maxLength: 4 }), (names, typed) => {
-      const found = ranked(names.map(named), typed);
-      expect(ranked(found, typed)).toEqual(found);
-      expect(ranked(names.map(named), "")).toHaveLength(names.length);
-    }));
+    expect(
+      ranked([named("domain"), named("main.ts"), named("other"), named("m-a-i-n")], "main").map((each) => each.shown),
+    ).toEqual(["main.ts", "domain", "m-a-i-n"]);
+    fc.assert(
+      fc.property(fc.array(fc.string()), fc.string({ maxLength: 4 }), (names, typed) => {
+        const found = ranked(names.map(named), typed);
+        expect(ranked(found, typed)).toEqual(found);
+        expect(ranked(names.map(named), "")).toHaveLength(names.length);
+      }),
+    );
   });
 });

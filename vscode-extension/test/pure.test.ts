@@ -25,15 +25,21 @@ function edited(before: string[], after: string[]): string {
 
 describe("edits of a document", () => {
   it("make one text into the other, whatever they are", () => {
-    fc.assert(fc.property(text, text, (before, after) => {
-      const [from, to] = [before.length > 0 ? before : [""], after.length > 0 ? after : [""]];
-      expect(edited(from, to)).toBe(to.join("\n"));
-    }), { numRuns: 2_000 });
+    fc.assert(
+      fc.property(text, text, (before, after) => {
+        const [from, to] = [before.length > 0 ? before : [""], after.length > 0 ? after : [""]];
+        expect(edited(from, to)).toBe(to.join("\n"));
+      }),
+      { numRuns: 2_000 },
+    );
   });
 
   it("leave lines alone that stay", () => {
     const edits = editsBetween(linesOf("a\nb\nc\nd\n"), linesOf("a\nB\nc\nd\ne\n"));
-    expect(edits).toEqual([{ from: 1, to: 2, lines: ["B"] }, { from: 4, to: 4, lines: ["e"] }]);
+    expect(edits).toEqual([
+      { from: 1, to: 2, lines: ["B"] },
+      { from: 4, to: 4, lines: ["e"] },
+    ]);
   });
 
   it("know every kind of line end", () => {
@@ -43,7 +49,11 @@ describe("edits of a document", () => {
 
 describe("the hunk that VS Code means", () => {
   const lines = (change: Partial<LineChange>): LineChange => ({
-    originalStartLineNumber: 0, originalEndLineNumber: 0, modifiedStartLineNumber: 0, modifiedEndLineNumber: 0, ...change,
+    originalStartLineNumber: 0,
+    originalEndLineNumber: 0,
+    modifiedStartLineNumber: 0,
+    modifiedEndLineNumber: 0,
+    ...change,
   });
 
   it("is found where VS Code has slid it over equal lines", () => {
@@ -58,7 +68,10 @@ describe("the hunk that VS Code means", () => {
     const first = aHunk({ id: 1, start: 0, base: ["a\n"], lines: ["A\n"] });
     const second = aHunk({ id: 2, start: 1, base: ["b\n"], lines: ["B\n"] });
     const both = lines({
-      originalStartLineNumber: 1, originalEndLineNumber: 2, modifiedStartLineNumber: 1, modifiedEndLineNumber: 2,
+      originalStartLineNumber: 1,
+      originalEndLineNumber: 2,
+      modifiedStartLineNumber: 1,
+      modifiedEndLineNumber: 2,
     });
     expect(hunkOf(both, [first, second], linesOf("A\nB\n"), linesOf("a\nb\n"))).toBeUndefined();
   });
@@ -70,19 +83,23 @@ describe("places", () => {
 
   it("move with what is typed above them, and with nothing else", () => {
     const lines = ["one", "two", "three", "", "mine", "last"];
-    const at = fc.record({ line: fc.nat({ max: 5 }), character: fc.nat({ max: 5 }) })
+    const at = fc
+      .record({ line: fc.nat({ max: 5 }), character: fc.nat({ max: 5 }) })
       .map(({ line, character }) => ({ line, character: Math.min(character, lines[line]?.length ?? 0) }));
-    fc.assert(fc.property(at, at, fc.constantFrom("", "x", "\n", "x\r\ny", "\n\n"), (a, b, put) => {
-      const [start, end] = a.line < b.line || (a.line === b.line && a.character <= b.character) ? [a, b] : [b, a];
-      const moved = after(aHunk({ start: 4, lines: ["mine\n"] }), { range: { start, end }, text: put });
-      const typed = (lines[start.line] ?? "").slice(0, start.character) + put + (lines[end.line] ?? "").slice(end.character);
-      const text = [...lines.slice(0, start.line), typed, ...lines.slice(end.line + 1)].join("\n").split(/\r\n|\n/);
-      if (end.line < 4 || (end.line === 4 && end.character === 0)) {
-        expect(text[moved.start]).toMatch(/mine$/);
-      } else if (start.line >= 4) {
-        expect(moved.start).toBe(4);
-      }
-    }));
+    fc.assert(
+      fc.property(at, at, fc.constantFrom("", "x", "\n", "x\r\ny", "\n\n"), (a, b, put) => {
+        const [start, end] = a.line < b.line || (a.line === b.line && a.character <= b.character) ? [a, b] : [b, a];
+        const moved = after(aHunk({ start: 4, lines: ["mine\n"] }), { range: { start, end }, text: put });
+        const typed =
+          (lines[start.line] ?? "").slice(0, start.character) + put + (lines[end.line] ?? "").slice(end.character);
+        const text = [...lines.slice(0, start.line), typed, ...lines.slice(end.line + 1)].join("\n").split(/\r\n|\n/);
+        if (end.line < 4 || (end.line === 4 && end.character === 0)) {
+          expect(text[moved.start]).toMatch(/mine$/);
+        } else if (start.line >= 4) {
+          expect(moved.start).toBe(4);
+        }
+      }),
+    );
   });
 
   it("cover their lines; what was removed is at both lines around it", () => {
@@ -127,12 +144,30 @@ describe("words", () => {
 
   it("say what happened to a whole file", () => {
     const kinds: Hunk["kind"][] = ["add", "delete", "rename", "mode", "line_ends", "content"];
-    const said = kinds.map((kind) => label(aHunk({ kind, path: "/p/b", before: kind === "rename" ? "/p/c/a" : "a", after: "b", beforeSize: 1, afterSize: 2 })));
+    const said = kinds.map((kind) =>
+      label(
+        aHunk({
+          kind,
+          path: "/p/b",
+          before: kind === "rename" ? "/p/c/a" : "a",
+          after: "b",
+          beforeSize: 1,
+          afterSize: 2,
+        }),
+      ),
+    );
     expect(said).toEqual([
-      "new file", "file deleted", "renamed from c/a", "mode a → b", "line ends a → b", "other contents, 1 → 2 bytes",
+      "new file",
+      "file deleted",
+      "renamed from c/a",
+      "mode a → b",
+      "line ends a → b",
+      "other contents, 1 → 2 bytes",
     ]);
     expect(label(aHunk({ kind: "add", before: "", after: "link:v2" }))).toBe("link none → v2");
-    expect(label(aHunk({ kind: "content", before: "link:../v%0A", after: "0".repeat(64) }))).toBe("link ../v%0A → a file");
+    expect(label(aHunk({ kind: "content", before: "link:../v%0A", after: "0".repeat(64) }))).toBe(
+      "link ../v%0A → a file",
+    );
   });
 });
 
@@ -147,14 +182,25 @@ describe("a patch", () => {
 });
 
 describe("the tree", () => {
-  const agent = (sessionId: string, turnId: string): Hunk["agents"][number] =>
-    ({ sessionId, turnId, toolCallId: "c", subagent: "", model: "" });
+  const agent = (sessionId: string, turnId: string): Hunk["agents"][number] => ({
+    sessionId,
+    turnId,
+    toolCallId: "c",
+    subagent: "",
+    model: "",
+  });
 
   it("has the turns as they began, and first the session whose changes wait the longest", () => {
-    const hunks = [["s1", "0003"], ["s2", "0002"], ["s1", "0004"], ["s2", "0005"]].map(([sessionId = "", turnId = ""], at) =>
-      aHunk({ id: at + 1, agents: [agent(sessionId, turnId)] }));
+    const hunks = [
+      ["s1", "0003"],
+      ["s2", "0002"],
+      ["s1", "0004"],
+      ["s2", "0005"],
+    ].map(([sessionId = "", turnId = ""], at) => aHunk({ id: at + 1, agents: [agent(sessionId, turnId)] }));
     const sessions = sessionsOf("/p", [aFile("/p/a", hunks)]);
-    expect(sessions.map(({ sessionId, turns }) => [sessionId, ...turns.map((turn) => `${turn.number}: ${turn.turnId}`)])).toEqual([
+    expect(
+      sessions.map(({ sessionId, turns }) => [sessionId, ...turns.map((turn) => `${turn.number}: ${turn.turnId}`)]),
+    ).toEqual([
       ["s2", "1: 0002", "2: 0005"],
       ["s1", "1: 0003", "2: 0004"],
     ]);
@@ -165,7 +211,10 @@ describe("the tree", () => {
     const two = aHunk({ id: 2, agents: [agent("s1", "t1"), agent("s1", "t2")] });
     const three = aHunk({ id: 3, agents: [agent("s2", "t1")] });
     const sessions = sessionsOf("/p", [aFile("/p/b", [one, two]), aFile("/p/a", [three])]);
-    expect(sessions.map((each) => [each.sessionId, hunksBelow(each).map((hunk) => hunk.id)])).toEqual([["s1", [1, 2]], ["s2", [3]]]);
+    expect(sessions.map((each) => [each.sessionId, hunksBelow(each).map((hunk) => hunk.id)])).toEqual([
+      ["s1", [1, 2]],
+      ["s2", [3]],
+    ]);
     expect(sessions[0]?.turns.map((turn) => turn.number)).toEqual([1, 2]);
     expect(sessions.flatMap((each) => filesBelow(each)).map((file) => file.path)).toEqual(["/p/b", "/p/a"]);
   });
@@ -173,8 +222,9 @@ describe("the tree", () => {
 
 describe("the program", () => {
   const around = { setting: "", home: "/u/me", searchPath: "bin:/usr/bin:/opt/b", interpreter: "/venv/bin/python" };
-  const having = (...programs: string[]): { isProgram(file: string): Promise<boolean> } =>
-    ({ isProgram: (file) => Promise.resolve(programs.includes(file)) });
+  const having = (...programs: string[]): { isProgram(file: string): Promise<boolean> } => ({
+    isProgram: (file) => Promise.resolve(programs.includes(file)),
+  });
 
   it("is looked for on PATH, where installers put it, and beside the interpreter", async () => {
     expect(await findProgram(around, having("/opt/b/sould", "/venv/bin/sould"))).toEqual({ program: "/opt/b/sould" });

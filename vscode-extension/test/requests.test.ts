@@ -19,13 +19,31 @@ beforeEach(() => {
   fake.documents.set("/shop/a.py", document("/shop/a.py", "one\ntwo\nthree\n"));
   const model = new ReviewModel();
   const hunks = [aHunk({ id: 4, path: "/shop/a.py", start: 1 }), aHunk({ id: 5, path: "/shop/a.py", start: 2 })];
-  model.take({ root: "/shop", revision: 1, files: [aFile("/shop/a.py", hunks)], comments: [] } as unknown as ReviewList);
-  const tour = { mark: (...given: unknown[]) => { marked.push(given); return Promise.resolve(1); } };
+  model.take({
+    root: "/shop",
+    revision: 1,
+    files: [aFile("/shop/a.py", hunks)],
+    comments: [],
+  } as unknown as ReviewList);
+  const tour = {
+    mark: (...given: unknown[]) => {
+      marked.push(given);
+      return Promise.resolve(1);
+    },
+  };
   requests = new ReviewRequests(model, tour as unknown as Tour);
 });
 
 const act = (given: object): Promise<CallResult> => {
-  const call = { tool: "review", arguments: { ...given }, root: "/shop", directories: [], at: null, digest: "", sessionId: "" };
+  const call = {
+    tool: "review",
+    arguments: { ...given },
+    root: "/shop",
+    directories: [],
+    at: null,
+    digest: "",
+    sessionId: "",
+  };
   return requests.act(new Call(call, new Places(), new AbortController().signal));
 };
 
@@ -55,6 +73,8 @@ describe("an agent's wish for review", () => {
 
   it("comes with words at the changes", async () => {
     await act({ action: "explain", hunkIds: [5], message: "It counts from 0" });
-    expect(marked).toEqual([["About these changes", [{ file: "/shop/a.py", startLine: 3, endLine: 3, note: "It counts from 0" }], 0]]);
+    expect(marked).toEqual([
+      ["About these changes", [{ file: "/shop/a.py", startLine: 3, endLine: 3, note: "It counts from 0" }], 0],
+    ]);
   });
 });

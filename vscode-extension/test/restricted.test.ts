@@ -7,8 +7,14 @@ describe("a workspace that is not trusted", () => {
   const opening = { cwd: "/shop", mcpServers: [], _meta: { other: 1, sould: { kept: true } } };
 
   it("is said of each session that is opened in it, beside what else is said", () => {
-    expect(withRestriction("session/new", opening, ["/shop"], false)).toEqual({ ...opening, _meta: { other: 1, sould: { kept: true, restricted: true } } });
-    expect(withRestriction("session/resume", { cwd: "/shop/api" }, ["/shop"], true)).toEqual({ cwd: "/shop/api", _meta: { sould: { restricted: false } } });
+    expect(withRestriction("session/new", opening, ["/shop"], false)).toEqual({
+      ...opening,
+      _meta: { other: 1, sould: { kept: true, restricted: true } },
+    });
+    expect(withRestriction("session/resume", { cwd: "/shop/api" }, ["/shop"], true)).toEqual({
+      cwd: "/shop/api",
+      _meta: { sould: { restricted: false } },
+    });
   });
 
   it("is nothing to sessions of other folders, nor to other requests", () => {
@@ -21,7 +27,12 @@ describe("a workspace that is not trusted", () => {
     daemon.answers.set("session/resume", () => ({}));
     const router = new Router(daemon.connection, {} as never, () => undefined);
     const panel = router.attach(() => undefined);
-    await panel.receive({ jsonrpc: "2.0", id: 1, method: "session/resume", params: { sessionId: "s1", cwd: "/shop", mcpServers: [] } });
+    await panel.receive({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "session/resume",
+      params: { sessionId: "s1", cwd: "/shop", mcpServers: [] },
+    });
     await router.openAgain();
     await settled();
     expect(daemon.asked.map(({ method, params }) => [method, params["sessionId"], params["cwd"]])).toEqual([

@@ -41,7 +41,9 @@ beforeEach(() => {
   };
 });
 
-afterEach(() => { rmSync(root, { recursive: true, force: true }); });
+afterEach(() => {
+  rmSync(root, { recursive: true, force: true });
+});
 
 /** The few programs that the scripts above need. */
 async function tools(): Promise<void> {
@@ -106,7 +108,11 @@ describe("versions", () => {
     const sorted = ["0.1.0", "0.2.0rc1", "0.2.0", "0.2.1", "0.10.0", "1.0"];
     for (const [at, version] of sorted.entries()) {
       expect(compareVersions(version, version)).toBe(0);
-      expect(sorted.slice(at + 1).every((later) => compareVersions(version, later) < 0 && compareVersions(later, version) > 0)).toBe(true);
+      expect(
+        sorted
+          .slice(at + 1)
+          .every((later) => compareVersions(version, later) < 0 && compareVersions(later, version) > 0),
+      ).toBe(true);
     }
     expect(compareVersions("1.0", "1.0.0")).toBe(0);
   });

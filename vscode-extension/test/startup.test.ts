@@ -15,7 +15,9 @@ beforeEach(() => {
   projects = path.join(root, "state", "sould", "projects");
 });
 
-afterEach(() => { rmSync(root, { recursive: true, force: true }); });
+afterEach(() => {
+  rmSync(root, { recursive: true, force: true });
+});
 
 function record(id: string, text: string): void {
   mkdirSync(path.join(projects, id), { recursive: true });
@@ -34,19 +36,29 @@ describe("what may be there to review", () => {
     record("broken", "{");
     record("one", JSON.stringify({ root: "/p/a" }));
     const about = async (directory: string): Promise<boolean> => await hasProject(projects, [directory]);
-    expect(await Promise.all(["/p/a", "/p", "/p/a/src", "/p/ab", "/q"].map(about))).toEqual([true, true, true, false, false]);
+    expect(await Promise.all(["/p/a", "/p", "/p/a/src", "/p/ab", "/q"].map(about))).toEqual([
+      true,
+      true,
+      true,
+      false,
+      false,
+    ]);
   });
 
   it("is noticed when its record is made, wherever the directories above it began", async () => {
     const noticed = new Promise<void>((resolve, reject) => {
-      const watching = watchProjects(projects, () => {
-        void hasProject(projects, ["/p"]).then((has) => {
-          if (has) {
-            watching.dispose();
-            resolve();
-          }
-        });
-      }, reject);
+      const watching = watchProjects(
+        projects,
+        () => {
+          void hasProject(projects, ["/p"]).then((has) => {
+            if (has) {
+              watching.dispose();
+              resolve();
+            }
+          });
+        },
+        reject,
+      );
     });
     record("one", JSON.stringify({ root: "/p" }));
     await noticed;
@@ -54,7 +66,13 @@ describe("what may be there to review", () => {
 
   it("is not noticed where the system allows no more watches, which stops nothing else", async () => {
     const bundle = path.join(root, "startup.cjs");
-    await build({ entryPoints: [path.join(import.meta.dirname, "../src/startup.ts")], bundle: true, platform: "node", format: "cjs", outfile: bundle });
+    await build({
+      entryPoints: [path.join(import.meta.dirname, "../src/startup.ts")],
+      bundle: true,
+      platform: "node",
+      format: "cjs",
+      outfile: bundle,
+    });
     const program = `
       const fs = require("node:fs");
       const { watchProjects } = require(${JSON.stringify(bundle)});
@@ -65,7 +83,12 @@ describe("what may be there to review", () => {
       open.forEach((each) => fs.closeSync(each));
       console.log(words);
     `;
-    const { stdout } = await promisify(execFile)("/bin/sh", ["-c", 'ulimit -n 64; exec "$0" -e "$1"', process.execPath, program]);
+    const { stdout } = await promisify(execFile)("/bin/sh", [
+      "-c",
+      'ulimit -n 64; exec "$0" -e "$1"',
+      process.execPath,
+      program,
+    ]);
     expect(stdout).toContain("new projects are not noticed: Error: EMFILE");
   });
 });

@@ -2,35 +2,62 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { rowsOf, summary } from "../panel/session/rows";
-import { apply, attach, EMPTY, prepend, readPage, readSequenced, type Page, type Sequenced } from "../panel/session/transcript";
+import {
+  apply,
+  attach,
+  EMPTY,
+  prepend,
+  readPage,
+  readSequenced,
+  type Page,
+  type Sequenced,
+} from "../panel/session/transcript";
 
 type Raw = Readonly<Record<string, unknown>>;
 
-const chunk = (kind: string, id: string, text: string): Raw => ({ sessionUpdate: kind, messageId: id, content: { type: "text", text } });
-const sequenced = (raw: Raw, sequence: number): Sequenced => readSequenced(raw, sequence) ?? { sequence, update: { type: "title", title: "?" } };
+const chunk = (kind: string, id: string, text: string): Raw => ({
+  sessionUpdate: kind,
+  messageId: id,
+  content: { type: "text", text },
+});
+const sequenced = (raw: Raw, sequence: number): Sequenced =>
+  readSequenced(raw, sequence) ?? { sequence, update: { type: "title", title: "?" } };
 const text = (transcript: ReturnType<typeof attach>): string =>
-  transcript.items.map((item) => (item.kind === "call" ? `[${item.call.title} ${item.call.status} ${item.call.printed}]` : JSON.stringify(item))).join("\n");
+  transcript.items
+    .map((item) =>
+      item.kind === "call" ? `[${item.call.title} ${item.call.status} ${item.call.printed}]` : JSON.stringify(item),
+    )
+    .join("\n");
 
 /** Messages, thoughts and calls as a daemon tells them: text in pieces, calls opened, printing, ended. */
-const story = fc.array(
-  fc.oneof(
-    fc.record({ type: fc.constantFrom("user_message_chunk", "agent_message_chunk", "agent_thought_chunk"), pieces: fc.array(fc.string(), { minLength: 1, maxLength: 4 }) }),
-    fc.record({ type: fc.constant("call"), pieces: fc.array(fc.string(), { maxLength: 3 }) }),
-  ),
-  { maxLength: 8 },
-).map((parts) =>
-  parts.flatMap(({ type, pieces }, at): Raw[] => {
-    if (type !== "call") {
-      return pieces.map((piece) => chunk(type, `m${at}`, piece));
-    }
-    const id = `c${at}`;
-    return [
-      { sessionUpdate: "tool_call", toolCallId: id, title: `Call ${at}`, kind: "execute", status: "pending" },
-      ...pieces.map((data) => ({ sessionUpdate: "tool_call_update", toolCallId: id, _meta: { terminal_output: { terminal_id: id, data } } })),
-      { sessionUpdate: "tool_call_update", toolCallId: id, status: "completed" },
-    ];
-  }),
-);
+const story = fc
+  .array(
+    fc.oneof(
+      fc.record({
+        type: fc.constantFrom("user_message_chunk", "agent_message_chunk", "agent_thought_chunk"),
+        pieces: fc.array(fc.string(), { minLength: 1, maxLength: 4 }),
+      }),
+      fc.record({ type: fc.constant("call"), pieces: fc.array(fc.string(), { maxLength: 3 }) }),
+    ),
+    { maxLength: 8 },
+  )
+  .map((parts) =>
+    parts.flatMap(({ type, pieces }, at): Raw[] => {
+      if (type !== "call") {
+        return pieces.map((piece) => chunk(type, `m${at}`, piece));
+      }
+      const id = `c${at}`;
+      return [
+        { sessionUpdate: "tool_call", toolCallId: id, title: `Call ${at}`, kind: "execute", status: "pending" },
+        ...pieces.map((data) => ({
+          sessionUpdate: "tool_call_update",
+          toolCallId: id,
+          _meta: { terminal_output: { terminal_id: id, data } },
+        })),
+        { sessionUpdate: "tool_call_update", toolCallId: id, status: "completed" },
+      ];
+    }),
+  );
 
 /** The snapshot of the first `count` updates: one for each message and each call, as it is then. */
 function snapshot(updates: readonly Raw[], count: number): Page {
@@ -45,8 +72,13 @@ function snapshot(updates: readonly Raw[], count: number): Page {
       content.text += (raw["content"] as { text: string }).text;
     } else {
       const printed = (raw["_meta"] as { terminal_output: { data: string } } | undefined)?.terminal_output.data;
-      const before = (known.update["_meta"] as { terminal_output: { data: string } } | undefined)?.terminal_output.data ?? "";
-      Object.assign(known.update, { ...raw, sessionUpdate: "tool_call" }, { _meta: { terminal_output: { data: before + (printed ?? "") } } });
+      const before =
+        (known.update["_meta"] as { terminal_output: { data: string } } | undefined)?.terminal_output.data ?? "";
+      Object.assign(
+        known.update,
+        { ...raw, sessionUpdate: "tool_call" },
+        { _meta: { terminal_output: { data: before + (printed ?? "") } } },
+      );
     }
   });
   return readPage({ updates: [...whole.values()], before: null, sequence: count });
@@ -77,30 +109,50 @@ describe("the transcript", () => {
   test("puts an older page in front, and knows a call that goes on by its beginning there", () => {
     const live = sequenced({ sessionUpdate: "tool_call_update", toolCallId: "c1", status: "completed" }, 9);
     const shown = apply({ ...EMPTY, before: 4 }, [sequenced(chunk("agent_message_chunk", "m5", "later"), 5), live]);
-    const page = readPage({ updates: [{ sequence: 1, update: { sessionUpdate: "tool_call", toolCallId: "c1", title: "Make", status: "completed" } }], before: null, sequence: 1 });
+    const page = readPage({
+      updates: [
+        { sequence: 1, update: { sessionUpdate: "tool_call", toolCallId: "c1", title: "Make", status: "completed" } },
+      ],
+      before: null,
+      sequence: 1,
+    });
     const all = prepend(shown, page);
     expect(all.items.map((item) => item.key)).toEqual(["call:c1", "agent:m5"]);
     expect(all.before).toBeNull();
   });
 
   test("leaves out what it does not know, and survives nonsense", () => {
-    fc.assert(fc.property(fc.anything(), fc.anything(), (update, sequence) => {
-      const read = readSequenced(update, sequence);
-      expect(() => apply(EMPTY, read === undefined ? [] : [read])).not.toThrow();
-      expect(() => readPage(update)).not.toThrow();
-    }));
+    fc.assert(
+      fc.property(fc.anything(), fc.anything(), (update, sequence) => {
+        const read = readSequenced(update, sequence);
+        expect(() => apply(EMPTY, read === undefined ? [] : [read])).not.toThrow();
+        expect(() => readPage(update)).not.toThrow();
+      }),
+    );
     expect(readSequenced({ sessionUpdate: "from_the_future" }, 1)).toBeUndefined();
   });
 });
 
 describe("rows", () => {
   const call = (id: string, kind: string, parent = ""): Raw => ({
-    sessionUpdate: "tool_call", toolCallId: id, title: id, kind, status: "completed", ...(parent !== "" && { _meta: { sould: { parentToolCallId: parent } } }),
+    sessionUpdate: "tool_call",
+    toolCallId: id,
+    title: id,
+    kind,
+    status: "completed",
+    ...(parent !== "" && { _meta: { sould: { parentToolCallId: parent } } }),
   });
-  const shown = apply(EMPTY, [
-    chunk("user_message_chunk", "m1", "do it"), call("a", "think"), call("b", "edit", "a"), call("c", "edit", "b"), call("d", "execute"),
-    chunk("agent_message_chunk", "m2", "done"),
-  ].map((raw, at) => sequenced(raw, at + 1)));
+  const shown = apply(
+    EMPTY,
+    [
+      chunk("user_message_chunk", "m1", "do it"),
+      call("a", "think"),
+      call("b", "edit", "a"),
+      call("c", "edit", "b"),
+      call("d", "execute"),
+      chunk("agent_message_chunk", "m2", "done"),
+    ].map((raw, at) => sequenced(raw, at + 1)),
+  );
 
   test("nest what subagents did", () => {
     const rows = rowsOf(shown.items, false);
@@ -117,7 +169,10 @@ describe("rows", () => {
   });
 
   test("end also where calls name each other as parents", () => {
-    const circle = apply(EMPTY, [call("a", "edit", "b"), call("b", "edit", "a"), call("c", "edit", "c")].map((raw, at) => sequenced(raw, at + 1)));
+    const circle = apply(
+      EMPTY,
+      [call("a", "edit", "b"), call("b", "edit", "a"), call("c", "edit", "c")].map((raw, at) => sequenced(raw, at + 1)),
+    );
     expect(rowsOf(circle.items, false).map((row) => row.key)).toEqual(["call:c"]);
   });
 });

@@ -43,7 +43,9 @@ describe("a base", () => {
     const asked = (): Promise<string> => bases.provideTextDocumentContent(uri);
     daemon.answers.set("_sould/review/base", () => ({ path: LIST, text: "accepted\n" }));
     expect(await asked()).toBe("accepted\n");
-    daemon.answers.set("_sould/review/base", () => { throw new Error("no connection"); });
+    daemon.answers.set("_sould/review/base", () => {
+      throw new Error("no connection");
+    });
     expect(await asked()).toBe("accepted\n");
     expect(bases.known(LIST)).toBe("accepted\n");
     daemon.become("waiting");
@@ -96,7 +98,9 @@ describe("the title of a session", () => {
       await settled();
       return titles.of("/shop", "s");
     };
-    daemon.answers.set("session/list", () => { throw new Error("no connection"); });
+    daemon.answers.set("session/list", () => {
+      throw new Error("no connection");
+    });
     expect(await shown()).toBe("Session s");
     daemon.answers.set("session/list", () => ({ sessions: [{ sessionId: "s", title: "" }] }));
     expect(await shown()).toBe("Session s");

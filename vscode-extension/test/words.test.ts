@@ -38,7 +38,9 @@ beforeEach(() => {
   review = new Review(daemon.connection, model, () => undefined);
   places = new Places();
   said = [];
-  buffers = new Buffers(places, (report) => { said.push(report); });
+  buffers = new Buffers(places, (report) => {
+    said.push(report);
+  });
   buffers.reportAll();
   said = [];
 });
@@ -79,18 +81,28 @@ describe("a write into a document that is open", () => {
 
 describe("taking a decision back", () => {
   it("takes the same one back after a failure, not an older one", async () => {
-    model.take({ root: "/shop", revision: 1, files: [aFile(LIST, [aHunk({ path: LIST })])], comments: [], round: null });
+    model.take({
+      root: "/shop",
+      revision: 1,
+      files: [aFile(LIST, [aHunk({ path: LIST })])],
+      comments: [],
+      round: null,
+    });
     const decider = new Decider(review, model, buffers);
     for (const id of [1, 2]) {
       daemon.answers.set("_sould/review/keep", () => ({ done: [{ id, path: LIST, verdict: "keep" }], left: [] }));
       await decider.file("keep", LIST);
     }
-    daemon.answers.set("_sould/review/undo", () => { throw new Error("no connection"); });
+    daemon.answers.set("_sould/review/undo", () => {
+      throw new Error("no connection");
+    });
     await expect(decider.undo()).rejects.toThrow("no connection");
     daemon.answers.set("_sould/review/undo", () => ({ done: [], left: [] }));
     await decider.undo();
     await decider.undo();
-    const undone = daemon.asked.filter(({ method }) => method === "_sould/review/undo").map(({ params }) => params["hunks"]);
+    const undone = daemon.asked
+      .filter(({ method }) => method === "_sould/review/undo")
+      .map(({ params }) => params["hunks"]);
     expect(undone).toEqual([[{ id: 2 }], [{ id: 2 }], [{ id: 1 }]]);
   });
 });
@@ -132,7 +144,9 @@ describe("a comment that could not be stored", () => {
     const threads = new Threads(review, model, places);
     threads.write(hunk);
     const [thread] = fake.threads as Set<vscode.CommentThread>;
-    daemon.answers.set("_sould/review/comment", () => { throw new Error("[no](command:link)"); });
+    daemon.answers.set("_sould/review/comment", () => {
+      throw new Error("[no](command:link)");
+    });
     await threads.add({ thread: thread as vscode.CommentThread, text: "my words" });
     expect(fake.notified.map((each) => each.text)).toEqual(["sould: the comment was not taken: [no] (command:link)"]);
     fake.notified[0]?.answer("Copy Comment");

@@ -42,7 +42,9 @@ export class Client {
 
   constructor(link: Link) {
     this.#link = link;
-    link.onMessage((message) => { this.#take(message); });
+    link.onMessage((message) => {
+      this.#take(message);
+    });
   }
 
   /** What waits for the user, oldest first. */
@@ -92,7 +94,9 @@ export class Client {
     const waiting = [...this.#waiting.values()];
     this.#waiting.clear();
     this.#questions.value = [];
-    waiting.forEach((each) => { each.reject(new RequestFailed({ code: LOST, message: problem })); });
+    waiting.forEach((each) => {
+      each.reject(new RequestFailed({ code: LOST, message: problem }));
+    });
   }
 
   #take(message: Message): void {
@@ -100,7 +104,10 @@ export class Client {
       this.#answered(message);
     } else if ("id" in message) {
       const { id, method, params } = message;
-      this.#questions.value = [...this.#questions.value.filter((each) => each.id !== id), { id, method, params, since: performance.now() }];
+      this.#questions.value = [
+        ...this.#questions.value.filter((each) => each.id !== id),
+        { id, method, params, since: performance.now() },
+      ];
     } else if (message.method === "$/cancel_request") {
       this.#withdrawn(object(message.params));
     } else {

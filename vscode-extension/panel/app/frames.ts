@@ -16,9 +16,13 @@ export class Frames<Part> {
       this.#planned = true;
       // A page that is not visible has no frames.
       if (document.hidden) {
-        setTimeout(() => { this.flush(); }, HIDDEN);
+        setTimeout(() => {
+          this.flush();
+        }, HIDDEN);
       } else {
-        requestAnimationFrame(() => { this.flush(); });
+        requestAnimationFrame(() => {
+          this.flush();
+        });
       }
     }
   }

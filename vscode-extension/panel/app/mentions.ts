@@ -1,5 +1,15 @@
 /** Looks for what can be mentioned: in the editor, and in the daemon. Each source answers by itself; one that cannot has nothing. */
-import { conversation, ofFiles, ofHunks, ofProblems, ofResources, ofSessions, ofSymbols, ranked, type Mention } from "../session/mentions";
+import {
+  conversation,
+  ofFiles,
+  ofHunks,
+  ofProblems,
+  ofResources,
+  ofSessions,
+  ofSymbols,
+  ranked,
+  type Mention,
+} from "../session/mentions";
 import { object, text } from "../session/read";
 import { readPending } from "../session/review";
 import type { Block } from "../session/updates";
@@ -22,8 +32,17 @@ export class Mentions {
     this.#fixed = [
       this.#ask("_panel/problems", { root }, (raw) => ofProblems(raw, root)),
       this.#ask("_sould/review/list", { cwd: root }, (raw) => ofHunks(readPending(raw), root)),
-      panel.sessions.refresh().then(() => ofSessions(panel.sessions.known.peek().filter((known) => !known.archived), session), () => NOTHING),
-      session === "" ? Promise.resolve(NOTHING) : this.#ask("_sould/session/resources", { sessionId: session }, ofResources),
+      panel.sessions.refresh().then(
+        () =>
+          ofSessions(
+            panel.sessions.known.peek().filter((known) => !known.archived),
+            session,
+          ),
+        () => NOTHING,
+      ),
+      session === ""
+        ? Promise.resolve(NOTHING)
+        : this.#ask("_sould/session/resources", { sessionId: session }, ofResources),
     ];
   }
 
@@ -32,7 +51,9 @@ export class Mentions {
     const root = this.#root;
     const sources = [
       this.#ask("_panel/findFiles", { root, query: typed, limit: MOST }, (raw) => ofFiles(raw, root)),
-      typed === "" ? Promise.resolve(NOTHING) : this.#ask("_panel/symbols", { query: typed, limit: MOST }, (raw) => ofSymbols(raw, root)),
+      typed === ""
+        ? Promise.resolve(NOTHING)
+        : this.#ask("_panel/symbols", { query: typed, limit: MOST }, (raw) => ofSymbols(raw, root)),
       ...this.#fixed,
     ];
     const known = sources.map(() => NOTHING);

@@ -77,11 +77,19 @@ export class Panel {
     this.apart.value = link.state.apart === true;
   }
 
-  get session(): ReadonlySignal<Session | undefined> { return this.#session; }
-  get connection(): ReadonlySignal<ConnectionState> { return this.#connection; }
-  get surroundings(): ReadonlySignal<Surroundings> { return this.#surroundings; }
+  get session(): ReadonlySignal<Session | undefined> {
+    return this.#session;
+  }
+  get connection(): ReadonlySignal<ConnectionState> {
+    return this.#connection;
+  }
+  get surroundings(): ReadonlySignal<Surroundings> {
+    return this.#surroundings;
+  }
   /** Why what the user wanted did not come about; "" when all is well. */
-  get problem(): ReadonlySignal<string> { return this.#problem; }
+  get problem(): ReadonlySignal<string> {
+    return this.#problem;
+  }
 
   /** What waits for the user in the session that is shown, oldest first. */
   readonly asks = computed<readonly Ask[]>(() => {
@@ -250,7 +258,9 @@ export class Panel {
     const roots = this.#surroundings.value.roots.map((root) => root.path);
     const here = this.sessions.known.value.filter((known) => roots.includes(known.cwd) && !known.archived);
     if (here.length > 0 && !this.#decided()) {
-      const waits = list(object(await this.client.request("_sould/inbox/list", {}))["items"]).map((item) => object(object(item)["session"])["id"]);
+      const waits = list(object(await this.client.request("_sould/inbox/list", {}))["items"]).map(
+        (item) => object(object(item)["session"])["id"],
+      );
       const found = here.find((known) => waits.includes(known.id)) ?? here[0];
       if (found !== undefined && !this.#decided()) {
         await this.show(found.id, found.cwd);
@@ -273,7 +283,8 @@ export class Panel {
     const { session: before, scroll, fresh: _, apart: __, root: ___, ...kept } = this.link.state;
     // The same one after a reload or with another connection: it is read on where it was read.
     const place = session?.id === before?.id && scroll !== undefined ? { scroll } : {};
-    this.link.state = session === undefined ? kept : { ...kept, ...place, session: { id: session.id, cwd: session.cwd } };
+    this.link.state =
+      session === undefined ? kept : { ...kept, ...place, session: { id: session.id, cwd: session.cwd } };
   }
 
   #listen(): void {
@@ -285,15 +296,25 @@ export class Panel {
       shown(params)?.updated(params);
       this.sessions.updated(params);
     });
-    this.client.on("_sould/queue", (params) => { shown(params)?.queued(params); });
+    this.client.on("_sould/queue", (params) => {
+      shown(params)?.queued(params);
+    });
     this.client.on("_sould/running", (params) => {
       shown(params)?.ran(params);
       this.sessions.ran(params);
     });
-    this.client.on("_panel/connection", (params) => { this.#connected(params as ConnectionState); });
-    this.client.on("_panel/surroundings", (params) => { this.#surroundings.value = surroundingsOf(params); });
-    this.client.on("_panel/context", (params) => { this.context.value = object(params); });
-    this.client.on("_panel/open", (params) => { this.#open(object(params)); });
+    this.client.on("_panel/connection", (params) => {
+      this.#connected(params as ConnectionState);
+    });
+    this.client.on("_panel/surroundings", (params) => {
+      this.#surroundings.value = surroundingsOf(params);
+    });
+    this.client.on("_panel/context", (params) => {
+      this.context.value = object(params);
+    });
+    this.client.on("_panel/open", (params) => {
+      this.#open(object(params));
+    });
   }
 
   #connected(state: ConnectionState): void {
@@ -312,7 +333,9 @@ export class Panel {
   }
 
   #notReady(): Promise<void> {
-    return new Promise((resolve) => { this.#becomeReady = resolve; });
+    return new Promise((resolve) => {
+      this.#becomeReady = resolve;
+    });
   }
 
   #open(params: Readonly<Record<string, unknown>>): void {
@@ -323,7 +346,9 @@ export class Panel {
     } else if (has(params, "cwd")) {
       this.begin(params["apart"] === true, text(params["cwd"]));
     }
-    const attached = list(params["attached"]).map(readBlock).filter((block) => block !== undefined);
+    const attached = list(params["attached"])
+      .map(readBlock)
+      .filter((block) => block !== undefined);
     this.offer({ text: text(params["prompt"]), attached });
   }
 }
@@ -331,7 +356,9 @@ export class Panel {
 function surroundingsOf(raw: unknown): Surroundings {
   const { roots, canInsert, canReview, editor } = object(raw);
   return {
-    roots: list(roots).map(object).map((root) => ({ path: text(root["path"]), name: text(root["name"]) || text(root["path"]) })),
+    roots: list(roots)
+      .map(object)
+      .map((root) => ({ path: text(root["path"]), name: text(root["name"]) || text(root["path"]) })),
     canInsert: canInsert === true,
     canReview: canReview === true,
     editor: text(editor),

@@ -8,8 +8,25 @@ import { readBreakdown, type Breakdown } from "../session/breakdown";
 import { readQueue, sent, type Queued } from "../session/queue";
 import { object, text } from "../session/read";
 import { readTasks, type Task } from "../session/tasks";
-import { checkpointOf, readTimeline, travelledOf, type Prompted, type Timeline, type Travelled } from "../session/timeline";
-import { apply, ASIDE, attach, EMPTY, prepend, readPage, readSequenced, type Sequenced, type Transcript } from "../session/transcript";
+import {
+  checkpointOf,
+  readTimeline,
+  travelledOf,
+  type Prompted,
+  type Timeline,
+  type Travelled,
+} from "../session/timeline";
+import {
+  apply,
+  ASIDE,
+  attach,
+  EMPTY,
+  prepend,
+  readPage,
+  readSequenced,
+  type Sequenced,
+  type Transcript,
+} from "../session/transcript";
 import { readOptions, type Block, type Update } from "../session/updates";
 import { RequestFailed, wasLost, type Client } from "./client";
 import { Frames } from "./frames";
@@ -51,32 +68,52 @@ export class Session {
   #early: Sequenced[] | undefined;
   #becomeReady: () => void = () => undefined;
   /** Resolves when it is open here, or could not be opened: what is sent before that the daemon would refuse. */
-  readonly ready = new Promise<void>((resolve) => { this.#becomeReady = resolve; });
+  readonly ready = new Promise<void>((resolve) => {
+    this.#becomeReady = resolve;
+  });
 
   constructor(client: Client, id: string, cwd: string) {
     this.#client = client;
     this.id = id;
     this.cwd = cwd;
-    this.#frames = new Frames((updates) => { this.#draw(updates); });
+    this.#frames = new Frames((updates) => {
+      this.#draw(updates);
+    });
   }
 
-  get transcript(): ReadonlySignal<Transcript> { return this.#transcript; }
-  get queue(): ReadonlySignal<readonly Queued[]> { return this.#queue; }
+  get transcript(): ReadonlySignal<Transcript> {
+    return this.#transcript;
+  }
+  get queue(): ReadonlySignal<readonly Queued[]> {
+    return this.#queue;
+  }
   /** What goes on in the background, as it was when something was last told of it. */
-  get tasks(): ReadonlySignal<readonly Task[]> { return this.#tasks; }
+  get tasks(): ReadonlySignal<readonly Task[]> {
+    return this.#tasks;
+  }
   /** Prompts that were sent, and of which the daemon has said nothing yet. */
-  get sending(): ReadonlySignal<readonly (readonly Block[])[]> { return this.#sending; }
-  get trouble(): ReadonlySignal<Trouble | undefined> { return this.#trouble; }
-  get stopping(): ReadonlySignal<boolean> { return this.#stopping; }
+  get sending(): ReadonlySignal<readonly (readonly Block[])[]> {
+    return this.#sending;
+  }
+  get trouble(): ReadonlySignal<Trouble | undefined> {
+    return this.#trouble;
+  }
+  get stopping(): ReadonlySignal<boolean> {
+    return this.#stopping;
+  }
   /** The snapshot is not there yet. */
-  get loading(): ReadonlySignal<boolean> { return this.#loading; }
+  get loading(): ReadonlySignal<boolean> {
+    return this.#loading;
+  }
   readonly running = computed(() => this.#running.value || this.#sending.value.length > 0);
 
   /** Opens it here, and shows its newest page. Rejects with RequestFailed. */
   async attach(): Promise<void> {
     this.#early = [];
     try {
-      const state = object(await this.#client.request("session/resume", { sessionId: this.id, cwd: this.cwd, mcpServers: [] }));
+      const state = object(
+        await this.#client.request("session/resume", { sessionId: this.id, cwd: this.cwd, mcpServers: [] }),
+      );
       this.introduced(state);
       await this.snapshot();
     } finally {
@@ -154,13 +191,19 @@ export class Session {
       this.#sending.value = [...this.#sending.value, blocks];
     }
     try {
-      const answer = object(await this.#client.request("session/prompt", { sessionId: this.id, prompt: blocks.map(sent) }));
+      const answer = object(
+        await this.#client.request("session/prompt", { sessionId: this.id, prompt: blocks.map(sent) }),
+      );
       const details = text(object(object(answer["_meta"])["sould"])["details"]);
       if (details !== "") {
         this.#trouble.value = { message: details, blocks, signIn: false };
       }
       this.#frames.flush();
-      if (answer["stopReason"] === "cancelled" && this.#stopped.includes(blocks) && this.#sending.value.includes(blocks)) {
+      if (
+        answer["stopReason"] === "cancelled" &&
+        this.#stopped.includes(blocks) &&
+        this.#sending.value.includes(blocks)
+      ) {
         const before = this.#trouble.value?.message === STOPPED ? this.#trouble.value.blocks : [];
         this.#trouble.value = { message: STOPPED, blocks: [...before, ...blocks], signIn: false };
       }
@@ -179,7 +222,9 @@ export class Session {
     this.#sending.value = [...this.#sending.value, blocks];
     let injected = false;
     try {
-      const answer = object(await this.#client.request("_session/steering", { sessionId: this.id, prompt: blocks.map(sent) }));
+      const answer = object(
+        await this.#client.request("_session/steering", { sessionId: this.id, prompt: blocks.map(sent) }),
+      );
       injected = answer["outcome"] === "injected";
     } catch (problem) {
       this.#failed(problem, blocks);
@@ -210,7 +255,9 @@ export class Session {
 
   /** False when it does not wait any more. Rejects with RequestFailed. */
   async editQueued(queued: Queued, blocks: readonly Block[]): Promise<boolean> {
-    const answer = object(await this.#client.request("_sould/queue/edit", { sessionId: this.id, id: queued.id, prompt: blocks.map(sent) }));
+    const answer = object(
+      await this.#client.request("_sould/queue/edit", { sessionId: this.id, id: queued.id, prompt: blocks.map(sent) }),
+    );
     this.queued(answer);
     return answer["outcome"] !== "notWaiting";
   }
@@ -230,7 +277,11 @@ export class Session {
   }
 
   async choose(option: string, value: string): Promise<void> {
-    const answer = await this.#client.request("session/set_config_option", { sessionId: this.id, configId: option, value });
+    const answer = await this.#client.request("session/set_config_option", {
+      sessionId: this.id,
+      configId: option,
+      value,
+    });
     this.introduced(object(answer));
   }
 
@@ -241,13 +292,17 @@ export class Session {
 
   /** Rejects with RequestFailed. */
   async stopTask(task: Task): Promise<void> {
-    this.#tasks.value = readTasks(await this.#client.request("_sould/session/tasks/stop", { sessionId: this.id, id: task.id }));
+    this.#tasks.value = readTasks(
+      await this.#client.request("_sould/session/tasks/stop", { sessionId: this.id, id: task.id }),
+    );
   }
 
   /** The end of what it printed. Rejects with RequestFailed. */
   async taskOutput(task: Task): Promise<string> {
     this.#lookAtTasks();
-    return text(object(await this.#client.request("_sould/session/tasks/output", { sessionId: this.id, id: task.id }))["text"]);
+    return text(
+      object(await this.#client.request("_sould/session/tasks/output", { sessionId: this.id, id: task.id }))["text"],
+    );
   }
 
   // --- time travel --------------------------------------------------------------------------------------------------
@@ -258,7 +313,10 @@ export class Session {
 
   /** Goes to a checkpoint, to before the last turn, or back from where it last went. Rejects with RequestFailed. */
   async travel(how: "rewind" | "undo" | "redo", checkpoint?: number): Promise<Travelled> {
-    const answer = await this.#client.request(`_sould/${how}`, { sessionId: this.id, ...(checkpoint !== undefined && { checkpoint }) });
+    const answer = await this.#client.request(`_sould/${how}`, {
+      sessionId: this.id,
+      ...(checkpoint !== undefined && { checkpoint }),
+    });
     return travelledOf(answer);
   }
 
@@ -314,7 +372,12 @@ export class Session {
 
   /** What is told of them is told in words only: so they are listed anew. What cannot be listed now is listed the next time. */
   #lookAtTasks(): void {
-    this.#client.request("_sould/session/tasks", { sessionId: this.id }).then((raw) => { this.#tasks.value = readTasks(raw); }, () => undefined);
+    this.#client.request("_sould/session/tasks", { sessionId: this.id }).then(
+      (raw) => {
+        this.#tasks.value = readTasks(raw);
+      },
+      () => undefined,
+    );
   }
 
   #failed(problem: unknown, blocks: readonly Block[]): void {
@@ -328,7 +391,10 @@ export class Session {
 
 /** One begins with a call that says so, and ends with a notice. */
 function mayChangeTasks(update: Update): boolean {
-  return update.type === "notice" || (update.type === "call" && (update.fields.status === "completed" || update.fields.status === "failed"));
+  return (
+    update.type === "notice" ||
+    (update.type === "call" && (update.fields.status === "completed" || update.fields.status === "failed"))
+  );
 }
 
 /** A long text comes in pieces. */

@@ -26,9 +26,13 @@ export class Sessions {
     this.#client = client;
   }
 
-  get known(): ReadonlySignal<readonly Known[]> { return this.#known; }
+  get known(): ReadonlySignal<readonly Known[]> {
+    return this.#known;
+  }
   /** Those in which a turn runs, as far as this window was told. */
-  get running(): ReadonlySignal<ReadonlySet<string>> { return this.#running; }
+  get running(): ReadonlySignal<ReadonlySet<string>> {
+    return this.#running;
+  }
 
   /** Asks for the list anew. Rejects with RequestFailed. */
   async refresh(): Promise<void> {
@@ -63,7 +67,9 @@ export class Sessions {
 
   /** The id of a new session that begins with what this one has said. */
   async fork(known: Known): Promise<string> {
-    const answer = object(await this.#client.request("session/fork", { sessionId: known.id, cwd: known.cwd, mcpServers: [] }));
+    const answer = object(
+      await this.#client.request("session/fork", { sessionId: known.id, cwd: known.cwd, mcpServers: [] }),
+    );
     return text(answer["sessionId"]);
   }
 

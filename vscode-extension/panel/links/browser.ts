@@ -15,24 +15,40 @@ export function browserLink(): Link {
   const show = (): void => {
     const theme = themeOf(light.matches, contrast.matches);
     document.body.className = `browser vscode-${theme}`;
-    themed.forEach((listener) => { listener(theme); });
+    themed.forEach((listener) => {
+      listener(theme);
+    });
   };
   show();
   contrast.addEventListener("change", show);
   light.addEventListener("change", show);
   return {
-    send: (message) => { socket.send(message); },
-    onMessage: (listener) => { socket.listeners.push(listener); },
-    openFile: (place: Place) => { socket.send({ jsonrpc: "2.0", method: "_panel/openFile", params: place }); },
+    send: (message) => {
+      socket.send(message);
+    },
+    onMessage: (listener) => {
+      socket.listeners.push(listener);
+    },
+    openFile: (place: Place) => {
+      socket.send({ jsonrpc: "2.0", method: "_panel/openFile", params: place });
+    },
     pickFile: () => socket.asking.pickFile(),
     saveFile: (name, words) => {
       download(name, words);
       return Promise.resolve();
     },
-    get theme() { return themeOf(light.matches, contrast.matches); },
-    onTheme: (listener) => { themed.push(listener); },
-    get state() { return kept(); },
-    set state(state: Kept) { sessionStorage.setItem(STATE, JSON.stringify(state)); },
+    get theme() {
+      return themeOf(light.matches, contrast.matches);
+    },
+    onTheme: (listener) => {
+      themed.push(listener);
+    },
+    get state() {
+      return kept();
+    },
+    set state(state: Kept) {
+      sessionStorage.setItem(STATE, JSON.stringify(state));
+    },
   };
 }
 
@@ -41,7 +57,9 @@ function download(name: string, words: string): void {
   const address = URL.createObjectURL(new Blob([words], { type: "text/markdown" }));
   const link = Object.assign(document.createElement("a"), { href: address, download: name });
   link.click();
-  setTimeout(() => { URL.revokeObjectURL(address); }, 60_000);
+  setTimeout(() => {
+    URL.revokeObjectURL(address);
+  }, 60_000);
 }
 
 function kept(): Kept {
@@ -62,7 +80,9 @@ function themeOf(light: boolean, contrast: boolean): Theme {
 /** Comes back by itself. What is sent while it is closed is lost, as with any connection: the panel asks anew. */
 class Socket {
   readonly listeners: ((message: Message) => void)[] = [];
-  readonly asking = new Asking((message) => { this.send(message); });
+  readonly asking = new Asking((message) => {
+    this.send(message);
+  });
   #socket: WebSocket | undefined;
   /** What is sent before the first connection stands. */
   #early: Message[] = [];
@@ -76,13 +96,23 @@ class Socket {
     socket.addEventListener("open", () => {
       const early = this.#early;
       this.#early = [];
-      early.forEach((message) => { this.send(message); });
+      early.forEach((message) => {
+        this.send(message);
+      });
     });
-    socket.addEventListener("message", (event: MessageEvent<string>) => { this.#take(object(JSON.parse(event.data))); });
+    socket.addEventListener("message", (event: MessageEvent<string>) => {
+      this.#take(object(JSON.parse(event.data)));
+    });
     socket.addEventListener("close", () => {
-      const params: ConnectionState = { state: "waiting", problem: "The program behind this page has ended: run make panel again.", version: "" };
+      const params: ConnectionState = {
+        state: "waiting",
+        problem: "The program behind this page has ended: run make panel again.",
+        version: "",
+      };
       this.#tell({ jsonrpc: "2.0", method: "_panel/connection", params });
-      setTimeout(() => { this.open(); }, RETRY);
+      setTimeout(() => {
+        this.open();
+      }, RETRY);
     });
   }
 
@@ -101,6 +131,8 @@ class Socket {
   }
 
   #tell(message: Message): void {
-    this.listeners.forEach((listener) => { listener(message); });
+    this.listeners.forEach((listener) => {
+      listener(message);
+    });
   }
 }

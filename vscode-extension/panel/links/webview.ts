@@ -18,26 +18,42 @@ declare global {
 
 export function webviewLink(api: VsCode): Link {
   const listeners: ((message: Message) => void)[] = [];
-  const post = (message: Message): void => { api.postMessage(message); };
+  const post = (message: Message): void => {
+    api.postMessage(message);
+  };
   const asking = new Asking(post);
   window.addEventListener("message", (event: MessageEvent<unknown>) => {
     const message = object(event.data);
     if (message["jsonrpc"] === "2.0" && !asking.took(message)) {
-      listeners.forEach((listener) => { listener(message as unknown as Message); });
+      listeners.forEach((listener) => {
+        listener(message as unknown as Message);
+      });
     }
   });
   return {
     send: post,
-    onMessage: (listener) => { listeners.push(listener); },
-    openFile: (place: Place) => { post({ jsonrpc: "2.0", method: "_panel/openFile", params: place }); },
+    onMessage: (listener) => {
+      listeners.push(listener);
+    },
+    openFile: (place: Place) => {
+      post({ jsonrpc: "2.0", method: "_panel/openFile", params: place });
+    },
     pickFile: () => asking.pickFile(),
     saveFile: (name, words) => asking.saveFile(name, words),
-    get theme() { return themeOf(document.body); },
-    onTheme: (listener) => {
-      new MutationObserver(() => { listener(themeOf(document.body)); }).observe(document.body, { attributeFilter: ["class"] });
+    get theme() {
+      return themeOf(document.body);
     },
-    get state() { return object(api.getState()); },
-    set state(state: Kept) { api.setState(state); },
+    onTheme: (listener) => {
+      new MutationObserver(() => {
+        listener(themeOf(document.body));
+      }).observe(document.body, { attributeFilter: ["class"] });
+    },
+    get state() {
+      return object(api.getState());
+    },
+    set state(state: Kept) {
+      api.setState(state);
+    },
   };
 }
 

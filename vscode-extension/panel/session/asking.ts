@@ -59,19 +59,35 @@ export function readAsked(method: string, raw: unknown): Asked | undefined {
   const params = object(raw);
   const session = text(params["sessionId"]);
   if (method === "session/request_permission") {
-    const options = list(params["options"]).map(object).map((option) => ({
-      id: text(option["optionId"]),
-      name: text(option["name"]),
-      kind: oneOf(option["kind"], OPTION_KINDS, "reject_once"),
-    }));
+    const options = list(params["options"])
+      .map(object)
+      .map((option) => ({
+        id: text(option["optionId"]),
+        name: text(option["name"]),
+        kind: oneOf(option["kind"], OPTION_KINDS, "reject_once"),
+      }));
     const call = readCall(object(params["toolCall"]));
     const command = object(call.input)["command"];
     const mayChange = own(params)["commandMayChange"] === true && typeof command === "string";
-    return { type: "permission", session, call, options, command: mayChange ? command : undefined, output: own(params)["output"] === true };
+    return {
+      type: "permission",
+      session,
+      call,
+      options,
+      command: mayChange ? command : undefined,
+      output: own(params)["output"] === true,
+    };
   }
   if (method === "elicitation/create" && params["mode"] === "form") {
     const server = text(own(params)["server"]);
-    return { type: "form", session, message: text(params["message"]), server, fields: readFields(params), call: text(params["toolCallId"]) };
+    return {
+      type: "form",
+      session,
+      message: text(params["message"]),
+      server,
+      fields: readFields(params),
+      call: text(params["toolCallId"]),
+    };
   }
   return undefined;
 }
@@ -79,7 +95,9 @@ export function readAsked(method: string, raw: unknown): Asked | undefined {
 function readFields(params: Json): readonly Field[] {
   const schema = object(params["requestedSchema"]);
   const required = list(schema["required"]);
-  return Object.entries(object(schema["properties"])).map(([name, raw]) => readField(name, object(raw), required.includes(name)));
+  return Object.entries(object(schema["properties"])).map(([name, raw]) =>
+    readField(name, object(raw), required.includes(name)),
+  );
 }
 
 function readField(name: string, raw: Json, required: boolean): Field {
@@ -103,10 +121,18 @@ function readField(name: string, raw: Json, required: boolean): Field {
 function choicesOf(raw: Json): readonly Choice[] {
   const named = [...list(raw["oneOf"]), ...list(raw["anyOf"])].map(object);
   if (named.length > 0) {
-    return named.map((each) => ({ value: text(each["const"]), title: text(each["title"]) || text(each["const"]), description: text(each["description"]) }));
+    return named.map((each) => ({
+      value: text(each["const"]),
+      title: text(each["title"]) || text(each["const"]),
+      description: text(each["description"]),
+    }));
   }
   const names = list(raw["enumNames"]);
-  return list(raw["enum"]).map((value, at) => ({ value: text(value), title: text(names[at]) || text(value), description: "" }));
+  return list(raw["enum"]).map((value, at) => ({
+    value: text(value),
+    title: text(names[at]) || text(value),
+    description: "",
+  }));
 }
 
 function kindOf(raw: Json, choices: readonly Choice[]): Field["kind"] {

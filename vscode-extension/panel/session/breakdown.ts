@@ -22,18 +22,37 @@ export interface Breakdown {
 /** As `_sould/session/context` has it. */
 export function readBreakdown(raw: unknown): Breakdown {
   const answer = object(raw);
-  const plain = (name: string, field: string): Part => ({ name, tokens: number(answer[field]) ?? 0, calls: undefined, described: 0 });
-  const tools = list(answer["tools"]).map(object).map((tool): Part => {
-    const described = number(tool["described"]) ?? 0;
-    const name = text(tool["name"]);
-    return { name: tool["server"] === true ? `${name} (MCP server)` : name, tokens: (number(tool["used"]) ?? 0) + described, calls: number(tool["calls"]) ?? 0, described };
+  const plain = (name: string, field: string): Part => ({
+    name,
+    tokens: number(answer[field]) ?? 0,
+    calls: undefined,
+    described: 0,
   });
-  const parts = [plain("Instructions", "instructions"), plain("Your messages, notes and summaries", "asked"), plain("The agent's answers and thoughts", "answered"), ...tools];
+  const tools = list(answer["tools"])
+    .map(object)
+    .map((tool): Part => {
+      const described = number(tool["described"]) ?? 0;
+      const name = text(tool["name"]);
+      return {
+        name: tool["server"] === true ? `${name} (MCP server)` : name,
+        tokens: (number(tool["used"]) ?? 0) + described,
+        calls: number(tool["calls"]) ?? 0,
+        described,
+      };
+    });
+  const parts = [
+    plain("Instructions", "instructions"),
+    plain("Your messages, notes and summaries", "asked"),
+    plain("The agent's answers and thoughts", "answered"),
+    ...tools,
+  ];
   return {
     used: number(answer["used"]) ?? 0,
     window: number(answer["window"]) ?? 0,
     counted: answer["counted"] === true,
-    parts: parts.filter((part) => part.tokens > 0 || (part.calls ?? 0) > 0).toSorted((one, other) => other.tokens - one.tokens),
+    parts: parts
+      .filter((part) => part.tokens > 0 || (part.calls ?? 0) > 0)
+      .toSorted((one, other) => other.tokens - one.tokens),
   };
 }
 
@@ -44,5 +63,13 @@ export function foremost(parts: readonly Part[], most: number): readonly Part[] 
     return parts;
   }
   const sum = (of: (part: Part) => number): number => rest.reduce((total, part) => total + of(part), 0);
-  return [...parts.slice(0, most), { name: `${rest.length} more`, tokens: sum((part) => part.tokens), calls: sum((part) => part.calls ?? 0), described: sum((part) => part.described) }];
+  return [
+    ...parts.slice(0, most),
+    {
+      name: `${rest.length} more`,
+      tokens: sum((part) => part.tokens),
+      calls: sum((part) => part.calls ?? 0),
+      described: sum((part) => part.described),
+    },
+  ];
 }

@@ -20,7 +20,9 @@ const PATIENCE = 200;
 
 export function changeOf(oldText: string, newText: string): Change {
   const patch = structuredPatch("", "", oldText, newText, "", "", { context: CONTEXT, timeout: PATIENCE });
-  const hunks = (patch?.hunks ?? whole(oldText, newText)).map((hunk) => linesOf(hunk.lines, hunk.oldStart, hunk.newStart));
+  const hunks = (patch?.hunks ?? whole(oldText, newText)).map((hunk) =>
+    linesOf(hunk.lines, hunk.oldStart, hunk.newStart),
+  );
   const all = hunks.flat();
   return {
     hunks,
@@ -30,7 +32,13 @@ export function changeOf(oldText: string, newText: string): Change {
 }
 
 function whole(oldText: string, newText: string): { lines: string[]; oldStart: number; newStart: number }[] {
-  const split = (text: string, sign: string): string[] => (text === "" ? [] : text.replace(/\n$/, "").split("\n").map((line) => sign + line));
+  const split = (text: string, sign: string): string[] =>
+    text === ""
+      ? []
+      : text
+          .replace(/\n$/, "")
+          .split("\n")
+          .map((line) => sign + line);
   return [{ lines: [...split(oldText, "-"), ...split(newText, "+")], oldStart: 1, newStart: 1 }];
 }
 

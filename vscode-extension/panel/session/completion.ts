@@ -17,7 +17,9 @@ export function completingAt(text: string, cursor: number): Completing | undefin
     return { kind: "command", typed: command[1] ?? "", from: 0 };
   }
   const mention = /(?:^|[\s(])@([^\s@]*)$/.exec(before);
-  return mention === null ? undefined : { kind: "mention", typed: mention[1] ?? "", from: cursor - (mention[1] ?? "").length - 1 };
+  return mention === null
+    ? undefined
+    : { kind: "mention", typed: mention[1] ?? "", from: cursor - (mention[1] ?? "").length - 1 };
 }
 
 /** The commands that fit what is typed: those that begin with it first. */
@@ -29,7 +31,12 @@ export function fitting(commands: readonly Command[], typed: string): readonly C
 }
 
 /** The text with what was completed replaced, and where the cursor is then. */
-export function completed(text: string, cursor: number, completing: Completing, words: string): { readonly text: string; readonly cursor: number } {
+export function completed(
+  text: string,
+  cursor: number,
+  completing: Completing,
+  words: string,
+): { readonly text: string; readonly cursor: number } {
   const rest = text.slice(cursor);
   const gap = rest.startsWith(" ") ? "" : " ";
   return { text: text.slice(0, completing.from) + words + gap + rest, cursor: completing.from + words.length + 1 };

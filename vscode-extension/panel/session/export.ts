@@ -15,11 +15,21 @@ function partOf(item: Item): string {
     case "agent":
       return textOf(item.blocks);
     case "thought":
-      return textOf(item.blocks).split("\n").map((line) => `> ${line}`.trimEnd()).join("\n");
+      return textOf(item.blocks)
+        .split("\n")
+        .map((line) => `> ${line}`.trimEnd())
+        .join("\n");
     case "call":
       return callOf(item.call);
     case "aside":
-      return [`*Asked on the side:* ${item.question}`, textOf(item.answer)].map((part) => part.split("\n").map((line) => `> ${line}`.trimEnd()).join("\n")).join("\n>\n");
+      return [`*Asked on the side:* ${item.question}`, textOf(item.answer)]
+        .map((part) =>
+          part
+            .split("\n")
+            .map((line) => `> ${line}`.trimEnd())
+            .join("\n"),
+        )
+        .join("\n>\n");
     case "notice":
       return `*${[item.title, item.description].filter((words) => words !== "").join(": ")}*`;
     case "compaction":

@@ -15,7 +15,10 @@ export function rowsWith(rows: readonly Row[], words: string): readonly number[]
 }
 
 function has(node: Node, wanted: string): boolean {
-  return textsOf(node).some((text) => text.toLowerCase().includes(wanted)) || node.children.some((child) => has(child, wanted));
+  return (
+    textsOf(node).some((text) => text.toLowerCase().includes(wanted)) ||
+    node.children.some((child) => has(child, wanted))
+  );
 }
 
 function textsOf({ item }: Node): readonly string[] {

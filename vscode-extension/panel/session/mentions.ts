@@ -20,59 +20,120 @@ const MOST_SAID = 60_000;
 const MOST_PROBLEMS = 200;
 
 export function ofFiles(raw: unknown, root: string): readonly Mention[] {
-  return list(object(raw)["paths"]).map((path) => text(path)).map((path) => {
-    const name = relative(path, root);
-    return { words: `@${name}`, shown: name.replace(/\/$/, "").split("/").at(-1) ?? name, about: name, block: { type: "link", uri: fileUri(path), name } };
-  });
+  return list(object(raw)["paths"])
+    .map((path) => text(path))
+    .map((path) => {
+      const name = relative(path, root);
+      return {
+        words: `@${name}`,
+        shown: name.replace(/\/$/, "").split("/").at(-1) ?? name,
+        about: name,
+        block: { type: "link", uri: fileUri(path), name },
+      };
+    });
 }
 
 /** As `_panel/symbols` has them. */
 export function ofSymbols(raw: unknown, root: string): readonly Mention[] {
-  return list(object(raw)["symbols"]).map(object).map((symbol) => {
-    const [name, path, line] = [text(symbol["name"]), text(symbol["path"]), number(symbol["line"]) ?? 1];
-    const about = `${text(symbol["kind"]).toLowerCase()} · ${relative(path, root)}:${line}`;
-    return { words: `@${name}`, shown: name, about, block: { type: "link", uri: `${fileUri(path)}#L${line}`, name: `${name} (${relative(path, root)}:${line})` } };
-  });
+  return list(object(raw)["symbols"])
+    .map(object)
+    .map((symbol) => {
+      const [name, path, line] = [text(symbol["name"]), text(symbol["path"]), number(symbol["line"]) ?? 1];
+      const about = `${text(symbol["kind"]).toLowerCase()} · ${relative(path, root)}:${line}`;
+      return {
+        words: `@${name}`,
+        shown: name,
+        about,
+        block: { type: "link", uri: `${fileUri(path)}#L${line}`, name: `${name} (${relative(path, root)}:${line})` },
+      };
+    });
 }
 
 /** As `_panel/problems` has them: all of them, and those of each file. */
 export function ofProblems(raw: unknown, root: string): readonly Mention[] {
-  const problems = list(object(raw)["problems"]).map(object).map((problem) => {
-    const path = relative(text(problem["path"]), root);
-    const source = text(problem["source"]);
-    return { path, said: `${path}:${number(problem["line"]) ?? 1}: ${text(problem["severity"])}: ${text(problem["message"])}${source === "" ? "" : ` (${source})`}` };
-  });
+  const problems = list(object(raw)["problems"])
+    .map(object)
+    .map((problem) => {
+      const path = relative(text(problem["path"]), root);
+      const source = text(problem["source"]);
+      return {
+        path,
+        said: `${path}:${number(problem["line"]) ?? 1}: ${text(problem["severity"])}: ${text(problem["message"])}${source === "" ? "" : ` (${source})`}`,
+      };
+    });
   const paths = [...new Set(problems.map((problem) => problem.path))];
   const mention = (name: string, shown: string, said: readonly string[]): Mention => ({
     words: `@${name}`,
     shown,
     about: `${said.length} ${said.length === 1 ? "problem" : "problems"}`,
-    block: { type: "resource", uri: ours("problems", shown), text: [...said.slice(0, MOST_PROBLEMS), ...(said.length > MOST_PROBLEMS ? ["…"] : [])].join("\n") },
+    block: {
+      type: "resource",
+      uri: ours("problems", shown),
+      text: [...said.slice(0, MOST_PROBLEMS), ...(said.length > MOST_PROBLEMS ? ["…"] : [])].join("\n"),
+    },
   });
-  const each = paths.map((path) => mention(`problems:${path}`, `problems of ${path}`, problems.filter((one) => one.path === path).map((one) => one.said)));
-  return problems.length === 0 ? [] : [mention("problems", "problems", problems.map((one) => one.said)), ...each];
+  const each = paths.map((path) =>
+    mention(
+      `problems:${path}`,
+      `problems of ${path}`,
+      problems.filter((one) => one.path === path).map((one) => one.said),
+    ),
+  );
+  return problems.length === 0
+    ? []
+    : [
+        mention(
+          "problems",
+          "problems",
+          problems.map((one) => one.said),
+        ),
+        ...each,
+      ];
 }
 
 export function ofHunks(files: readonly PendingFile[], root: string): readonly Mention[] {
-  return files.flatMap(({ path, hunks }) => hunks.map((hunk) => {
-    const place = `${relative(path, root)}:${hunk.line}`;
-    const lines = [...hunk.removed.map((line) => `-${bare(line)}`), ...hunk.added.map((line) => `+${bare(line)}`)];
-    const said = [`Hunk ${hunk.id}, to be reviewed, at ${place}:`, ...(hunk.what === "" ? [] : [hunk.what]), ...lines].join("\n");
-    return { words: `@hunk:${place}`, shown: `hunk ${place}`, about: `−${hunk.removed.length} +${hunk.added.length}`, block: { type: "resource", uri: ours(`hunk/${hunk.id}`, place), text: said } };
-  }));
+  return files.flatMap(({ path, hunks }) =>
+    hunks.map((hunk) => {
+      const place = `${relative(path, root)}:${hunk.line}`;
+      const lines = [...hunk.removed.map((line) => `-${bare(line)}`), ...hunk.added.map((line) => `+${bare(line)}`)];
+      const said = [
+        `Hunk ${hunk.id}, to be reviewed, at ${place}:`,
+        ...(hunk.what === "" ? [] : [hunk.what]),
+        ...lines,
+      ].join("\n");
+      return {
+        words: `@hunk:${place}`,
+        shown: `hunk ${place}`,
+        about: `−${hunk.removed.length} +${hunk.added.length}`,
+        block: { type: "resource", uri: ours(`hunk/${hunk.id}`, place), text: said },
+      };
+    }),
+  );
 }
 
 export function ofResources(raw: unknown): readonly Mention[] {
-  return list(object(raw)["resources"]).map(object).map((resource) => {
-    const [uri, name, server] = [text(resource["uri"]), text(resource["name"]), text(resource["server"])];
-    const about = [server, text(resource["description"]) || uri].join(" · ");
-    return { words: `@${name || uri}`, shown: name || uri, about, block: { type: "link", uri, name: `${server}: ${name || uri}` } };
-  });
+  return list(object(raw)["resources"])
+    .map(object)
+    .map((resource) => {
+      const [uri, name, server] = [text(resource["uri"]), text(resource["name"]), text(resource["server"])];
+      const about = [server, text(resource["description"]) || uri].join(" · ");
+      return {
+        words: `@${name || uri}`,
+        shown: name || uri,
+        about,
+        block: { type: "link", uri, name: `${server}: ${name || uri}` },
+      };
+    });
 }
 
 /** `except`: the conversation in which it is mentioned. */
-export function ofSessions(sessions: readonly { readonly id: string; readonly title: string }[], except: string): readonly Mention[] {
-  return sessions.filter(({ id, title }) => id !== except && title !== "").map(({ id, title }) => ({ words: `@${title}`, shown: title, about: "conversation", session: { id, title } }));
+export function ofSessions(
+  sessions: readonly { readonly id: string; readonly title: string }[],
+  except: string,
+): readonly Mention[] {
+  return sessions
+    .filter(({ id, title }) => id !== except && title !== "")
+    .map(({ id, title }) => ({ words: `@${title}`, shown: title, about: "conversation", session: { id, title } }));
 }
 
 /** A conversation as it is sent. */
@@ -86,7 +147,15 @@ export function ranked(mentions: readonly Mention[], typed: string): readonly Me
   const wanted = typed.toLowerCase();
   const place = ({ shown, about }: Mention): number => {
     const name = shown.toLowerCase();
-    return name.startsWith(wanted) ? 0 : name.includes(wanted) ? 1 : about.toLowerCase().includes(wanted) ? 2 : within(name, wanted) || within(about.toLowerCase(), wanted) ? 3 : 4;
+    return name.startsWith(wanted)
+      ? 0
+      : name.includes(wanted)
+        ? 1
+        : about.toLowerCase().includes(wanted)
+          ? 2
+          : within(name, wanted) || within(about.toLowerCase(), wanted)
+            ? 3
+            : 4;
   };
   return [0, 1, 2, 3].flatMap((each) => mentions.filter((mention) => place(mention) === each));
 }

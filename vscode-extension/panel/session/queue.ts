@@ -10,11 +10,15 @@ export interface Queued {
 }
 
 export function readQueue(raw: unknown): readonly Queued[] {
-  return list(object(raw)["prompts"]).map(object).map((each) => ({
-    id: text(each["id"]),
-    blocks: list(each["prompt"]).map(readBlock).filter((block) => block !== undefined),
-    mine: each["mine"] === true,
-  }));
+  return list(object(raw)["prompts"])
+    .map(object)
+    .map((each) => ({
+      id: text(each["id"]),
+      blocks: list(each["prompt"])
+        .map(readBlock)
+        .filter((block) => block !== undefined),
+      mine: each["mine"] === true,
+    }));
 }
 
 /** The words of a prompt. */

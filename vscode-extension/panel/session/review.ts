@@ -18,21 +18,31 @@ export interface PendingFile {
 }
 
 const WHAT: Readonly<Record<string, string>> = {
-  add: "A new file", content: "Another content, which is no text", delete: "The file is deleted", line_ends: "Other line ends", mode: "Another mode", rename: "Another name",
+  add: "A new file",
+  content: "Another content, which is no text",
+  delete: "The file is deleted",
+  line_ends: "Other line ends",
+  mode: "Another mode",
+  rename: "Another name",
 };
 
 export function readPending(raw: unknown): readonly PendingFile[] {
-  const files = list(object(raw)["files"]).map(object).map((file) => ({
-    path: text(file["path"]),
-    hunks: list(file["hunks"]).map(object).filter((hunk) => hunk["state"] === "pending").map((hunk) => ({
-      id: number(hunk["id"]) ?? 0,
-      digest: text(hunk["digest"]),
-      line: (number(hunk["start"]) ?? 0) + 1,
-      removed: list(hunk["base"]).map((line) => text(line)),
-      added: list(hunk["lines"]).map((line) => text(object(line)["text"])),
-      what: WHAT[text(hunk["kind"])] ?? "",
-    })),
-  }));
+  const files = list(object(raw)["files"])
+    .map(object)
+    .map((file) => ({
+      path: text(file["path"]),
+      hunks: list(file["hunks"])
+        .map(object)
+        .filter((hunk) => hunk["state"] === "pending")
+        .map((hunk) => ({
+          id: number(hunk["id"]) ?? 0,
+          digest: text(hunk["digest"]),
+          line: (number(hunk["start"]) ?? 0) + 1,
+          removed: list(hunk["base"]).map((line) => text(line)),
+          added: list(hunk["lines"]).map((line) => text(object(line)["text"])),
+          what: WHAT[text(hunk["kind"])] ?? "",
+        })),
+    }));
   return files.filter((file) => file.hunks.length > 0);
 }
 

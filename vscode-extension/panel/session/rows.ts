@@ -85,10 +85,12 @@ export function summary(nodes: readonly Node[]): string {
     const known = Object.hasOwn(NOUNS, kind) ? kind : "other";
     counts.set(known, (counts.get(known) ?? 0) + 1);
   }
-  return [...counts].map(([kind, count]) => {
-    const [one, many] = NOUNS[kind] ?? ["other step", "other steps"];
-    return `${count} ${count === 1 ? one : many}`;
-  }).join(", ");
+  return [...counts]
+    .map(([kind, count]) => {
+      const [one, many] = NOUNS[kind] ?? ["other step", "other steps"];
+      return `${count} ${count === 1 ? one : many}`;
+    })
+    .join(", ");
 }
 
 /** The calls that have not ended. */

@@ -13,17 +13,24 @@ export interface Task {
 }
 
 export function readTasks(raw: unknown): readonly Task[] {
-  return list(object(raw)["tasks"]).map(object).map((task) => ({
-    id: text(task["id"]),
-    kind: oneOf(task["kind"], ["agent", "shell"] as const, "shell"),
-    description: text(task["description"]),
-    state: oneOf(task["status"], STATES, "lost"),
-    message: text(task["message"]),
-  }));
+  return list(object(raw)["tasks"])
+    .map(object)
+    .map((task) => ({
+      id: text(task["id"]),
+      kind: oneOf(task["kind"], ["agent", "shell"] as const, "shell"),
+      description: text(task["description"]),
+      state: oneOf(task["status"], STATES, "lost"),
+      message: text(task["message"]),
+    }));
 }
 
 const WORDS: Readonly<Record<Task["state"], string>> = {
-  running: "running", completed: "done", failed: "failed", lost: "lost with an earlier sould", stopped: "stopped", timed_out: "timed out",
+  running: "running",
+  completed: "done",
+  failed: "failed",
+  lost: "lost with an earlier sould",
+  stopped: "stopped",
+  timed_out: "timed out",
 };
 
 export function wordOf(task: Task): string {

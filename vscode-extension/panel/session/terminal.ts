@@ -27,6 +27,8 @@ function overwritten(line: string): string {
 }
 
 function span(part: Anser.AnserJsonEntry): Span {
-  const colours = [part.fg && `${part.fg}-fg`, part.bg && `${part.bg}-bg`].filter((name) => name && !name.includes("palette") && !name.includes("truecolor"));
+  const colours = [part.fg && `${part.fg}-fg`, part.bg && `${part.bg}-bg`].filter(
+    (name) => name && !name.includes("palette") && !name.includes("truecolor"),
+  );
   return { text: part.content, classes: [...colours, ...part.decorations.map((name) => `ansi-${name}`)].join(" ") };
 }

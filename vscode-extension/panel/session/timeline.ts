@@ -27,7 +27,11 @@ export function readTimeline(raw: unknown): Timeline {
   for (const moment of list(timeline["moments"]).map(object).map(readMoment)) {
     const last = moments.at(-1);
     if (moment.kind === "step" && last !== undefined) {
-      moments[moments.length - 1] = { ...last, did: [...last.did, ...moment.did], files: [...new Set([...last.files, ...moment.files])] };
+      moments[moments.length - 1] = {
+        ...last,
+        did: [...last.did, ...moment.did],
+        files: [...new Set([...last.files, ...moment.files])],
+      };
     } else {
       moments.push(moment);
     }
@@ -60,7 +64,9 @@ export function travelledOf(raw: unknown): Travelled {
 /** What became of going back, in a sentence. */
 export function outcomeOf(raw: unknown): string {
   const answer = object(raw);
-  const files: readonly RestoredFile[] = list(answer["files"]).map(object).map((file) => ({ path: text(file["path"]), action: text(file["action"]), reason: text(file["reason"]) }));
+  const files: readonly RestoredFile[] = list(answer["files"])
+    .map(object)
+    .map((file) => ({ path: text(file["path"]), action: text(file["action"]), reason: text(file["reason"]) }));
   if (answer["outcome"] === "nothing") {
     return "There is nothing to go back to.";
   }
@@ -70,7 +76,9 @@ export function outcomeOf(raw: unknown): string {
   const left = files.filter((file) => file.action === "conflict" || file.action === "kept").length;
   const changed = files.length - left;
   const said = changed === 0 ? "No file changed." : `${changed} ${changed === 1 ? "file" : "files"} went back.`;
-  return left === 0 ? said : `${said} ${left === 1 ? "1 was left as it is" : `${left} were left as they are`}: the card says why.`;
+  return left === 0
+    ? said
+    : `${said} ${left === 1 ? "1 was left as it is" : `${left} were left as they are`}: the card says why.`;
 }
 
 /** A prompt as it is shown. `attached`: something went with its words. */
@@ -81,7 +89,9 @@ export interface Prompted {
 
 /** The checkpoint before a prompt: the last of the turns that began with it, counted from the end. */
 export function checkpointOf(timeline: Timeline, prompt: Prompted, fromEnd: number): Moment | undefined {
-  const turns = timeline.moments.filter((moment) => moment.reachable && moment.text !== "" && isOf(moment.text, prompt));
+  const turns = timeline.moments.filter(
+    (moment) => moment.reachable && moment.text !== "" && isOf(moment.text, prompt),
+  );
   return turns.at(-1 - fromEnd);
 }
 

@@ -49,9 +49,28 @@ export type Item =
   | { readonly kind: "thought"; readonly key: string; readonly blocks: readonly Block[] }
   | { readonly kind: "call"; readonly key: string; readonly call: Call }
   /** A question on the side. `fresh`: it was asked since the panel was opened. */
-  | { readonly kind: "aside"; readonly key: string; readonly question: string; readonly answer: readonly Block[]; readonly fresh: boolean }
-  | { readonly kind: "notice"; readonly key: string; readonly severity: Severity; readonly title: string; readonly description: string; readonly review: boolean }
-  | { readonly kind: "compaction"; readonly key: string; readonly status: string; readonly words: string; readonly summary: string };
+  | {
+      readonly kind: "aside";
+      readonly key: string;
+      readonly question: string;
+      readonly answer: readonly Block[];
+      readonly fresh: boolean;
+    }
+  | {
+      readonly kind: "notice";
+      readonly key: string;
+      readonly severity: Severity;
+      readonly title: string;
+      readonly description: string;
+      readonly review: boolean;
+    }
+  | {
+      readonly kind: "compaction";
+      readonly key: string;
+      readonly status: string;
+      readonly words: string;
+      readonly summary: string;
+    };
 
 export interface Transcript {
   readonly items: readonly Item[];
@@ -98,7 +117,9 @@ export const MOST_PRINTED = 200_000;
 
 export function readPage(raw: unknown): Page {
   const page = object(raw);
-  const updates = list(page["updates"]).map(object).map((each) => readSequenced(each["update"], each["sequence"]));
+  const updates = list(page["updates"])
+    .map(object)
+    .map((each) => readSequenced(each["update"], each["sequence"]));
   return {
     updates: updates.filter((each) => each !== undefined),
     before: number(page["before"]) ?? null,
@@ -134,8 +155,16 @@ export function apply(transcript: Transcript, updates: readonly Sequenced[]): Tr
 
 /** The page before what is there. Its plan is history. Of a call that goes on below, it knows the beginning. */
 export function prepend(transcript: Transcript, page: Page): Transcript {
-  const whole = new Set(transcript.items.filter((item) => (item.kind !== "call" || item.call.title !== "") && (item.kind !== "aside" || item.question !== "")).map((item) => item.key));
-  const older = draw([], page.updates, false).map((item) => answered(item, transcript.items)).filter((item) => !whole.has(item.key));
+  const whole = new Set(
+    transcript.items
+      .filter(
+        (item) => (item.kind !== "call" || item.call.title !== "") && (item.kind !== "aside" || item.question !== ""),
+      )
+      .map((item) => item.key),
+  );
+  const older = draw([], page.updates, false)
+    .map((item) => answered(item, transcript.items))
+    .filter((item) => !whole.has(item.key));
   const added = new Set(older.map((item) => item.key));
   const items = [...older, ...transcript.items.filter((item) => !added.has(item.key))];
   return { ...transcript, items, before: page.before };
@@ -162,7 +191,9 @@ function facts(update: Update): Partial<Pick<Transcript, "title" | "options" | "
 /** A question whose answer stands on a newer page has it. */
 function answered(item: Item, newer: readonly Item[]): Item {
   const other = item.kind === "aside" ? newer.find((each) => each.key === item.key) : undefined;
-  return item.kind === "aside" && other?.kind === "aside" ? { ...item, answer: [...item.answer, ...other.answer] } : item;
+  return item.kind === "aside" && other?.kind === "aside"
+    ? { ...item, answer: [...item.answer, ...other.answer] }
+    : item;
 }
 
 /** `live`: they are no history. */
@@ -177,7 +208,14 @@ function draw(before: readonly Item[], updates: readonly Sequenced[], live: bool
       addCall(items, update.fields);
     } else if (update.type === "notice") {
       const { severity, title, description, review } = update;
-      items.push({ kind: "notice", key: `notice:${sequence ?? ""}:${items.length}`, severity, title, description, review });
+      items.push({
+        kind: "notice",
+        key: `notice:${sequence ?? ""}:${items.length}`,
+        severity,
+        title,
+        description,
+        review,
+      });
     } else if (update.type === "compaction") {
       addCompaction(items, update);
     }
@@ -208,7 +246,10 @@ function addAside(items: Item[], { id, of, block }: Update & { type: "aside" }, 
   const item = items[at];
   const before = item?.kind === "aside" ? item : { kind: "aside" as const, key, question: "", answer: [], fresh };
   const words = block.type === "text" ? block.text : "";
-  const after = of === "user" ? { ...before, question: (before.question + words).replace(ASIDE, "") } : { ...before, answer: joined(before.answer, block) };
+  const after =
+    of === "user"
+      ? { ...before, question: (before.question + words).replace(ASIDE, "") }
+      : { ...before, answer: joined(before.answer, block) };
   if (at < 0) {
     items.push(after);
   } else {

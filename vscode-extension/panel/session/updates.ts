@@ -13,11 +13,28 @@ export type Block =
 
 export type Content =
   | { readonly type: "block"; readonly block: Block }
-  | { readonly type: "diff"; readonly path: string; readonly oldText: string; readonly newText: string; readonly isNew: boolean }
+  | {
+      readonly type: "diff";
+      readonly path: string;
+      readonly oldText: string;
+      readonly newText: string;
+      readonly isNew: boolean;
+    }
   | { readonly type: "terminal"; readonly id: string };
 
 const STATUSES = ["pending", "in_progress", "completed", "failed"] as const;
-const KINDS = ["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"] as const;
+const KINDS = [
+  "read",
+  "edit",
+  "delete",
+  "move",
+  "search",
+  "execute",
+  "think",
+  "fetch",
+  "switch_mode",
+  "other",
+] as const;
 const SEVERITIES = ["info", "warning", "error"] as const;
 const STEPS = ["pending", "in_progress", "completed"] as const;
 
@@ -95,13 +112,30 @@ export interface Usage {
 }
 
 export type Update =
-  | { readonly type: "chunk"; readonly of: "user" | "agent" | "thought"; readonly message: string; readonly block: Block }
+  | {
+      readonly type: "chunk";
+      readonly of: "user" | "agent" | "thought";
+      readonly message: string;
+      readonly block: Block;
+    }
   /** A question on the side, or its answer, which the agent does not remember. */
   | { readonly type: "aside"; readonly id: string; readonly of: "user" | "agent"; readonly block: Block }
   | { readonly type: "call"; readonly opened: boolean; readonly fields: CallFields }
   | { readonly type: "plan"; readonly steps: readonly PlanStep[] }
-  | { readonly type: "notice"; readonly severity: Severity; readonly title: string; readonly description: string; readonly review: boolean }
-  | { readonly type: "compaction"; readonly id: string; readonly status: string; readonly words: string; readonly summary: string }
+  | {
+      readonly type: "notice";
+      readonly severity: Severity;
+      readonly title: string;
+      readonly description: string;
+      readonly review: boolean;
+    }
+  | {
+      readonly type: "compaction";
+      readonly id: string;
+      readonly status: string;
+      readonly words: string;
+      readonly summary: string;
+    }
   | { readonly type: "title"; readonly title: string }
   | { readonly type: "options"; readonly options: readonly Option[] }
   | { readonly type: "commands"; readonly commands: readonly Command[] }
@@ -158,7 +192,11 @@ export function readBlock(raw: unknown): Block | undefined {
     case "audio":
       return { type: block["type"], data: text(block["data"]), mimeType: text(block["mimeType"]) };
     case "resource_link":
-      return { type: "link", uri: text(block["uri"]), name: text(block["title"]) || text(block["name"]) || text(block["uri"]) };
+      return {
+        type: "link",
+        uri: text(block["uri"]),
+        name: text(block["title"]) || text(block["name"]) || text(block["uri"]),
+      };
     case "resource": {
       const resource = object(block["resource"]);
       return { type: "resource", uri: text(resource["uri"]), text: text(resource["text"]) };
@@ -172,7 +210,9 @@ export function readCall(raw: Json): CallFields {
   const meta = object(raw["_meta"]);
   const exit = object(meta["terminal_exit"]);
   const parent = text(own(raw)["parentToolCallId"]);
-  const content = list(raw["content"]).map(readContent).filter((each) => each !== undefined);
+  const content = list(raw["content"])
+    .map(readContent)
+    .filter((each) => each !== undefined);
   return {
     id: text(raw["toolCallId"]),
     ...(typeof raw["title"] === "string" && { title: raw["title"] }),
@@ -192,18 +232,22 @@ export function readCall(raw: Json): CallFields {
 }
 
 export function readOptions(raw: unknown): readonly Option[] {
-  return list(raw).map(object).map((option) => ({
-    id: text(option["id"]),
-    name: text(option["name"]),
-    category: text(option["category"]),
-    description: text(option["description"]),
-    value: text(option["currentValue"]),
-    choices: list(option["options"]).map(object).map((choice) => ({
-      value: text(choice["value"]),
-      name: text(choice["name"]) || text(choice["value"]),
-      description: text(choice["description"]),
-    })),
-  }));
+  return list(raw)
+    .map(object)
+    .map((option) => ({
+      id: text(option["id"]),
+      name: text(option["name"]),
+      category: text(option["category"]),
+      description: text(option["description"]),
+      value: text(option["currentValue"]),
+      choices: list(option["options"])
+        .map(object)
+        .map((choice) => ({
+          value: text(choice["value"]),
+          name: text(choice["name"]) || text(choice["value"]),
+          description: text(choice["description"]),
+        })),
+    }));
 }
 
 function readContent(raw: unknown): Content | undefined {
@@ -254,7 +298,10 @@ function readCompaction(raw: Json): Update {
   const about = own(raw);
   const [before, after] = [number(about["tokens_before"]), number(about["tokens_after"])];
   const sizes = before !== undefined && after !== undefined ? `${before} → ${after} tokens. ` : "";
-  const summary = list(raw["summary"]).map(object).map((block) => text(block["text"])).join("\n");
+  const summary = list(raw["summary"])
+    .map(object)
+    .map((block) => text(block["text"]))
+    .join("\n");
   const words = text(raw["error"]) || `${sizes}${text(about["note"])}`.trim();
   return { type: "compaction", id: text(raw["compactionId"]), status: text(raw["status"]), words, summary };
 }

@@ -31,7 +31,12 @@ export function App({ panel }: { readonly panel: Panel }): JSX.Element {
   const view = panel.view.value;
   return (
     <PanelContext.Provider value={panel}>
-      <div class={panel.surroundings.value.canInsert ? "panel can-insert" : "panel"} onClick={(event) => { clicked(panel, event); }}>
+      <div
+        class={panel.surroundings.value.canInsert ? "panel can-insert" : "panel"}
+        onClick={(event) => {
+          clicked(panel, event);
+        }}
+      >
         <Header />
         <Banner />
         {view === "sessions" && <SessionList />}
@@ -48,12 +53,15 @@ export function App({ panel }: { readonly panel: Panel }): JSX.Element {
 function Conversation({ panel }: { readonly panel: Panel }): JSX.Element {
   const session = panel.session.value;
   return (
-    <main class="conversation" onKeyDown={(event) => {
-      if (event.key === "f" && (event.ctrlKey || event.metaKey) && session !== undefined) {
-        event.preventDefault();
-        panel.finding.value = { words: panel.finding.value?.words ?? "", at: 0 };
-      }
-    }}>
+    <main
+      class="conversation"
+      onKeyDown={(event) => {
+        if (event.key === "f" && (event.ctrlKey || event.metaKey) && session !== undefined) {
+          event.preventDefault();
+          panel.finding.value = { words: panel.finding.value?.words ?? "", at: 0 };
+        }
+      }}
+    >
       {session !== undefined && <Find session={session} />}
       {session === undefined ? <Welcome panel={panel} /> : <Transcript key={session.id} session={session} />}
       <Asks />
@@ -70,11 +78,34 @@ function Welcome({ panel }: { readonly panel: Panel }): JSX.Element {
   const recent = panel.sessions.known.value.filter((known) => known.cwd === root?.path && !known.archived).slice(0, 3);
   return (
     <div class="welcome">
-      <p>{root === undefined ? panel.connection.value.state === "connected" && "Open a folder to work in." : <>Ask about <strong>{root.name}</strong>, or describe a change. What the agent edits, you review hunk by hunk.</>}</p>
+      <p>
+        {root === undefined ? (
+          panel.connection.value.state === "connected" && "Open a folder to work in."
+        ) : (
+          <>
+            Ask about <strong>{root.name}</strong>, or describe a change. What the agent edits, you review hunk by hunk.
+          </>
+        )}
+      </p>
       {recent.length > 0 && (
         <section aria-label="Recent sessions">
           <h2>Go on with</h2>
-          <ul>{recent.map((known) => <li key={known.id}><button type="button" class="link" dir="auto" onClick={() => { void panel.show(known.id, known.cwd); }}>{known.title || "Untitled session"}</button></li>)}</ul>
+          <ul>
+            {recent.map((known) => (
+              <li key={known.id}>
+                <button
+                  type="button"
+                  class="link"
+                  dir="auto"
+                  onClick={() => {
+                    void panel.show(known.id, known.cwd);
+                  }}
+                >
+                  {known.title || "Untitled session"}
+                </button>
+              </li>
+            ))}
+          </ul>
         </section>
       )}
     </div>
@@ -95,11 +126,20 @@ function Announcements({ panel }: { readonly panel: Panel }): JSX.Element {
     }
   }, [running]);
   const [ask] = panel.asks.value;
-  const asked = ask === undefined ? "" : ask.asked.type === "permission" ? `Permission needed: ${ask.asked.call.title ?? ""}` : "The agent asks a question.";
+  const asked =
+    ask === undefined
+      ? ""
+      : ask.asked.type === "permission"
+        ? `Permission needed: ${ask.asked.call.title ?? ""}`
+        : "The agent asks a question.";
   return (
     <>
-      <div class="hidden" aria-live="polite">{panel.said.value}</div>
-      <div class="hidden" aria-live="assertive">{asked}</div>
+      <div class="hidden" aria-live="polite">
+        {panel.said.value}
+      </div>
+      <div class="hidden" aria-live="assertive">
+        {asked}
+      </div>
     </>
   );
 }
@@ -112,16 +152,23 @@ function clicked(panel: Panel, event: MouseEvent): void {
     event.preventDefault();
     const [, path = "", line] = /^(.*?)(?:(?::|#L)(\d+).*)?$/.exec(file) ?? [];
     const root = panel.session.value?.cwd ?? "";
-    panel.link.openFile({ path: path.startsWith("/") ? path : `${root}/${path}`, ...(line !== undefined && { line: Number(line) }) });
+    panel.link.openFile({
+      path: path.startsWith("/") ? path : `${root}/${path}`,
+      ...(line !== undefined && { line: Number(line) }),
+    });
   }
   const button = target?.closest("[data-do]");
   const does = button?.getAttribute("data-do");
   const code = button?.closest(".code")?.querySelector("code")?.textContent ?? "";
   if (does === "copy") {
-    void navigator.clipboard.writeText(code).then(() => { panel.say("Copied."); });
+    void navigator.clipboard.writeText(code).then(() => {
+      panel.say("Copied.");
+    });
   } else if (does === "insert" || does === "apply") {
     // At the cursor; or in place of what is selected, as an edit that is reviewed.
     const sessionId = panel.session.value?.id ?? "";
-    void panel.attempt(async () => { await panel.client.request(`_panel/${does}`, { text: code, sessionId }); });
+    void panel.attempt(async () => {
+      await panel.client.request(`_panel/${does}`, { text: code, sessionId });
+    });
   }
 }

@@ -44,10 +44,16 @@ export function Asks(): JSX.Element | null {
   }
   return (
     <section class="asks" aria-label="Waiting for your answer" data-keys={keys ? "on" : "off"}>
-      {first.asked.type === "permission"
-        ? <AskedPermission key={String(first.question.id)} ask={first} permission={first.asked} />
-        : <AskedForm key={String(first.question.id)} ask={first} form={first.asked} />}
-      {more.length > 0 && <p class="more-asks">{more.length} more {more.length === 1 ? "question waits" : "questions wait"} behind this one.</p>}
+      {first.asked.type === "permission" ? (
+        <AskedPermission key={String(first.question.id)} ask={first} permission={first.asked} />
+      ) : (
+        <AskedForm key={String(first.question.id)} ask={first} form={first.asked} />
+      )}
+      {more.length > 0 && (
+        <p class="more-asks">
+          {more.length} more {more.length === 1 ? "question waits" : "questions wait"} behind this one.
+        </p>
+      )}
     </section>
   );
 }
@@ -57,8 +63,17 @@ function useKeysCount(ask: Ask | undefined): boolean {
   const [ready, become] = useState<unknown>(undefined);
   const id = ask?.question.id;
   useEffect(() => {
-    const timer = ask && setTimeout(() => { become(id); }, TOO_SOON - (performance.now() - ask.question.since) + 20);
-    return () => { clearTimeout(timer); };
+    const timer =
+      ask &&
+      setTimeout(
+        () => {
+          become(id);
+        },
+        TOO_SOON - (performance.now() - ask.question.since) + 20,
+      );
+    return () => {
+      clearTimeout(timer);
+    };
   }, [id]);
   return id !== undefined && ready === id;
 }
@@ -97,22 +112,54 @@ function AskedPermission({ ask, permission }: { readonly ask: Ask; readonly perm
     <div class="ask" role="alertdialog" aria-modal="false" aria-label={`${asks.needed}: ${call.title ?? ""}`}>
       <h2 class="ask-title">{`${asks.title}${call.title ?? "The agent asks"}`}</h2>
       <div class="ask-body" tabIndex={0} role="group" aria-label={asks.body}>
-        {(call.content ?? []).map((content, at) => <Shown key={at} content={content} />)}
+        {(call.content ?? []).map((content, at) => (
+          <Shown key={at} content={content} />
+        ))}
       </div>
       <div class="ask-options">
         {options.map((option, at) => (
-          <button key={option.id} type="button" class={`button ${at === 0 ? "" : "secondary"}`} disabled={rewriting && !isRejection(option)} onClick={() => { answer(option); }} aria-keyshortcuts={`Alt+${at + 1}`}>
-            {option.name}<kbd aria-hidden="true">Alt+{at + 1}</kbd>
+          <button
+            key={option.id}
+            type="button"
+            class={`button ${at === 0 ? "" : "secondary"}`}
+            disabled={rewriting && !isRejection(option)}
+            onClick={() => {
+              answer(option);
+            }}
+            aria-keyshortcuts={`Alt+${at + 1}`}
+          >
+            {option.name}
+            <kbd aria-hidden="true">Alt+{at + 1}</kbd>
           </button>
         ))}
       </div>
-      {permission.command !== undefined && <Rewriting ask={ask} command={permission.command} options={options} line={line} write={write} />}
+      {permission.command !== undefined && (
+        <Rewriting ask={ask} command={permission.command} options={options} line={line} write={write} />
+      )}
       {rejection !== undefined && (
-        <form class="ask-words" onSubmit={(event) => { event.preventDefault(); if (words.trim() !== "") { answer(rejection); } }}>
-          <textarea rows={1} value={words} placeholder={asks.placeholder} aria-label={asks.words} dir="auto"
-            onInput={(event) => { setWords(event.currentTarget.value); }}
-            onKeyDown={keyInWords} />
-          <button type="submit" class="button secondary" disabled={words.trim() === ""}>{rejection.name} with these words</button>
+        <form
+          class="ask-words"
+          onSubmit={(event) => {
+            event.preventDefault();
+            if (words.trim() !== "") {
+              answer(rejection);
+            }
+          }}
+        >
+          <textarea
+            rows={1}
+            value={words}
+            placeholder={asks.placeholder}
+            aria-label={asks.words}
+            dir="auto"
+            onInput={(event) => {
+              setWords(event.currentTarget.value);
+            }}
+            onKeyDown={keyInWords}
+          />
+          <button type="submit" class="button secondary" disabled={words.trim() === ""}>
+            {rejection.name} with these words
+          </button>
         </form>
       )}
     </div>
@@ -120,7 +167,13 @@ function AskedPermission({ ask, permission }: { readonly ask: Ask; readonly perm
 }
 
 /** Another command in place of the one that is asked about, for this once. */
-function Rewriting({ ask, command, options, line, write }: {
+function Rewriting({
+  ask,
+  command,
+  options,
+  line,
+  write,
+}: {
   readonly ask: Ask;
   readonly command: string;
   readonly options: readonly PermissionOption[];
@@ -133,18 +186,53 @@ function Rewriting({ ask, command, options, line, write }: {
     return null;
   }
   if (line === undefined) {
-    return <div class="ask-rewrite"><button type="button" class="link" onClick={() => { write(command); }}>Change the command…</button></div>;
+    return (
+      <div class="ask-rewrite">
+        <button
+          type="button"
+          class="link"
+          onClick={() => {
+            write(command);
+          }}
+        >
+          Change the command…
+        </button>
+      </div>
+    );
   }
   return (
-    <form class="ask-words" onSubmit={(event) => {
-      event.preventDefault();
-      panel.client.answer(ask.question, line === command ? chosen(once, "") : rewritten(once, line));
-      panel.say("Allowed as you changed it.");
-    }}>
-      <textarea class="mono" rows={1} dir="ltr" spellcheck={false} value={line} aria-label="The command to run instead" ref={(field) => { if (line === command) { field?.focus(); } }}
-        onInput={(event) => { write(event.currentTarget.value); }}
-        onKeyDown={(event) => { keyInWords(event, () => { write(undefined); }); }} />
-      <button type="submit" class="button secondary" disabled={line.trim() === ""}>Run this instead</button>
+    <form
+      class="ask-words"
+      onSubmit={(event) => {
+        event.preventDefault();
+        panel.client.answer(ask.question, line === command ? chosen(once, "") : rewritten(once, line));
+        panel.say("Allowed as you changed it.");
+      }}
+    >
+      <textarea
+        class="mono"
+        rows={1}
+        dir="ltr"
+        spellcheck={false}
+        value={line}
+        aria-label="The command to run instead"
+        ref={(field) => {
+          if (line === command) {
+            field?.focus();
+          }
+        }}
+        onInput={(event) => {
+          write(event.currentTarget.value);
+        }}
+        onKeyDown={(event) => {
+          keyInWords(event, () => {
+            write(undefined);
+          });
+        }}
+      />
+      <button type="submit" class="button secondary" disabled={line.trim() === ""}>
+        Run this instead
+      </button>
     </form>
   );
 }
@@ -154,7 +242,11 @@ function Shown({ content }: { readonly content: Content }): JSX.Element | null {
     return <Diff path={content.path} oldText={content.oldText} newText={content.newText} isNew={content.isNew} />;
   }
   if (content.type === "block") {
-    return content.block.type === "text" ? <Markdown source={content.block.text} /> : <Attachment block={content.block} />;
+    return content.block.type === "text" ? (
+      <Markdown source={content.block.text} />
+    ) : (
+      <Attachment block={content.block} />
+    );
   }
   return null;
 }
@@ -180,6 +272,8 @@ function useKeys(ask: Ask, options: readonly PermissionOption[], answer: (option
       }
     };
     document.addEventListener("keydown", pressed, true);
-    return () => { document.removeEventListener("keydown", pressed, true); };
+    return () => {
+      document.removeEventListener("keydown", pressed, true);
+    };
   });
 }

@@ -7,10 +7,18 @@ export function Banner(): JSX.Element | null {
   const panel = usePanel();
   const { state, problem } = panel.connection.value;
   if (state === "missing") {
-    return <div class="banner error" role="alert"><span>{problem}</span></div>;
+    return (
+      <div class="banner error" role="alert">
+        <span>{problem}</span>
+      </div>
+    );
   }
   if (state === "waiting") {
-    return <div class="banner" role="status"><span>Reconnecting to sould… {problem}</span></div>;
+    return (
+      <div class="banner" role="status">
+        <span>Reconnecting to sould… {problem}</span>
+      </div>
+    );
   }
   const words = panel.problem.value;
   if (words === "") {
@@ -19,8 +27,24 @@ export function Banner(): JSX.Element | null {
   return (
     <div class="banner error" role="alert">
       <span>{words}</span>
-      {state !== "connected" && <button type="button" class="button secondary" onClick={() => { void panel.start(); }}>Try again</button>}
-      <IconButton icon="close" label="Dismiss" onClick={() => { panel.dismissProblem(); }} />
+      {state !== "connected" && (
+        <button
+          type="button"
+          class="button secondary"
+          onClick={() => {
+            void panel.start();
+          }}
+        >
+          Try again
+        </button>
+      )}
+      <IconButton
+        icon="close"
+        label="Dismiss"
+        onClick={() => {
+          panel.dismissProblem();
+        }}
+      />
     </div>
   );
 }

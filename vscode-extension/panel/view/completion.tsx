@@ -24,31 +24,69 @@ export function useChoices(completing: Completing | undefined, session: Session 
   const typed = completing?.kind === "mention" ? completing.typed : undefined;
   const root = session?.cwd ?? panel.surroundings.value.roots[0]?.path;
   const mentioning = typed !== undefined;
-  const found = useMemo(() => (mentioning && root !== undefined ? new Mentions(panel, root, session?.id ?? "") : undefined), [mentioning, root, session]);
+  const found = useMemo(
+    () => (mentioning && root !== undefined ? new Mentions(panel, root, session?.id ?? "") : undefined),
+    [mentioning, root, session],
+  );
   useEffect(() => {
     let current = true;
     setMentions((before) => (typed === undefined ? NONE : before));
     if (typed !== undefined) {
-      found?.look(typed, (list) => { if (current) { setMentions(list); } });
+      found?.look(typed, (list) => {
+        if (current) {
+          setMentions(list);
+        }
+      });
     }
-    return () => { current = false; };
+    return () => {
+      current = false;
+    };
   }, [typed, found]);
   if (completing?.kind === "command") {
-    const list = fitting(commands, completing.typed).slice(0, MOST)
-      .map(({ name, description, hint }) => ({ words: `/${name}`, shown: `/${name}${hint === "" ? "" : ` ${hint}`}`, about: description }));
+    const list = fitting(commands, completing.typed)
+      .slice(0, MOST)
+      .map(({ name, description, hint }) => ({
+        words: `/${name}`,
+        shown: `/${name}${hint === "" ? "" : ` ${hint}`}`,
+        about: description,
+      }));
     return { list, blocksOf: () => Promise.resolve([]) };
   }
-  return { list: completing === undefined ? NONE : mentions, blocksOf: async (choice) => (await found?.blocksOf(choice)) ?? [] };
+  return {
+    list: completing === undefined ? NONE : mentions,
+    blocksOf: async (choice) => (await found?.blocksOf(choice)) ?? [],
+  };
 }
 
-export function Completion({ choices, marked, onTake }: { readonly choices: readonly Mention[]; readonly marked: number; readonly onTake: (choice: Mention) => void }): JSX.Element {
+export function Completion({
+  choices,
+  marked,
+  onTake,
+}: {
+  readonly choices: readonly Mention[];
+  readonly marked: number;
+  readonly onTake: (choice: Mention) => void;
+}): JSX.Element {
   return (
     <ul class="completions" id="completions" role="listbox" aria-label="Completions" tabIndex={0}>
       {choices.map((choice, at) => (
-        <li key={`${choice.words} ${choice.about}`} id={`completion-${at}`} role="option" aria-selected={at === marked}
-          ref={(row) => { if (at === marked) { row?.scrollIntoView({ block: "nearest" }); } }}
-          onMouseDown={(event) => { event.preventDefault(); onTake(choice); }}>
-          <span class="completion-name">{choice.shown}</span><span class="completion-about">{choice.about}</span>
+        <li
+          key={`${choice.words} ${choice.about}`}
+          id={`completion-${at}`}
+          role="option"
+          aria-selected={at === marked}
+          ref={(row) => {
+            if (at === marked) {
+              row?.scrollIntoView({ block: "nearest" });
+            }
+          }}
+          onMouseDown={(event) => {
+            event.preventDefault();
+            onTake(choice);
+          }}
+        >
+          <span class="completion-name">{choice.shown}</span>
+          <span class="completion-about">{choice.about}</span>
         </li>
       ))}
     </ul>

@@ -23,12 +23,16 @@ export function Composer({ session }: { readonly session: Session | undefined })
   const key = session?.id ?? "";
   const draft = panel.drafts.of(key);
   // Of this session also when another is shown by the time that something comes.
-  const change = (by: Change): void => { panel.drafts.change(key, by); };
+  const change = (by: Change): void => {
+    panel.drafts.change(key, by);
+  };
   const field = useRef<HTMLTextAreaElement>(null);
   const running = session?.running.value ?? false;
   useHeight(field, draft.text);
   useFocusing(field);
-  const add = (blocks: readonly Block[]): void => { change((before) => ({ ...before, attached: [...before.attached, ...blocks] })); };
+  const add = (blocks: readonly Block[]): void => {
+    change((before) => ({ ...before, attached: [...before.attached, ...blocks] }));
+  };
   const send = (steers: boolean): void => {
     const all = panel.drafts.of(key);
     if (blocksOf(all).length > 0) {
@@ -49,23 +53,86 @@ export function Composer({ session }: { readonly session: Session | undefined })
     }
   };
   return (
-    <div class="composer" onDragOver={(event) => { event.preventDefault(); }}
-      onDrop={(event) => { event.preventDefault(); void dropped(event.dataTransfer).then(add); }}>
+    <div
+      class="composer"
+      onDragOver={(event) => {
+        event.preventDefault();
+      }}
+      onDrop={(event) => {
+        event.preventDefault();
+        void dropped(event.dataTransfer).then(add);
+      }}
+    >
       <Resending session={session} />
-      <Attached draft={draft} onRemove={(at) => { change((before) => ({ ...before, attached: before.attached.filter((_, index) => index !== at) })); }} />
+      <Attached
+        draft={draft}
+        onRemove={(at) => {
+          change((before) => ({ ...before, attached: before.attached.filter((_, index) => index !== at) }));
+        }}
+      />
       <Field field={field} draft={draft} session={session} onChange={change} onAttach={add} onSend={send} />
       <div class="composer-bar">
-        <Menu icon="add" label="Add to the message" above entries={[
-          { name: "Add files…", does: () => { void panel.link.pickFile().then((paths) => { add(paths.map(linkOf)); field.current?.focus(); }); } },
-          { name: "Ask on the side (/btw)", does: () => { write(field, `/btw ${draft.text.replace(ASIDE, "")}`, (text) => { change((before) => ({ ...before, text })); }); } },
-        ]} />
+        <Menu
+          icon="add"
+          label="Add to the message"
+          above
+          entries={[
+            {
+              name: "Add files…",
+              does: () => {
+                void panel.link.pickFile().then((paths) => {
+                  add(paths.map(linkOf));
+                  field.current?.focus();
+                });
+              },
+            },
+            {
+              name: "Ask on the side (/btw)",
+              does: () => {
+                write(field, `/btw ${draft.text.replace(ASIDE, "")}`, (text) => {
+                  change((before) => ({ ...before, text }));
+                });
+              },
+            },
+          ]}
+        />
         {session !== undefined && <Pickers session={session} />}
-        <FromEditor draft={draft} onAdd={(block) => { add([block]); field.current?.focus(); }} />
+        <FromEditor
+          draft={draft}
+          onAdd={(block) => {
+            add([block]);
+            field.current?.focus();
+          }}
+        />
         <span class="space" />
         {session !== undefined && <Meter session={session} />}
-        {running && session !== undefined && <button type="button" class="send stop" title="Stop (Escape)" aria-label="Stop" disabled={session.stopping.value} onClick={() => { panel.stop(session); }}><Icon name="stop" /></button>}
-        <button type="button" class="send" disabled={blocksOf(draft).length === 0} title={running ? "Queue (Enter). Send now: Ctrl+Enter" : "Send (Enter)"}
-          aria-label={running ? "Queue" : "Send"} onClick={() => { send(false); field.current?.focus(); }}><Icon name={running ? "queue" : "send"} /></button>
+        {running && session !== undefined && (
+          <button
+            type="button"
+            class="send stop"
+            title="Stop (Escape)"
+            aria-label="Stop"
+            disabled={session.stopping.value}
+            onClick={() => {
+              panel.stop(session);
+            }}
+          >
+            <Icon name="stop" />
+          </button>
+        )}
+        <button
+          type="button"
+          class="send"
+          disabled={blocksOf(draft).length === 0}
+          title={running ? "Queue (Enter). Send now: Ctrl+Enter" : "Send (Enter)"}
+          aria-label={running ? "Queue" : "Send"}
+          onClick={() => {
+            send(false);
+            field.current?.focus();
+          }}
+        >
+          <Icon name={running ? "queue" : "send"} />
+        </button>
       </div>
     </div>
   );
@@ -99,10 +166,14 @@ function Field({ field, draft, session, onChange, onAttach, onSend }: FieldProps
     if (completing !== undefined && field.current !== null) {
       const next = completed(draft.text, field.current.selectionStart, completing, choice.words);
       onChange((before) => ({ ...before, text: next.text }));
-      void panel.attempt(async () => { onAttach(await mentioned(choice)); });
+      void panel.attempt(async () => {
+        onAttach(await mentioned(choice));
+      });
       complete(undefined);
       // The value is set when the component is drawn; the cursor comes behind it.
-      requestAnimationFrame(() => { field.current?.setSelectionRange(next.cursor, next.cursor); });
+      requestAnimationFrame(() => {
+        field.current?.setSelectionRange(next.cursor, next.cursor);
+      });
     }
   };
   const look = (): void => {
@@ -117,19 +188,52 @@ function Field({ field, draft, session, onChange, onAttach, onSend }: FieldProps
   return (
     <div class="field-frame">
       {open && <Completion choices={choices} marked={marked} onTake={take} />}
-      <textarea ref={field} rows={1} dir="auto" aria-label="Message" value={draft.text} aria-autocomplete="list"
-        aria-controls={open ? "completions" : undefined} aria-activedescendant={open ? `completion-${marked}` : undefined}
-        placeholder={running ? "Queue a message, or Ctrl+Enter to send it now" : "Ask, or describe a change. / for commands, @ for files and more"}
-        onInput={(event) => { const text = event.currentTarget.value; onChange((before) => ({ ...before, text })); look(); }}
-        onClick={look} onBlur={() => { complete(undefined); }}
-        onPaste={(event) => { void imagesOf(event.clipboardData?.files).then((blocks) => { if (blocks.length > 0) { onAttach(blocks); } }); }}
+      <textarea
+        ref={field}
+        rows={1}
+        dir="auto"
+        aria-label="Message"
+        value={draft.text}
+        aria-autocomplete="list"
+        aria-controls={open ? "completions" : undefined}
+        aria-activedescendant={open ? `completion-${marked}` : undefined}
+        placeholder={
+          running
+            ? "Queue a message, or Ctrl+Enter to send it now"
+            : "Ask, or describe a change. / for commands, @ for files and more"
+        }
+        onInput={(event) => {
+          const text = event.currentTarget.value;
+          onChange((before) => ({ ...before, text }));
+          look();
+        }}
+        onClick={look}
+        onBlur={() => {
+          complete(undefined);
+        }}
+        onPaste={(event) => {
+          void imagesOf(event.clipboardData?.files).then((blocks) => {
+            if (blocks.length > 0) {
+              onAttach(blocks);
+            }
+          });
+        }}
         onKeyDown={(event) => {
           if (event.isComposing) {
             return;
           }
           // a command that is typed in full needs no completion
-          const whole = event.key === "Enter" && completing?.kind === "command" && choices[marked]?.words === `/${completing.typed}`;
-          if (open && !whole && keyOfList(event, choices, marked, mark, take, () => { complete(undefined); })) {
+          const whole =
+            event.key === "Enter" &&
+            completing?.kind === "command" &&
+            choices[marked]?.words === `/${completing.typed}`;
+          if (
+            open &&
+            !whole &&
+            keyOfList(event, choices, marked, mark, take, () => {
+              complete(undefined);
+            })
+          ) {
             event.preventDefault();
           } else if (event.key === "Enter" && !event.shiftKey && !event.altKey) {
             event.preventDefault();
@@ -139,13 +243,21 @@ function Field({ field, draft, session, onChange, onAttach, onSend }: FieldProps
             event.preventDefault();
             panel.stop(session);
           }
-        }} />
+        }}
+      />
     </div>
   );
 }
 
 /** Whether the key was one of the list's. */
-function keyOfList(event: KeyboardEvent, choices: readonly Mention[], marked: number, mark: (at: number) => void, take: (choice: Mention) => void, close: () => void): boolean {
+function keyOfList(
+  event: KeyboardEvent,
+  choices: readonly Mention[],
+  marked: number,
+  mark: (at: number) => void,
+  take: (choice: Mention) => void,
+  close: () => void,
+): boolean {
   const choice = choices[marked];
   if (event.key === "ArrowDown" || event.key === "ArrowUp") {
     mark((marked + (event.key === "ArrowDown" ? 1 : choices.length - 1)) % choices.length);
@@ -183,23 +295,51 @@ function Resending({ session }: { readonly session: Session | undefined }): JSX.
   return (
     <p class="resending" role="status">
       Sent from that point: what was said and changed after it goes back first. What you typed or kept stays.
-      <button type="button" class="link" onClick={() => { panel.resending.value = undefined; }}>Send at the end instead</button>
+      <button
+        type="button"
+        class="link"
+        onClick={() => {
+          panel.resending.value = undefined;
+        }}
+      >
+        Send at the end instead
+      </button>
     </p>
   );
 }
 
 /** Exactly what is sent beside the words. */
-function Attached({ draft, onRemove }: { readonly draft: Draft; readonly onRemove: (at: number) => void }): JSX.Element | null {
+function Attached({
+  draft,
+  onRemove,
+}: {
+  readonly draft: Draft;
+  readonly onRemove: (at: number) => void;
+}): JSX.Element | null {
   if (draft.attached.length === 0) {
     return null;
   }
   return (
     <ul class="attached" aria-label="Sent with the message">
       {draft.attached.map((block, at) => (
-        <li class="chip" key={at} title={block.type === "link" ? block.uri : block.type === "resource" ? block.text : ""}>
-          {block.type === "image" ? <img alt="Picture" src={`data:${block.mimeType};base64,${block.data}`} /> : <Icon name="file" />}
+        <li
+          class="chip"
+          key={at}
+          title={block.type === "link" ? block.uri : block.type === "resource" ? block.text : ""}
+        >
+          {block.type === "image" ? (
+            <img alt="Picture" src={`data:${block.mimeType};base64,${block.data}`} />
+          ) : (
+            <Icon name="file" />
+          )}
           {nameOf(block)}
-          <IconButton icon="close" label="Do not send this" onClick={() => { onRemove(at); }} />
+          <IconButton
+            icon="close"
+            label="Do not send this"
+            onClick={() => {
+              onRemove(at);
+            }}
+          />
         </li>
       ))}
     </ul>
@@ -207,19 +347,41 @@ function Attached({ draft, onRemove }: { readonly draft: Draft; readonly onRemov
 }
 
 /** What the user has before them in the editor, to be added by a click; without one nothing of it is sent. */
-function FromEditor({ draft, onAdd }: { readonly draft: Draft; readonly onAdd: (block: Block) => void }): JSX.Element | null {
+function FromEditor({
+  draft,
+  onAdd,
+}: {
+  readonly draft: Draft;
+  readonly onAdd: (block: Block) => void;
+}): JSX.Element | null {
   const { file } = usePanel().context.value;
   if (file === undefined) {
     return null;
   }
-  const lines = file.from === undefined ? "" : `:${file.from}${file.to === undefined || file.to === file.from ? "" : `-${file.to}`}`;
+  const lines =
+    file.from === undefined
+      ? ""
+      : `:${file.from}${file.to === undefined || file.to === file.from ? "" : `-${file.to}`}`;
   const name = `${file.path.split("/").at(-1) ?? file.path}${lines}`;
   const uri = `${fileUri(file.path)}${lines.replace(":", "#L")}`;
-  const block: Block = file.selected === undefined ? { type: "link", uri, name } : { type: "resource", uri, text: file.selected };
+  const block: Block =
+    file.selected === undefined ? { type: "link", uri, name } : { type: "resource", uri, text: file.selected };
   if (draft.attached.some((each) => "uri" in each && each.uri === uri)) {
     return null;
   }
-  return <button type="button" class="chip suggested" title={`Send ${name} with the message`} onClick={() => { onAdd(block); }}><Icon name="add" />{name}</button>;
+  return (
+    <button
+      type="button"
+      class="chip suggested"
+      title={`Send ${name} with the message`}
+      onClick={() => {
+        onAdd(block);
+      }}
+    >
+      <Icon name="add" />
+      {name}
+    </button>
+  );
 }
 
 export function linkOf(path: string): Block {
@@ -228,7 +390,11 @@ export function linkOf(path: string): Block {
 
 async function dropped(data: DataTransfer | null): Promise<readonly Block[]> {
   const uris = (data?.getData("text/uri-list") ?? "").split(/\r?\n/).filter((uri) => uri.startsWith("file://"));
-  const links = uris.map((uri): Block => ({ type: "link", uri, name: decodeURIComponent(uri.split("/").at(-1) ?? uri) }));
+  const links = uris.map((uri): Block => ({
+    type: "link",
+    uri,
+    name: decodeURIComponent(uri.split("/").at(-1) ?? uri),
+  }));
   return [...links, ...(await imagesOf(data?.files))];
 }
 

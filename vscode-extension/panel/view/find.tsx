@@ -37,8 +37,15 @@ export function Find({ session }: { readonly session: Session }): JSX.Element | 
   const words = finding.words.trim() === "" ? "" : count === 0 ? "Nothing found" : `${finding.at + 1} of ${count}`;
   return (
     <div class="find" role="search">
-      <input ref={field} type="search" aria-label="Find in the conversation" placeholder="Find" value={finding.words}
-        onInput={(event) => { panel.finding.value = { words: event.currentTarget.value, at: 0 }; }}
+      <input
+        ref={field}
+        type="search"
+        aria-label="Find in the conversation"
+        placeholder="Find"
+        value={finding.words}
+        onInput={(event) => {
+          panel.finding.value = { words: event.currentTarget.value, at: 0 };
+        }}
         onKeyDown={(event) => {
           if (event.isComposing) {
             return;
@@ -50,10 +57,27 @@ export function Find({ session }: { readonly session: Session }): JSX.Element | 
             event.preventDefault();
             close();
           }
-        }} />
-      <span class="find-count" role="status">{words}</span>
-      <IconButton icon="up" label="Previous" disabled={count === 0} onClick={() => { go(-1); }} />
-      <IconButton icon="down" label="Next" disabled={count === 0} onClick={() => { go(1); }} />
+        }}
+      />
+      <span class="find-count" role="status">
+        {words}
+      </span>
+      <IconButton
+        icon="up"
+        label="Previous"
+        disabled={count === 0}
+        onClick={() => {
+          go(-1);
+        }}
+      />
+      <IconButton
+        icon="down"
+        label="Next"
+        disabled={count === 0}
+        onClick={() => {
+          go(1);
+        }}
+      />
       <IconButton icon="close" label="Close" onClick={close} />
     </div>
   );

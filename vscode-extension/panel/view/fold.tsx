@@ -21,14 +21,26 @@ export function Fold({ title, icon, quiet = false, open = false, beside, childre
   return (
     <div class={`fold${quiet ? " quiet" : ""}${isOpen ? " open" : ""}`}>
       <div class="fold-bar">
-        <button type="button" class="fold-title" aria-expanded={isOpen} aria-controls={isOpen ? id : undefined} onClick={() => { show(!isOpen); }}>
+        <button
+          type="button"
+          class="fold-title"
+          aria-expanded={isOpen}
+          aria-controls={isOpen ? id : undefined}
+          onClick={() => {
+            show(!isOpen);
+          }}
+        >
           <Icon name={isOpen ? "down" : "right"} />
           {icon !== undefined && <Icon name={icon} />}
           <span class="fold-words">{title}</span>
         </button>
         {beside}
       </div>
-      {isOpen && <div class="fold-body" id={id}>{children}</div>}
+      {isOpen && (
+        <div class="fold-body" id={id}>
+          {children}
+        </div>
+      )}
     </div>
   );
 }

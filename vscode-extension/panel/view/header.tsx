@@ -8,7 +8,13 @@ import { usePanel } from "./context";
 import { Icon, IconButton } from "./icons";
 import { Menu } from "./menu";
 
-const TITLES = { conversation: "", sessions: "Sessions", timeline: "Timeline", review: "Review", "sign-in": "Choose a model" } as const;
+const TITLES = {
+  conversation: "",
+  sessions: "Sessions",
+  timeline: "Timeline",
+  review: "Review",
+  "sign-in": "Choose a model",
+} as const;
 
 export function Header(): JSX.Element {
   const panel = usePanel();
@@ -17,25 +23,82 @@ export function Header(): JSX.Element {
   const session = panel.session.value;
   return (
     <header class="header">
-      <button type="button" class="title" aria-expanded={view === "sessions"} title={talks ? "All sessions" : "Back to the conversation"}
-        onClick={() => { panel.view.value = talks ? "sessions" : "conversation"; }}>
-        <Icon name={talks ? "list" : "back"} /><h1 dir="auto">{talks ? titleOf(panel, session) : TITLES[view]}</h1>
+      <button
+        type="button"
+        class="title"
+        aria-expanded={view === "sessions"}
+        title={talks ? "All sessions" : "Back to the conversation"}
+        onClick={() => {
+          panel.view.value = talks ? "sessions" : "conversation";
+        }}
+      >
+        <Icon name={talks ? "list" : "back"} />
+        <h1 dir="auto">{talks ? titleOf(panel, session) : TITLES[view]}</h1>
       </button>
       {session !== undefined && talks && (
         <>
-          <IconButton icon="find" label="Find in the conversation" pressed={panel.finding.value !== undefined}
-            onClick={() => { panel.finding.value = panel.finding.value === undefined ? { words: "", at: 0 } : undefined; }} />
-          <IconButton icon="fold" label="Fold the agent's steps" pressed={panel.condensed.value} onClick={() => { panel.condensed.value = !panel.condensed.value; }} />
-          <IconButton icon="history" label="Timeline: go back to an earlier point" onClick={() => { panel.view.value = "timeline"; }} />
-          <Menu icon="more" label="More" entries={[
-            { name: "Copy the conversation as Markdown", does: () => { void copy(panel, session); } },
-            { name: "Export the conversation…", does: () => { void save(panel, session); } },
-            { name: "Review its changes", does: () => { panel.review(); } },
-            { name: "New session in a worktree", does: () => { panel.begin(true); } },
-          ]} />
+          <IconButton
+            icon="find"
+            label="Find in the conversation"
+            pressed={panel.finding.value !== undefined}
+            onClick={() => {
+              panel.finding.value = panel.finding.value === undefined ? { words: "", at: 0 } : undefined;
+            }}
+          />
+          <IconButton
+            icon="fold"
+            label="Fold the agent's steps"
+            pressed={panel.condensed.value}
+            onClick={() => {
+              panel.condensed.value = !panel.condensed.value;
+            }}
+          />
+          <IconButton
+            icon="history"
+            label="Timeline: go back to an earlier point"
+            onClick={() => {
+              panel.view.value = "timeline";
+            }}
+          />
+          <Menu
+            icon="more"
+            label="More"
+            entries={[
+              {
+                name: "Copy the conversation as Markdown",
+                does: () => {
+                  void copy(panel, session);
+                },
+              },
+              {
+                name: "Export the conversation…",
+                does: () => {
+                  void save(panel, session);
+                },
+              },
+              {
+                name: "Review its changes",
+                does: () => {
+                  panel.review();
+                },
+              },
+              {
+                name: "New session in a worktree",
+                does: () => {
+                  panel.begin(true);
+                },
+              },
+            ]}
+          />
         </>
       )}
-      <IconButton icon="add" label="New session" onClick={() => { panel.begin(); }} />
+      <IconButton
+        icon="add"
+        label="New session"
+        onClick={() => {
+          panel.begin();
+        }}
+      />
     </header>
   );
 }
@@ -60,6 +123,11 @@ async function copy(panel: Panel, session: Session): Promise<void> {
 async function save(panel: Panel, session: Session): Promise<void> {
   await panel.attempt(async () => {
     const { text: words } = object(await panel.client.request("_sould/session/export", { sessionId: session.id }));
-    await panel.link.saveFile(`${titleOf(panel, session).replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 60)}.md`, text(words));
+    await panel.link.saveFile(
+      `${titleOf(panel, session)
+        .replace(/[^\p{L}\p{N}]+/gu, "-")
+        .slice(0, 60)}.md`,
+      text(words),
+    );
   });
 }

@@ -4,7 +4,8 @@ import type { JSX } from "preact";
 const PATHS = {
   add: "M8 3v10M3 8h10",
   back: "M10 3 5 8l5 5",
-  branch: "M5 5.5v5M5 5.5a1.5 1.5 0 1 0 0-3 1.5 1.5 0 0 0 0 3zM5 13.5a1.5 1.5 0 1 0 0-3 1.5 1.5 0 0 0 0 3zM11 6.5a1.5 1.5 0 1 0 0-3 1.5 1.5 0 0 0 0 3zM11 6.5c0 2.5-3.5 2-5 4",
+  branch:
+    "M5 5.5v5M5 5.5a1.5 1.5 0 1 0 0-3 1.5 1.5 0 0 0 0 3zM5 13.5a1.5 1.5 0 1 0 0-3 1.5 1.5 0 0 0 0 3zM11 6.5a1.5 1.5 0 1 0 0-3 1.5 1.5 0 0 0 0 3zM11 6.5c0 2.5-3.5 2-5 4",
   check: "m3 8.5 3.2 3.2L13 5",
   close: "m4 4 8 8m0-8-8 8",
   copy: "M5.5 5.5h7v8h-7zM3.5 10.5v-8h7",
@@ -39,7 +40,14 @@ export type IconName = keyof typeof PATHS;
 export function Icon({ name }: { readonly name: IconName }): JSX.Element {
   return (
     <svg class="icon" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" focusable="false">
-      <path d={PATHS[name]} fill={name === "stop" ? "currentColor" : "none"} stroke="currentColor" stroke-width={name === "more" ? "2.4" : "1.4"} stroke-linecap="round" stroke-linejoin="round" />
+      <path
+        d={PATHS[name]}
+        fill={name === "stop" ? "currentColor" : "none"}
+        stroke="currentColor"
+        stroke-width={name === "more" ? "2.4" : "1.4"}
+        stroke-linecap="round"
+        stroke-linejoin="round"
+      />
     </svg>
   );
 }
@@ -57,7 +65,18 @@ export function IconButton(props: {
 }): JSX.Element {
   const { icon, label, onClick, disabled = false, pressed, menu, controls } = props;
   return (
-    <button type="button" class="icon-button" title={label} aria-label={label} aria-pressed={pressed} aria-haspopup={menu === undefined ? undefined : "menu"} aria-expanded={menu} aria-controls={controls} disabled={disabled} onClick={onClick}>
+    <button
+      type="button"
+      class="icon-button"
+      title={label}
+      aria-label={label}
+      aria-pressed={pressed}
+      aria-haspopup={menu === undefined ? undefined : "menu"}
+      aria-expanded={menu}
+      aria-controls={controls}
+      disabled={disabled}
+      onClick={onClick}
+    >
       <Icon name={icon} />
     </button>
   );

@@ -2,7 +2,10 @@
 import type { TargetedKeyboardEvent } from "preact";
 
 /** Enter sends the form, and Shift+Enter begins a line; Escape leaves it, and means nothing to what is around it. */
-export function keyInWords(event: TargetedKeyboardEvent<HTMLTextAreaElement | HTMLInputElement>, leave?: () => void): void {
+export function keyInWords(
+  event: TargetedKeyboardEvent<HTMLTextAreaElement | HTMLInputElement>,
+  leave?: () => void,
+): void {
   if (event.isComposing) {
     return;
   }

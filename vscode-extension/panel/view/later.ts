@@ -14,7 +14,12 @@ export const markdown: ReadonlySignal<Markdown | undefined> = read;
 export function readLater(): void {
   requestAnimationFrame(() => {
     setTimeout(() => {
-      import("./markdown").then((found) => { read.value = found; }, () => undefined);
+      import("./markdown").then(
+        (found) => {
+          read.value = found;
+        },
+        () => undefined,
+      );
     });
   });
 }

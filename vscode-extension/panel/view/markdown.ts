@@ -7,30 +7,43 @@ import hljs from "highlight.js/lib/core";
 import MarkdownIt, { type Token } from "markdown-it";
 import { LANGUAGES } from "./languages";
 
-LANGUAGES.forEach(([name, language]) => { hljs.registerLanguage(name, language); });
+LANGUAGES.forEach(([name, language]) => {
+  hljs.registerLanguage(name, language);
+});
 
 /** Characters of code that are coloured; more would take longer than a frame. */
 const MOST_COLOURED = 30_000;
 const WEB = /^(https?:|mailto:)/i;
 
-const markdown = new MarkdownIt({ html: false, linkify: true, breaks: false, highlight: (code, language) => coloured(code, language) });
+const markdown = new MarkdownIt({
+  html: false,
+  linkify: true,
+  breaks: false,
+  highlight: (code, language) => coloured(code, language),
+});
 const { escapeHtml } = markdown.utils;
 
 function coloured(code: string, language: string): string {
-  return code.length <= MOST_COLOURED && hljs.getLanguage(language) !== undefined ? hljs.highlight(code, { language, ignoreIllegals: true }).value : "";
+  return code.length <= MOST_COLOURED && hljs.getLanguage(language) !== undefined
+    ? hljs.highlight(code, { language, ignoreIllegals: true }).value
+    : "";
 }
 
 function codeBlock(code: string, language: string): string {
   const text = code.replace(/\n$/, "");
   const words = escapeHtml(language);
   const label = words === "" ? "code" : words;
-  const button = (does: string, name: string): string => `<button type="button" data-do="${does}" aria-label="${name} ${label}">${name}</button>`;
-  return `<div class="code"><div class="code-bar"><span>${words}</span><span class="code-do">${button("copy", "Copy")}${button("insert", "Insert")}${button("apply", "Apply")}</span></div>`
-    + `<pre tabindex="0" dir="ltr"><code>${coloured(text, language) || escapeHtml(text)}</code></pre></div>`;
+  const button = (does: string, name: string): string =>
+    `<button type="button" data-do="${does}" aria-label="${name} ${label}">${name}</button>`;
+  return (
+    `<div class="code"><div class="code-bar"><span>${words}</span><span class="code-do">${button("copy", "Copy")}${button("insert", "Insert")}${button("apply", "Apply")}</span></div>` +
+    `<pre tabindex="0" dir="ltr"><code>${coloured(text, language) || escapeHtml(text)}</code></pre></div>`
+  );
 }
 
 const { rules } = markdown.renderer;
-rules["fence"] = (tokens, at) => codeBlock(tokens[at]?.content ?? "", (tokens[at]?.info ?? "").trim().split(/\s+/)[0] ?? "");
+rules["fence"] = (tokens, at) =>
+  codeBlock(tokens[at]?.content ?? "", (tokens[at]?.info ?? "").trim().split(/\s+/)[0] ?? "");
 rules["code_block"] = (tokens, at) => codeBlock(tokens[at]?.content ?? "", "");
 rules["table_open"] = () => '<div class="table" tabindex="0"><table>';
 rules["table_close"] = () => "</table></div>";

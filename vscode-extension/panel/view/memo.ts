@@ -1,7 +1,10 @@
 /** A component that is drawn anew only when its properties are others. */
 import { Component, h, type ComponentClass, type FunctionComponent, type VNode } from "preact";
 
-export function memo<Props extends object>(inner: FunctionComponent<Props>, same: (before: Props, after: Props) => boolean = shallow): ComponentClass<Props> {
+export function memo<Props extends object>(
+  inner: FunctionComponent<Props>,
+  same: (before: Props, after: Props) => boolean = shallow,
+): ComponentClass<Props> {
   return class extends Component<Props> {
     override shouldComponentUpdate(next: Props): boolean {
       return !same(this.props, next);

@@ -10,7 +10,17 @@ export interface Entry {
 }
 
 /** `above`: it opens upwards, from the beginning of the line. */
-export function Menu({ icon, label, entries, above = false }: { readonly icon: IconName; readonly label: string; readonly entries: readonly Entry[]; readonly above?: boolean }): JSX.Element {
+export function Menu({
+  icon,
+  label,
+  entries,
+  above = false,
+}: {
+  readonly icon: IconName;
+  readonly label: string;
+  readonly entries: readonly Entry[];
+  readonly above?: boolean;
+}): JSX.Element {
   const { open, toggle, close, frame } = usePopover();
   const list = useRef<HTMLUListElement>(null);
   const id = useId();
@@ -35,7 +45,19 @@ export function Menu({ icon, label, entries, above = false }: { readonly icon: I
       {open && (
         <ul class={above ? "menu above" : "menu"} id={id} role="menu" aria-label={label} ref={list} onKeyDown={moved}>
           {entries.map(({ name, does }) => (
-            <li key={name} role="none"><button type="button" role="menuitem" tabIndex={-1} onClick={() => { close(); does(); }}>{name}</button></li>
+            <li key={name} role="none">
+              <button
+                type="button"
+                role="menuitem"
+                tabIndex={-1}
+                onClick={() => {
+                  close();
+                  does();
+                }}
+              >
+                {name}
+              </button>
+            </li>
           ))}
         </ul>
       )}

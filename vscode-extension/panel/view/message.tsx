@@ -24,10 +24,20 @@ export function Markdown({ source }: { readonly source: string }): JSX.Element {
   const before = useRef<readonly Part[]>([]);
   const read = markdown.value;
   if (read === undefined) {
-    return <div class="md plain" dir="auto">{source}</div>;
+    return (
+      <div class="md plain" dir="auto">
+        {source}
+      </div>
+    );
   }
   before.current = read.partsOf(source, before.current);
-  return <div class="md" dir="auto">{before.current.map((part, at) => <SettledHtml key={at} html={part.html} />)}</div>;
+  return (
+    <div class="md" dir="auto">
+      {before.current.map((part, at) => (
+        <SettledHtml key={at} html={part.html} />
+      ))}
+    </div>
+  );
 }
 
 /** Pictures, files and the like beside text. */
@@ -42,9 +52,23 @@ export function Attachment({ block }: { readonly block: Block }): JSX.Element | 
   if (block.type === "link" || block.type === "resource") {
     const name = block.type === "link" ? block.name : nameOf(block.uri);
     const path = pathOf(block.uri);
-    return path === undefined
-      ? <span class="chip" title={block.uri}>{name}</span>
-      : <button type="button" class="chip" title={path} onClick={() => { panel.link.openFile({ path }); }}><Icon name="file" />{name}</button>;
+    return path === undefined ? (
+      <span class="chip" title={block.uri}>
+        {name}
+      </span>
+    ) : (
+      <button
+        type="button"
+        class="chip"
+        title={path}
+        onClick={() => {
+          panel.link.openFile({ path });
+        }}
+      >
+        <Icon name="file" />
+        {name}
+      </button>
+    );
   }
   return null;
 }
@@ -69,29 +93,54 @@ function decoded(text: string): string {
 export function AgentMessage({ item }: { readonly item: Item & { kind: "agent" } }): JSX.Element {
   return (
     <article class="agent" aria-label="Agent">
-      {item.blocks.map((block, at) => (block.type === "text" ? <Markdown key={at} source={block.text} /> : <Attachment key={at} block={block} />))}
+      {item.blocks.map((block, at) =>
+        block.type === "text" ? <Markdown key={at} source={block.text} /> : <Attachment key={at} block={block} />,
+      )}
     </article>
   );
 }
 
 /** `onEdit`: it can be changed and sent again. */
-export function UserMessage(props: { readonly blocks: readonly Block[]; readonly turn: number; readonly sending?: boolean; readonly onEdit?: () => void }): JSX.Element {
+export function UserMessage(props: {
+  readonly blocks: readonly Block[];
+  readonly turn: number;
+  readonly sending?: boolean;
+  readonly onEdit?: () => void;
+}): JSX.Element {
   const { blocks, turn, sending = false, onEdit } = props;
   const words = wordsOf(blocks);
-  const shown = <p class="words" dir="auto">{words}</p>;
+  const shown = (
+    <p class="words" dir="auto">
+      {words}
+    </p>
+  );
   return (
     <article class={sending ? "user sending" : "user"} aria-busy={sending}>
       <h2 class="hidden">{sending ? "You, being sent" : `Turn ${turn}: you`}</h2>
       {words.length > LONG ? <Fold title={`${words.slice(0, 200)}…`}>{shown}</Fold> : shown}
-      <div class="attachments">{blocks.filter((block) => block.type !== "text").map((block, at) => <Attachment key={at} block={block} />)}</div>
-      {onEdit && <div class="corner"><IconButton icon="edit" label="Edit and send again from here" onClick={onEdit} /></div>}
+      <div class="attachments">
+        {blocks
+          .filter((block) => block.type !== "text")
+          .map((block, at) => (
+            <Attachment key={at} block={block} />
+          ))}
+      </div>
+      {onEdit && (
+        <div class="corner">
+          <IconButton icon="edit" label="Edit and send again from here" onClick={onEdit} />
+        </div>
+      )}
     </article>
   );
 }
 
 export function Thought({ item }: { readonly item: Item & { kind: "thought" } }): JSX.Element {
   const words = wordsOf(item.blocks);
-  const first = words.trim().split("\n")[0]?.replace(/[*_`#]/g, "") ?? "";
+  const first =
+    words
+      .trim()
+      .split("\n")[0]
+      ?.replace(/[*_`#]/g, "") ?? "";
   return (
     <Fold icon="think" quiet title={`Thought: ${first.slice(0, 120)}`}>
       <Markdown source={words} />
@@ -104,9 +153,20 @@ export function Aside({ item }: { readonly item: Item & { kind: "aside" } }): JS
   const waits = item.answer.length === 0;
   return (
     <aside class="aside" aria-label={`Asked on the side: ${item.question}`} aria-busy={waits && item.fresh}>
-      <Fold icon="comment" title={<><span class="quiet-words">On the side: </span>{item.question}</>} open={item.fresh}>
+      <Fold
+        icon="comment"
+        title={
+          <>
+            <span class="quiet-words">On the side: </span>
+            {item.question}
+          </>
+        }
+        open={item.fresh}
+      >
         {waits && <p class="working">{item.fresh ? "Asking…" : "It was not answered."}</p>}
-        {item.answer.map((block, at) => (block.type === "text" ? <Markdown key={at} source={block.text} /> : <Attachment key={at} block={block} />))}
+        {item.answer.map((block, at) =>
+          block.type === "text" ? <Markdown key={at} source={block.text} /> : <Attachment key={at} block={block} />,
+        )}
         <p class="quiet-words">Not part of the conversation: the agent does not remember it.</p>
       </Fold>
     </aside>
@@ -118,17 +178,39 @@ export function Notice({ item }: { readonly item: Item & { kind: "notice" } }): 
   return (
     <div class={`notice ${item.severity}`} role="note">
       <span class="hidden">{item.severity}: </span>
-      {item.review
-        ? <button type="button" class="link" onClick={() => { panel.review(); }}>{item.title}</button>
-        : <span class="notice-title">{item.title}</span>}
+      {item.review ? (
+        <button
+          type="button"
+          class="link"
+          onClick={() => {
+            panel.review();
+          }}
+        >
+          {item.title}
+        </button>
+      ) : (
+        <span class="notice-title">{item.title}</span>
+      )}
       {item.description !== "" && !item.review && <span class="notice-more"> {item.description}</span>}
     </div>
   );
 }
 
 export function Compaction({ item }: { readonly item: Item & { kind: "compaction" } }): JSX.Element {
-  const title = { in_progress: "Compacting the conversation…", completed: "Conversation compacted", cancelled: "Compaction cancelled" }[item.status]
-    ?? "The conversation could not be compacted";
+  const title =
+    {
+      in_progress: "Compacting the conversation…",
+      completed: "Conversation compacted",
+      cancelled: "Compaction cancelled",
+    }[item.status] ?? "The conversation could not be compacted";
   const all = [title, item.words].filter((words) => words !== "").join(": ");
-  return item.summary === "" ? <div class="notice info" role="note">{all}</div> : <Fold icon="fold" quiet title={all}><Markdown source={item.summary} /></Fold>;
+  return item.summary === "" ? (
+    <div class="notice info" role="note">
+      {all}
+    </div>
+  ) : (
+    <Fold icon="fold" quiet title={all}>
+      <Markdown source={item.summary} />
+    </Fold>
+  );
 }

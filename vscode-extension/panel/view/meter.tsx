@@ -23,11 +23,27 @@ export function Meter({ session }: { readonly session: Session }): JSX.Element |
   const words = `${usage.used.toLocaleString()} of ${usage.size.toLocaleString()} tokens of the model's window are used`;
   return (
     <span class="meter-frame" {...frame}>
-      <button type="button" class={`meter${share >= FULL ? " full" : ""}`} aria-label={`${shown}: ${words}. Show by what`} aria-expanded={open} aria-controls={open ? id : undefined}
-        title={`${words}${cost === "" ? "" : `; the session has cost ${cost}`}.${share >= FULL ? " /compact makes room." : ""}`} onClick={toggle}>
+      <button
+        type="button"
+        class={`meter${share >= FULL ? " full" : ""}`}
+        aria-label={`${shown}: ${words}. Show by what`}
+        aria-expanded={open}
+        aria-controls={open ? id : undefined}
+        title={`${words}${cost === "" ? "" : `; the session has cost ${cost}`}.${share >= FULL ? " /compact makes room." : ""}`}
+        onClick={toggle}
+      >
         <svg viewBox="0 0 16 16" width="14" height="14" aria-hidden="true">
           <circle cx="8" cy="8" r="6" fill="none" class="meter-all" stroke-width="2.5" />
-          <circle cx="8" cy="8" r="6" fill="none" class="meter-used" stroke-width="2.5" stroke-dasharray={`${share * 37.7} 37.7`} transform="rotate(-90 8 8)" />
+          <circle
+            cx="8"
+            cy="8"
+            r="6"
+            fill="none"
+            class="meter-used"
+            stroke-width="2.5"
+            stroke-dasharray={`${share * 37.7} 37.7`}
+            transform="rotate(-90 8 8)"
+          />
         </svg>
         <span class="meter-words">{shown}</span>
       </button>
@@ -36,28 +52,83 @@ export function Meter({ session }: { readonly session: Session }): JSX.Element |
   );
 }
 
-function Parts({ id, session, close }: { readonly id: string; readonly session: Session; readonly close: () => void }): JSX.Element {
+function Parts({
+  id,
+  session,
+  close,
+}: {
+  readonly id: string;
+  readonly session: Session;
+  readonly close: () => void;
+}): JSX.Element {
   const panel = usePanel();
   const [found, show] = useState<Breakdown | undefined>(undefined);
   const [all, showAll] = useState(false);
   const frame = useRef<HTMLDivElement>(null);
   useEffect(() => {
     frame.current?.focus();
-    void panel.attempt(async () => { show(await session.breakdown()); });
+    void panel.attempt(async () => {
+      show(await session.breakdown());
+    });
   }, [session]);
   const shown = found && (all ? found.parts : foremost(found.parts, FEW));
   return (
-    <div class="breakdown" id={id} ref={frame} role="dialog" aria-label="What fills the model's window" tabIndex={-1} aria-busy={found === undefined}>
+    <div
+      class="breakdown"
+      id={id}
+      ref={frame}
+      role="dialog"
+      aria-label="What fills the model's window"
+      tabIndex={-1}
+      aria-busy={found === undefined}
+    >
       <h2>What fills the model's window</h2>
       {found !== undefined && shown !== undefined && (
         <>
           <table>
-            <thead><tr><th scope="col">What</th><th scope="col">Tokens</th><th scope="col">Calls</th></tr></thead>
-            <tbody>{shown.map((part) => <Row key={part.name} part={part} of={found.used} />)}</tbody>
+            <thead>
+              <tr>
+                <th scope="col">What</th>
+                <th scope="col">Tokens</th>
+                <th scope="col">Calls</th>
+              </tr>
+            </thead>
+            <tbody>
+              {shown.map((part) => (
+                <Row key={part.name} part={part} of={found.used} />
+              ))}
+            </tbody>
           </table>
-          {shown.length < found.parts.length && <button type="button" class="link" onClick={() => { frame.current?.focus(); showAll(true); }}>Show all</button>}
-          <p>{found.used.toLocaleString()} of {found.window.toLocaleString()} tokens. {found.counted ? "The model's server counted the whole; how" : "Nobody has counted them yet: all this and how"} it divides is estimated from the texts. Tools include their descriptions, which the model is told at every call.</p>
-          <button type="button" class="button secondary" onClick={() => { close(); void session.prompt([{ type: "text", text: "/compact" }]); }}>Compact the conversation</button>
+          {shown.length < found.parts.length && (
+            <button
+              type="button"
+              class="link"
+              onClick={() => {
+                frame.current?.focus();
+                showAll(true);
+              }}
+            >
+              Show all
+            </button>
+          )}
+          <p>
+            {found.used.toLocaleString()} of {found.window.toLocaleString()} tokens.{" "}
+            {found.counted
+              ? "The model's server counted the whole; how"
+              : "Nobody has counted them yet: all this and how"}{" "}
+            it divides is estimated from the texts. Tools include their descriptions, which the model is told at every
+            call.
+          </p>
+          <button
+            type="button"
+            class="button secondary"
+            onClick={() => {
+              close();
+              void session.prompt([{ type: "text", text: "/compact" }]);
+            }}
+          >
+            Compact the conversation
+          </button>
         </>
       )}
     </div>
@@ -65,10 +136,14 @@ function Parts({ id, session, close }: { readonly id: string; readonly session: 
 }
 
 function Row({ part, of }: { readonly part: Part; readonly of: number }): JSX.Element {
-  const about = part.described > 0 ? `${part.described.toLocaleString()} of it for what the model is told of its tools` : undefined;
+  const about =
+    part.described > 0 ? `${part.described.toLocaleString()} of it for what the model is told of its tools` : undefined;
   return (
     <tr title={about}>
-      <th scope="row" dir="auto">{part.name}<span class="bar" style={{ width: `${Math.min(100, (100 * part.tokens) / Math.max(1, of))}%` }} /></th>
+      <th scope="row" dir="auto">
+        {part.name}
+        <span class="bar" style={{ width: `${Math.min(100, (100 * part.tokens) / Math.max(1, of))}%` }} />
+      </th>
       <td>{part.tokens.toLocaleString()}</td>
       <td>{part.calls === undefined ? "" : part.calls.toLocaleString()}</td>
     </tr>
@@ -78,7 +153,9 @@ function Row({ part, of }: { readonly part: Part; readonly of: number }): JSX.El
 function money(amount: number, currency: string): string {
   const digits = amount < 1 ? 3 : 2;
   try {
-    return new Intl.NumberFormat(undefined, { style: "currency", currency, maximumFractionDigits: digits }).format(amount);
+    return new Intl.NumberFormat(undefined, { style: "currency", currency, maximumFractionDigits: digits }).format(
+      amount,
+    );
   } catch {
     return `${amount.toFixed(digits)} ${currency}`;
   }

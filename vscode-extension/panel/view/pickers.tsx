@@ -12,11 +12,23 @@ const OFTEN = new Set(["mode", "model", "thought_level"]);
 export function Pickers({ session }: { readonly session: Session }): JSX.Element {
   const [all, showAll] = useState(false);
   const options = session.transcript.value.options.filter((option) => option.choices.length > 0);
-  const shown = options.filter((option) => all || OFTEN.has(option.category) || option.value !== option.choices[0]?.value);
+  const shown = options.filter(
+    (option) => all || OFTEN.has(option.category) || option.value !== option.choices[0]?.value,
+  );
   return (
     <span class="pickers">
-      {shown.map((option) => <Picker key={option.id} option={option} session={session} />)}
-      {shown.length < options.length && <IconButton icon="more" label="More options" onClick={() => { showAll(true); }} />}
+      {shown.map((option) => (
+        <Picker key={option.id} option={option} session={session} />
+      ))}
+      {shown.length < options.length && (
+        <IconButton
+          icon="more"
+          label="More options"
+          onClick={() => {
+            showAll(true);
+          }}
+        />
+      )}
     </span>
   );
 }
@@ -26,9 +38,21 @@ function Picker({ option, session }: { readonly option: Option; readonly session
   const chosen = option.choices.find((choice) => choice.value === option.value);
   const about = chosen?.description === undefined || chosen.description === "" ? "" : `. ${chosen.description}`;
   return (
-    <select aria-label={option.name} title={`${option.name}: ${chosen?.name ?? option.value}${about}`} value={option.value} disabled={option.choices.length < 2}
-      onChange={(event) => { const { value } = event.currentTarget; void panel.attempt(() => session.choose(option.id, value)); }}>
-      {option.choices.map((choice) => <option key={choice.value} value={choice.value} title={choice.description}>{choice.name}</option>)}
+    <select
+      aria-label={option.name}
+      title={`${option.name}: ${chosen?.name ?? option.value}${about}`}
+      value={option.value}
+      disabled={option.choices.length < 2}
+      onChange={(event) => {
+        const { value } = event.currentTarget;
+        void panel.attempt(() => session.choose(option.id, value));
+      }}
+    >
+      {option.choices.map((choice) => (
+        <option key={choice.value} value={choice.value} title={choice.description}>
+          {choice.name}
+        </option>
+      ))}
     </select>
   );
 }

@@ -16,17 +16,39 @@ export function Plan({ session }: { readonly session: Session }): JSX.Element | 
   if (steps.length === 0 || done === steps.length) {
     return null;
   }
-  const current = steps.find((step) => step.status === "in_progress") ?? steps.find((step) => step.status === "pending");
+  const current =
+    steps.find((step) => step.status === "in_progress") ?? steps.find((step) => step.status === "pending");
   return (
     <section class="plan" aria-label="Plan">
-      <Fold title={<><span class="plan-count">Plan {done}/{steps.length}</span> {current?.content}</>}>
-        <ol>{steps.map((step, at) => <Step key={at} step={step} number={at + 1} session={session} />)}</ol>
+      <Fold
+        title={
+          <>
+            <span class="plan-count">
+              Plan {done}/{steps.length}
+            </span>{" "}
+            {current?.content}
+          </>
+        }
+      >
+        <ol>
+          {steps.map((step, at) => (
+            <Step key={at} step={step} number={at + 1} session={session} />
+          ))}
+        </ol>
       </Fold>
     </section>
   );
 }
 
-function Step({ step, number, session }: { readonly step: PlanStep; readonly number: number; readonly session: Session }): JSX.Element {
+function Step({
+  step,
+  number,
+  session,
+}: {
+  readonly step: PlanStep;
+  readonly number: number;
+  readonly session: Session;
+}): JSX.Element {
   const panel = usePanel();
   const [words, say] = useState<string | undefined>(undefined);
   const send = (): void => {
@@ -38,16 +60,55 @@ function Step({ step, number, session }: { readonly step: PlanStep; readonly num
   return (
     <li class={step.status}>
       <div class="plan-step">
-        <span class="plan-mark" aria-hidden="true">{step.status === "completed" ? <Icon name="check" /> : step.status === "in_progress" ? <Icon name="right" /> : null}</span>
-        <span class="plan-words" dir="auto">{step.content}<span class="hidden"> ({WORDS[step.status]})</span></span>
-        <IconButton icon="comment" label={`Comment on step ${number}`} pressed={words !== undefined} onClick={() => { say(words === undefined ? "" : undefined); }} />
+        <span class="plan-mark" aria-hidden="true">
+          {step.status === "completed" ? (
+            <Icon name="check" />
+          ) : step.status === "in_progress" ? (
+            <Icon name="right" />
+          ) : null}
+        </span>
+        <span class="plan-words" dir="auto">
+          {step.content}
+          <span class="hidden"> ({WORDS[step.status]})</span>
+        </span>
+        <IconButton
+          icon="comment"
+          label={`Comment on step ${number}`}
+          pressed={words !== undefined}
+          onClick={() => {
+            say(words === undefined ? "" : undefined);
+          }}
+        />
       </div>
       {words !== undefined && (
-        <form class="ask-words" onSubmit={(event) => { event.preventDefault(); if (words.trim() !== "") { send(); } }}>
-          <textarea rows={1} dir="auto" aria-label={`Comment on step ${number}: ${step.content}`} placeholder="What about this step?" value={words}
-            ref={focused} onInput={(event) => { say(event.currentTarget.value); }}
-            onKeyDown={(event) => { keyInWords(event, () => { say(undefined); }); }} />
-          <button type="submit" class="button secondary" disabled={words.trim() === ""}>Send to the agent</button>
+        <form
+          class="ask-words"
+          onSubmit={(event) => {
+            event.preventDefault();
+            if (words.trim() !== "") {
+              send();
+            }
+          }}
+        >
+          <textarea
+            rows={1}
+            dir="auto"
+            aria-label={`Comment on step ${number}: ${step.content}`}
+            placeholder="What about this step?"
+            value={words}
+            ref={focused}
+            onInput={(event) => {
+              say(event.currentTarget.value);
+            }}
+            onKeyDown={(event) => {
+              keyInWords(event, () => {
+                say(undefined);
+              });
+            }}
+          />
+          <button type="submit" class="button secondary" disabled={words.trim() === ""}>
+            Send to the agent
+          </button>
         </form>
       )}
     </li>

@@ -7,7 +7,11 @@ export interface Popover {
   /** The focus goes back to the button. */
   readonly close: () => void;
   /** For the element around button and content. */
-  readonly frame: { readonly ref: { current: HTMLSpanElement | null }; readonly onFocusOut: (event: FocusEvent) => void; readonly onKeyDown: (event: KeyboardEvent) => void };
+  readonly frame: {
+    readonly ref: { current: HTMLSpanElement | null };
+    readonly onFocusOut: (event: FocusEvent) => void;
+    readonly onKeyDown: (event: KeyboardEvent) => void;
+  };
 }
 
 export function usePopover(): Popover {
@@ -29,5 +33,12 @@ export function usePopover(): Popover {
       close();
     }
   };
-  return { open, toggle: () => { show(!open); }, close, frame: { ref: frame, onFocusOut, onKeyDown } };
+  return {
+    open,
+    toggle: () => {
+      show(!open);
+    },
+    close,
+    frame: { ref: frame, onFocusOut, onKeyDown },
+  };
 }

@@ -11,12 +11,19 @@ import { keyInWords } from "./keys";
 export function Queue({ session }: { readonly session: Session }): JSX.Element | null {
   const panel = usePanel();
   const queue = session.queue.value;
-  const does = (work: () => Promise<void>): void => { void panel.attempt(work); };
-  const back = (words: string): void => { panel.drafts.giveBack(session.id, [{ text: words, attached: [] }]); };
+  const does = (work: () => Promise<void>): void => {
+    void panel.attempt(work);
+  };
+  const back = (words: string): void => {
+    panel.drafts.giveBack(session.id, [{ text: words, attached: [] }]);
+  };
   const edited = async (queued: Queued, words: string): Promise<void> => {
     let taken = false;
     try {
-      taken = await session.editQueued(queued, [{ type: "text", text: words }, ...queued.blocks.filter((block) => block.type !== "text")]);
+      taken = await session.editQueued(queued, [
+        { type: "text", text: words },
+        ...queued.blocks.filter((block) => block.type !== "text"),
+      ]);
     } finally {
       if (!taken) {
         back(words);
@@ -31,12 +38,28 @@ export function Queue({ session }: { readonly session: Session }): JSX.Element |
       <h2 class="bar-title">{queue.length} queued</h2>
       <ol>
         {queue.map((queued, at) => (
-          <Row key={queued.id} queued={queued} first={at === 0} last={at === queue.length - 1}
-            onUp={() => { does(() => session.moveQueued(queued, at)); }}
-            onDown={() => { does(() => session.moveQueued(queued, at + 2)); }}
-            onNow={() => { does(() => session.sendNow(queued)); }}
-            onRemove={() => { does(() => session.removeQueued(queued)); }}
-            onEdit={(words) => { does(() => edited(queued, words)); }} onGone={back} />
+          <Row
+            key={queued.id}
+            queued={queued}
+            first={at === 0}
+            last={at === queue.length - 1}
+            onUp={() => {
+              does(() => session.moveQueued(queued, at));
+            }}
+            onDown={() => {
+              does(() => session.moveQueued(queued, at + 2));
+            }}
+            onNow={() => {
+              does(() => session.sendNow(queued));
+            }}
+            onRemove={() => {
+              does(() => session.removeQueued(queued));
+            }}
+            onEdit={(words) => {
+              does(() => edited(queued, words));
+            }}
+            onGone={back}
+          />
         ))}
       </ol>
     </section>
@@ -61,11 +84,14 @@ function Row({ queued, first, last, onUp, onDown, onNow, onRemove, onEdit, onGon
   const [edited, edit] = useState<string | undefined>(undefined);
   const unsaved = useRef("");
   unsaved.current = edited === undefined || edited.trim() === words.trim() ? "" : edited.trim();
-  useEffect(() => () => {
-    if (unsaved.current !== "") {
-      onGone(unsaved.current);
-    }
-  }, []);
+  useEffect(
+    () => () => {
+      if (unsaved.current !== "") {
+        onGone(unsaved.current);
+      }
+    },
+    [],
+  );
   if (edited !== undefined) {
     const save = (): void => {
       if (edited.trim() !== "") {
@@ -75,19 +101,47 @@ function Row({ queued, first, last, onUp, onDown, onNow, onRemove, onEdit, onGon
     };
     return (
       <li>
-        <form class="queue-form" onSubmit={(event) => { event.preventDefault(); save(); }}>
-          <textarea class="queue-edit" rows={2} dir="auto" aria-label="Change the queued message" value={edited} ref={focused}
-            onInput={(event) => { edit(event.currentTarget.value); }} onKeyDown={(event) => { keyInWords(event, () => { edit(undefined); }); }} />
+        <form
+          class="queue-form"
+          onSubmit={(event) => {
+            event.preventDefault();
+            save();
+          }}
+        >
+          <textarea
+            class="queue-edit"
+            rows={2}
+            dir="auto"
+            aria-label="Change the queued message"
+            value={edited}
+            ref={focused}
+            onInput={(event) => {
+              edit(event.currentTarget.value);
+            }}
+            onKeyDown={(event) => {
+              keyInWords(event, () => {
+                edit(undefined);
+              });
+            }}
+          />
         </form>
       </li>
     );
   }
   return (
     <li>
-      <span class="queue-words" dir="auto" title={words}>{words || "Attachments"}</span>
+      <span class="queue-words" dir="auto" title={words}>
+        {words || "Attachments"}
+      </span>
       <span class="queue-does">
         <IconButton icon="send" label="Send now, into the running turn" onClick={onNow} />
-        <IconButton icon="edit" label="Change" onClick={() => { edit(words); }} />
+        <IconButton
+          icon="edit"
+          label="Change"
+          onClick={() => {
+            edit(words);
+          }}
+        />
         <IconButton icon="up" label="Earlier" disabled={first} onClick={onUp} />
         <IconButton icon="down" label="Later" disabled={last} onClick={onDown} />
         <IconButton icon="trash" label="Take out of the queue" onClick={onRemove} />

@@ -13,8 +13,12 @@ export function Review({ session }: { readonly session: Session }): JSX.Element 
   const panel = usePanel();
   const [files, show] = useState<readonly PendingFile[] | undefined>(undefined);
   const { cwd, id: sessionId } = session;
-  const look = async (): Promise<void> => { show(readPending(await panel.client.request("_sould/review/list", { cwd, sessionId }))); };
-  useEffect(() => { void panel.attempt(look); }, [session]);
+  const look = async (): Promise<void> => {
+    show(readPending(await panel.client.request("_sould/review/list", { cwd, sessionId })));
+  };
+  useEffect(() => {
+    void panel.attempt(look);
+  }, [session]);
   const decide: Decide = (verdict, which) => {
     void panel.attempt(async () => {
       const left = leftOf(await panel.client.request(`_sould/review/${verdict}`, { cwd, ...which }));
@@ -28,42 +32,118 @@ export function Review({ session }: { readonly session: Session }): JSX.Element 
   return (
     <main class="review">
       {files?.length === 0 && <p class="nothing">Nothing of this session is left to review.</p>}
-      {files !== undefined && files.length > 0 && <Buttons of="all" decide={(verdict) => { decide(verdict, { sessionId }); }} all />}
-      {files?.map((file) => <OneFile key={file.path} file={file} name={relative(file.path, cwd)} decide={decide} />)}
+      {files !== undefined && files.length > 0 && (
+        <Buttons
+          of="all"
+          decide={(verdict) => {
+            decide(verdict, { sessionId });
+          }}
+          all
+        />
+      )}
+      {files?.map((file) => (
+        <OneFile key={file.path} file={file} name={relative(file.path, cwd)} decide={decide} />
+      ))}
     </main>
   );
 }
 
-function OneFile({ file, name, decide }: { readonly file: PendingFile; readonly name: string; readonly decide: Decide }): JSX.Element {
+function OneFile({
+  file,
+  name,
+  decide,
+}: {
+  readonly file: PendingFile;
+  readonly name: string;
+  readonly decide: Decide;
+}): JSX.Element {
   const panel = usePanel();
   const named = ({ id, digest }: Pending): object => ({ hunks: [{ id, digest }] });
   return (
     <section class="review-file" aria-label={name}>
-      <h2><button type="button" class="link" onClick={() => { panel.link.openFile({ path: file.path, line: file.hunks[0]?.line ?? 1 }); }}>{name}</button></h2>
+      <h2>
+        <button
+          type="button"
+          class="link"
+          onClick={() => {
+            panel.link.openFile({ path: file.path, line: file.hunks[0]?.line ?? 1 });
+          }}
+        >
+          {name}
+        </button>
+      </h2>
       {file.hunks.map((hunk) => (
         <div class="diff" key={hunk.id}>
           {hunk.what !== "" && <p class="diff-bar">{hunk.what}</p>}
           <pre tabIndex={0} dir="ltr" aria-label={`Line ${hunk.line} of ${name}`}>
-            {hunk.removed.map((line, at) => <Line key={`-${at}`} sign="−" kind="minus" text={line} />)}
-            {hunk.added.map((line, at) => <Line key={`+${at}`} sign="+" kind="plus" text={line} />)}
+            {hunk.removed.map((line, at) => (
+              <Line key={`-${at}`} sign="−" kind="minus" text={line} />
+            ))}
+            {hunk.added.map((line, at) => (
+              <Line key={`+${at}`} sign="+" kind="plus" text={line} />
+            ))}
           </pre>
-          <Buttons of={`line ${hunk.line} of ${name}`} decide={(verdict) => { decide(verdict, named(hunk)); }} />
+          <Buttons
+            of={`line ${hunk.line} of ${name}`}
+            decide={(verdict) => {
+              decide(verdict, named(hunk));
+            }}
+          />
         </div>
       ))}
     </section>
   );
 }
 
-function Line({ sign, kind, text }: { readonly sign: string; readonly kind: string; readonly text: string }): JSX.Element {
-  return <div class={`line ${kind}`}><span class="sign">{sign}</span><span>{text.replace(/\r?\n$/, "")}</span></div>;
+function Line({
+  sign,
+  kind,
+  text,
+}: {
+  readonly sign: string;
+  readonly kind: string;
+  readonly text: string;
+}): JSX.Element {
+  return (
+    <div class={`line ${kind}`}>
+      <span class="sign">{sign}</span>
+      <span>{text.replace(/\r?\n$/, "")}</span>
+    </div>
+  );
 }
 
-function Buttons({ of, decide, all = false }: { readonly of: string; readonly decide: (verdict: Verdict) => void; readonly all?: boolean }): JSX.Element {
+function Buttons({
+  of,
+  decide,
+  all = false,
+}: {
+  readonly of: string;
+  readonly decide: (verdict: Verdict) => void;
+  readonly all?: boolean;
+}): JSX.Element {
   const more = all ? " all" : "";
   return (
     <div class="actions">
-      <button type="button" class={all ? "button" : "button secondary"} aria-label={`Keep ${of}`} onClick={() => { decide("keep"); }}>Keep{more}</button>
-      <button type="button" class="button secondary" aria-label={`Reject ${of}`} onClick={() => { decide("reject"); }}>Reject{more}</button>
+      <button
+        type="button"
+        class={all ? "button" : "button secondary"}
+        aria-label={`Keep ${of}`}
+        onClick={() => {
+          decide("keep");
+        }}
+      >
+        Keep{more}
+      </button>
+      <button
+        type="button"
+        class="button secondary"
+        aria-label={`Reject ${of}`}
+        onClick={() => {
+          decide("reject");
+        }}
+      >
+        Reject{more}
+      </button>
     </div>
   );
 }

@@ -10,9 +10,12 @@ export function SessionList(): JSX.Element {
   const panel = usePanel();
   const [typed, setTyped] = useState("");
   const [archived, showArchived] = useState(false);
-  useEffect(() => { void panel.attempt(() => panel.sessions.refresh()); }, []);
+  useEffect(() => {
+    void panel.attempt(() => panel.sessions.refresh());
+  }, []);
   const words = typed.toLowerCase().split(/\s+/);
-  const fits = (known: Known): boolean => words.every((word) => `${known.title} ${known.cwd} ${known.branch}`.toLowerCase().includes(word));
+  const fits = (known: Known): boolean =>
+    words.every((word) => `${known.title} ${known.cwd} ${known.branch}`.toLowerCase().includes(word));
   const all = panel.sessions.known.value.filter((known) => fits(known) && (archived || !known.archived));
   const here = panel.surroundings.value.roots.map((root) => root.path);
   const isHere = (known: Known): boolean => here.includes(known.cwd) || here.includes(known.repository);
@@ -23,17 +26,50 @@ export function SessionList(): JSX.Element {
   return (
     <main class="sessions">
       <div class="sessions-bar">
-        <input type="search" placeholder="Search titles, folders and branches" aria-label="Search sessions" value={typed} ref={(field) => { if (document.activeElement === document.body) { field?.focus(); } }}
-          onInput={(event) => { setTyped(event.currentTarget.value); }} />
-        <label class="check"><input type="checkbox" checked={archived} onChange={(event) => { showArchived(event.currentTarget.checked); }} />Archived</label>
+        <input
+          type="search"
+          placeholder="Search titles, folders and branches"
+          aria-label="Search sessions"
+          value={typed}
+          ref={(field) => {
+            if (document.activeElement === document.body) {
+              field?.focus();
+            }
+          }}
+          onInput={(event) => {
+            setTyped(event.currentTarget.value);
+          }}
+        />
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={archived}
+            onChange={(event) => {
+              showArchived(event.currentTarget.checked);
+            }}
+          />
+          Archived
+        </label>
       </div>
-      {all.length === 0 && <p class="nothing">{typed === "" ? "No sessions yet. Ask something to begin one." : "No session has these words in its title, folder or branch."}</p>}
-      {groups.filter(([, known]) => known.length > 0).map(([name, known]) => (
-        <section key={name} aria-label={name}>
-          <h2>{name}</h2>
-          <ul>{known.map((each) => <SessionRow key={each.id} known={each} elsewhere={name !== "This project"} />)}</ul>
-        </section>
-      ))}
+      {all.length === 0 && (
+        <p class="nothing">
+          {typed === ""
+            ? "No sessions yet. Ask something to begin one."
+            : "No session has these words in its title, folder or branch."}
+        </p>
+      )}
+      {groups
+        .filter(([, known]) => known.length > 0)
+        .map(([name, known]) => (
+          <section key={name} aria-label={name}>
+            <h2>{name}</h2>
+            <ul>
+              {known.map((each) => (
+                <SessionRow key={each.id} known={each} elsewhere={name !== "This project"} />
+              ))}
+            </ul>
+          </section>
+        ))}
     </main>
   );
 }
@@ -42,7 +78,9 @@ function SessionRow({ known, elsewhere }: { readonly known: Known; readonly else
   const panel = usePanel();
   const [renamed, rename] = useState<string | undefined>(undefined);
   const [sure, ask] = useState(false);
-  const does = (work: () => Promise<void>): void => { void panel.attempt(work); };
+  const does = (work: () => Promise<void>): void => {
+    void panel.attempt(work);
+  };
   const name = known.title || "Untitled session";
   const current = panel.session.value?.id === known.id;
   if (renamed !== undefined) {
@@ -54,28 +92,106 @@ function SessionRow({ known, elsewhere }: { readonly known: Known; readonly else
     };
     return (
       <li>
-        <form class="rename-form" onSubmit={(event) => { event.preventDefault(); save(); }}>
-          <input class="rename" aria-label={`New title of ${name}`} value={renamed} ref={(field) => { field?.focus(); }} onInput={(event) => { rename(event.currentTarget.value); }}
-            onBlur={() => { rename(undefined); }} onKeyDown={(event) => { keyInWords(event, () => { rename(undefined); }); }} />
+        <form
+          class="rename-form"
+          onSubmit={(event) => {
+            event.preventDefault();
+            save();
+          }}
+        >
+          <input
+            class="rename"
+            aria-label={`New title of ${name}`}
+            value={renamed}
+            ref={(field) => {
+              field?.focus();
+            }}
+            onInput={(event) => {
+              rename(event.currentTarget.value);
+            }}
+            onBlur={() => {
+              rename(undefined);
+            }}
+            onKeyDown={(event) => {
+              keyInWords(event, () => {
+                rename(undefined);
+              });
+            }}
+          />
         </form>
       </li>
     );
   }
   return (
     <li class={current ? "current" : ""}>
-      <button type="button" class="session" aria-current={current} onClick={() => { void panel.show(known.id, known.cwd); }}>
-        <span class="session-title" dir="auto">{name}{known.archived ? " (archived)" : ""}</span>
+      <button
+        type="button"
+        class="session"
+        aria-current={current}
+        onClick={() => {
+          void panel.show(known.id, known.cwd);
+        }}
+      >
+        <span class="session-title" dir="auto">
+          {name}
+          {known.archived ? " (archived)" : ""}
+        </span>
         <span class="session-about">{aboutOf(known, panel.sessions.running.value.has(known.id), elsewhere)}</span>
       </button>
       <span class="session-does">
-        <IconButton icon="edit" label={`Rename ${name}`} onClick={() => { rename(known.title); }} />
-        <IconButton icon="fork" label={`Fork ${name}: a new session that begins with what it said`}
-          onClick={() => { does(async () => { await panel.show(await panel.sessions.fork(known), known.cwd); }); }} />
-        <IconButton icon="archive" label={known.archived ? `Bring ${name} back` : `Archive ${name}`} onClick={() => { does(() => panel.sessions.archive(known, !known.archived)); }} />
-        {sure
-          ? <button type="button" class="button danger" onBlur={() => { ask(false); }} ref={(button) => { button?.focus(); }}
-              onClick={() => { does(async () => { await panel.sessions.remove(known); if (current) { panel.begin(); } }); }}>Delete</button>
-          : <IconButton icon="trash" label={`Delete ${name}`} onClick={() => { ask(true); }} />}
+        <IconButton
+          icon="edit"
+          label={`Rename ${name}`}
+          onClick={() => {
+            rename(known.title);
+          }}
+        />
+        <IconButton
+          icon="fork"
+          label={`Fork ${name}: a new session that begins with what it said`}
+          onClick={() => {
+            does(async () => {
+              await panel.show(await panel.sessions.fork(known), known.cwd);
+            });
+          }}
+        />
+        <IconButton
+          icon="archive"
+          label={known.archived ? `Bring ${name} back` : `Archive ${name}`}
+          onClick={() => {
+            does(() => panel.sessions.archive(known, !known.archived));
+          }}
+        />
+        {sure ? (
+          <button
+            type="button"
+            class="button danger"
+            onBlur={() => {
+              ask(false);
+            }}
+            ref={(button) => {
+              button?.focus();
+            }}
+            onClick={() => {
+              does(async () => {
+                await panel.sessions.remove(known);
+                if (current) {
+                  panel.begin();
+                }
+              });
+            }}
+          >
+            Delete
+          </button>
+        ) : (
+          <IconButton
+            icon="trash"
+            label={`Delete ${name}`}
+            onClick={() => {
+              ask(true);
+            }}
+          />
+        )}
       </span>
     </li>
   );
@@ -85,17 +201,31 @@ function SessionRow({ known, elsewhere }: { readonly known: Known; readonly else
 function aboutOf(known: Known, running: boolean, elsewhere: boolean): JSX.Element {
   return (
     <>
-      {running ? "running · " : ""}{ago(known.updated)}
-      {known.branch !== "" && <> · <Icon name="branch" /><span class="hidden">branch </span><bdi>{known.branch}</bdi></>}
+      {running ? "running · " : ""}
+      {ago(known.updated)}
+      {known.branch !== "" && (
+        <>
+          {" "}
+          · <Icon name="branch" />
+          <span class="hidden">branch </span>
+          <bdi>{known.branch}</bdi>
+        </>
+      )}
       {elsewhere ? ` · ${known.cwd}` : ""}
     </>
   );
 }
 
-const UNITS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [["day", 86_400], ["hour", 3600], ["minute", 60]];
+const UNITS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
+  ["day", 86_400],
+  ["hour", 3600],
+  ["minute", 60],
+];
 
 function ago(when: string): string {
   const seconds = (Date.now() - Date.parse(when)) / 1000;
   const [unit, length] = UNITS.find(([, each]) => seconds >= each) ?? ["minute", 60];
-  return Number.isNaN(seconds) ? "" : new Intl.RelativeTimeFormat(undefined, { numeric: "auto" }).format(-Math.floor(seconds / length), unit);
+  return Number.isNaN(seconds)
+    ? ""
+    : new Intl.RelativeTimeFormat(undefined, { numeric: "auto" }).format(-Math.floor(seconds / length), unit);
 }

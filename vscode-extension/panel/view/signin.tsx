@@ -16,14 +16,31 @@ export function SignIn(): JSX.Element {
     <main class="sign-in">
       <h2>Choose a model</h2>
       <p>sould has no key of a model provider yet.</p>
-      <KeyForm keep={(given) => panel.attempt(async () => {
-        await panel.client.request("_panel/login", given);
-        await check();
-      })} />
-      <p>A key in the environment, such as <code>OPENAI_API_KEY</code>, and an Ollama or LM Studio that runs on this machine are found by themselves. Other providers are signed in to by <code>sould login</code> in a terminal.</p>
+      <KeyForm
+        keep={(given) =>
+          panel.attempt(async () => {
+            await panel.client.request("_panel/login", given);
+            await check();
+          })
+        }
+      />
+      <p>
+        A key in the environment, such as <code>OPENAI_API_KEY</code>, and an Ollama or LM Studio that runs on this
+        machine are found by themselves. Other providers are signed in to by <code>sould login</code> in a terminal.
+      </p>
       <div class="actions">
-        <button type="button" class="button secondary" onClick={() => void panel.attempt(check)}>Check again</button>
-        <button type="button" class="button secondary" onClick={() => { panel.view.value = "conversation"; }}>Back</button>
+        <button type="button" class="button secondary" onClick={() => void panel.attempt(check)}>
+          Check again
+        </button>
+        <button
+          type="button"
+          class="button secondary"
+          onClick={() => {
+            panel.view.value = "conversation";
+          }}
+        >
+          Back
+        </button>
       </div>
     </main>
   );
@@ -40,20 +57,55 @@ function KeyForm({ keep }: { readonly keep: (given: KeyGiven) => Promise<unknown
     setBusy(false);
   };
   return (
-    <form class="key-form" aria-label="A key" onSubmit={(event) => { event.preventDefault(); void submit(); }}>
-      <label>Provider
-        <select value={provider} onChange={(event) => { setProvider(event.currentTarget.value as Provider); }}>
-          {NAMES.map((id) => <option key={id} value={id}>{PROVIDERS[id]}</option>)}
+    <form
+      class="key-form"
+      aria-label="A key"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void submit();
+      }}
+    >
+      <label>
+        Provider
+        <select
+          value={provider}
+          onChange={(event) => {
+            setProvider(event.currentTarget.value as Provider);
+          }}
+        >
+          {NAMES.map((id) => (
+            <option key={id} value={id}>
+              {PROVIDERS[id]}
+            </option>
+          ))}
         </select>
       </label>
-      <label>Key
-        <input type="password" autocomplete="off" spellcheck={false} required value={key} onInput={(event) => { setKey(event.currentTarget.value); }} />
+      <label>
+        Key
+        <input
+          type="password"
+          autocomplete="off"
+          spellcheck={false}
+          required
+          value={key}
+          onInput={(event) => {
+            setKey(event.currentTarget.value);
+          }}
+        />
       </label>
       <label class="check">
-        <input type="checkbox" checked={file} onChange={(event) => { setFile(event.currentTarget.checked); }} />
+        <input
+          type="checkbox"
+          checked={file}
+          onChange={(event) => {
+            setFile(event.currentTarget.checked);
+          }}
+        />
         Where this system has no keyring, keep it in a file that only I can read (<code>--file</code>)
       </label>
-      <button type="submit" class="button" disabled={busy || key.trim() === ""}>Keep the key</button>
+      <button type="submit" class="button" disabled={busy || key.trim() === ""}>
+        Keep the key
+      </button>
     </form>
   );
 }

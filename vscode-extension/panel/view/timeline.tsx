@@ -9,22 +9,64 @@ export function Timeline({ session }: { readonly session: Session }): JSX.Elemen
   const panel = usePanel();
   const [turns, setTurns] = useState<Turns | undefined>(undefined);
   const [said, say] = useState("");
-  const look = (): Promise<boolean> => panel.attempt(async () => { setTurns(await session.timeline()); });
-  useEffect(() => { void look(); }, [session]);
+  const look = (): Promise<boolean> =>
+    panel.attempt(async () => {
+      setTurns(await session.timeline());
+    });
+  useEffect(() => {
+    void look();
+  }, [session]);
   const travel = (how: "rewind" | "undo" | "redo", checkpoint?: number): void => {
-    void panel.attempt(async () => { say((await session.travel(how, checkpoint)).said); }).then(look);
+    void panel
+      .attempt(async () => {
+        say((await session.travel(how, checkpoint)).said);
+      })
+      .then(look);
   };
   const moments = turns?.moments.toReversed() ?? [];
   return (
     <main class="timeline">
-      <p class="about">The conversation goes back, and with it the files that the agent changed. What you typed and what you kept stays.</p>
+      <p class="about">
+        The conversation goes back, and with it the files that the agent changed. What you typed and what you kept
+        stays.
+      </p>
       <div class="actions">
-        <button type="button" class="button" disabled={turns?.canUndo !== true} onClick={() => { travel("undo"); }}>Take back the last turn</button>
-        <button type="button" class="button secondary" disabled={turns?.canRedo !== true} onClick={() => { travel("redo"); }}>Redo</button>
+        <button
+          type="button"
+          class="button"
+          disabled={turns?.canUndo !== true}
+          onClick={() => {
+            travel("undo");
+          }}
+        >
+          Take back the last turn
+        </button>
+        <button
+          type="button"
+          class="button secondary"
+          disabled={turns?.canRedo !== true}
+          onClick={() => {
+            travel("redo");
+          }}
+        >
+          Redo
+        </button>
       </div>
-      <p class="said" role="status">{said}</p>
+      <p class="said" role="status">
+        {said}
+      </p>
       {turns !== undefined && moments.length === 0 && <p class="nothing">Nothing has happened in this session yet.</p>}
-      <ol>{moments.map((moment, at) => <Place key={`${moment.checkpoint}:${at}`} moment={moment} onGo={() => { travel("rewind", moment.checkpoint); }} />)}</ol>
+      <ol>
+        {moments.map((moment, at) => (
+          <Place
+            key={`${moment.checkpoint}:${at}`}
+            moment={moment}
+            onGo={() => {
+              travel("rewind", moment.checkpoint);
+            }}
+          />
+        ))}
+      </ol>
     </main>
   );
 }
@@ -33,10 +75,26 @@ function Place({ moment, onGo }: { readonly moment: Moment; readonly onGo: () =>
   const files = moment.files.map((path) => path.split("/").at(-1)).join(", ");
   return (
     <li>
-      <span class="place-words" dir="auto">{moment.text || moment.kind}</span>
-      {moment.did.length > 0 && <span class="place-about">{moment.did.slice(0, 3).join(" · ")}{moment.did.length > 3 ? ` · ${moment.did.length - 3} more` : ""}</span>}
+      <span class="place-words" dir="auto">
+        {moment.text || moment.kind}
+      </span>
+      {moment.did.length > 0 && (
+        <span class="place-about">
+          {moment.did.slice(0, 3).join(" · ")}
+          {moment.did.length > 3 ? ` · ${moment.did.length - 3} more` : ""}
+        </span>
+      )}
       {files !== "" && <span class="place-about">Changed: {files}</span>}
-      {moment.kind === "turn" && moment.reachable && <button type="button" class="button secondary" aria-label={`Go back to before this: ${moment.text}`} onClick={onGo}>Go back to before this</button>}
+      {moment.kind === "turn" && moment.reachable && (
+        <button
+          type="button"
+          class="button secondary"
+          aria-label={`Go back to before this: ${moment.text}`}
+          onClick={onGo}
+        >
+          Go back to before this
+        </button>
+      )}
     </li>
   );
 }

@@ -13,39 +13,85 @@ import { Icon, IconButton, type IconName } from "./icons";
 import { Attachment, Markdown } from "./message";
 
 const ICONS: Readonly<Record<Kind, IconName>> = {
-  read: "read", edit: "edit", delete: "trash", move: "right", search: "find", execute: "terminal", think: "think", fetch: "globe",
-  switch_mode: "list", other: "more",
+  read: "read",
+  edit: "edit",
+  delete: "trash",
+  move: "right",
+  search: "find",
+  execute: "terminal",
+  think: "think",
+  fetch: "globe",
+  switch_mode: "list",
+  other: "more",
 };
-const STATUS: Readonly<Record<Status, string>> = { pending: "waiting", in_progress: "running", completed: "done", failed: "failed" };
+const STATUS: Readonly<Record<Status, string>> = {
+  pending: "waiting",
+  in_progress: "running",
+  completed: "done",
+  failed: "failed",
+};
 /** Lines of output and of a diff that are shown before the user asks for all. */
 const FEW_LINES = 12;
 const MANY_LINES = 2000;
 
 function ToolCard({ call, nodes }: { readonly call: Call; readonly nodes: readonly Node[] }): JSX.Element {
   const diffs = call.content.filter((each) => each.type === "diff");
-  const title = <>{call.title || call.name || "A call"}<span class="hidden">, {STATUS[call.status]}</span></>;
-  const open = diffs.length > 0 || (call.terminal && call.status === "in_progress") || (call.status === "failed" && nodes.length === 0) || call.files.length > 0;
-  const empty = call.content.every((each) => each.type === "terminal") && call.printed === "" && nodes.length === 0 && call.input === undefined;
+  const title = (
+    <>
+      {call.title || call.name || "A call"}
+      <span class="hidden">, {STATUS[call.status]}</span>
+    </>
+  );
+  const open =
+    diffs.length > 0 ||
+    (call.terminal && call.status === "in_progress") ||
+    (call.status === "failed" && nodes.length === 0) ||
+    call.files.length > 0;
+  const empty =
+    call.content.every((each) => each.type === "terminal") &&
+    call.printed === "" &&
+    nodes.length === 0 &&
+    call.input === undefined;
   return (
-    <section class={`tool ${call.status}`} aria-label={`${call.title}: ${STATUS[call.status]}`} aria-busy={call.status === "in_progress"}>
+    <section
+      class={`tool ${call.status}`}
+      aria-label={`${call.title}: ${STATUS[call.status]}`}
+      aria-busy={call.status === "in_progress"}
+    >
       <Fold icon={ICONS[call.kind]} title={title} open={open && !empty} beside={<Beside call={call} />}>
         {call.terminal && <Terminal call={call} />}
-        {call.content.map((content, at) => <Piece key={at} content={content} />)}
+        {call.content.map((content, at) => (
+          <Piece key={at} content={content} />
+        ))}
         {!call.terminal && call.content.length === 0 && call.input !== undefined && <Input input={call.input} />}
-        {nodes.length > 0 && <div class="nested">{nodes.map((node) => (node.item.kind === "call" ? <Tool key={node.item.key} call={node.item.call} nodes={node.children} /> : null))}</div>}
+        {nodes.length > 0 && (
+          <div class="nested">
+            {nodes.map((node) =>
+              node.item.kind === "call" ? (
+                <Tool key={node.item.key} call={node.item.call} nodes={node.children} />
+              ) : null,
+            )}
+          </div>
+        )}
       </Fold>
     </section>
   );
 }
 
 /** Drawn anew only when its call, or one below it, is another. */
-export const Tool = memo(ToolCard, (before, after) => before.call === after.call && sameNodes(before.nodes, after.nodes));
+export const Tool = memo(
+  ToolCard,
+  (before, after) => before.call === after.call && sameNodes(before.nodes, after.nodes),
+);
 
 function sameNodes(before: readonly Node[], after: readonly Node[]): boolean {
-  return before.length === after.length && before.every((node, at) => {
-    const other = after[at];
-    return other !== undefined && node.item === other.item && sameNodes(node.children, other.children);
-  });
+  return (
+    before.length === after.length &&
+    before.every((node, at) => {
+      const other = after[at];
+      return other !== undefined && node.item === other.item && sameNodes(node.children, other.children);
+    })
+  );
 }
 
 function Beside({ call }: { readonly call: Call }): JSX.Element {
@@ -54,8 +100,13 @@ function Beside({ call }: { readonly call: Call }): JSX.Element {
   return (
     <span class="tool-beside">
       {place !== undefined && (
-        <IconButton icon="file" label={`Open ${place.path.split("/").at(-1) ?? ""}`}
-          onClick={() => { panel.link.openFile({ path: place.path, ...(place.line !== undefined && { line: place.line }) }); }} />
+        <IconButton
+          icon="file"
+          label={`Open ${place.path.split("/").at(-1) ?? ""}`}
+          onClick={() => {
+            panel.link.openFile({ path: place.path, ...(place.line !== undefined && { line: place.line }) });
+          }}
+        />
       )}
       <span class={`mark ${call.status}`} title={STATUS[call.status]} aria-hidden="true">
         {call.status === "completed" && <Icon name="check" />}
@@ -71,13 +122,23 @@ function Piece({ content }: { readonly content: Content }): JSX.Element | null {
     return <Diff path={content.path} oldText={content.oldText} newText={content.newText} isNew={content.isNew} />;
   }
   if (content.type === "block") {
-    return content.block.type === "text" ? <div class="result"><Markdown source={content.block.text} /></div> : <Attachment block={content.block} />;
+    return content.block.type === "text" ? (
+      <div class="result">
+        <Markdown source={content.block.text} />
+      </div>
+    ) : (
+      <Attachment block={content.block} />
+    );
   }
   return null;
 }
 
 function Input({ input }: { readonly input: unknown }): JSX.Element {
-  return <pre class="input" tabIndex={0} dir="ltr">{JSON.stringify(input, null, 2)}</pre>;
+  return (
+    <pre class="input" tabIndex={0} dir="ltr">
+      {JSON.stringify(input, null, 2)}
+    </pre>
+  );
 }
 
 function Terminal({ call }: { readonly call: Call }): JSX.Element {
@@ -87,9 +148,25 @@ function Terminal({ call }: { readonly call: Call }): JSX.Element {
   const { spans, above } = useMemo(() => screen(call.printed, all ? MANY_LINES : FEW_LINES), [call.printed, all]);
   return (
     <div class="terminal">
-      {above > 0 && <button type="button" class="link" onClick={() => { showAll(true); }}>{all ? `${above} more lines are left out` : `Show ${above} lines above`}</button>}
+      {above > 0 && (
+        <button
+          type="button"
+          class="link"
+          onClick={() => {
+            showAll(true);
+          }}
+        >
+          {all ? `${above} more lines are left out` : `Show ${above} lines above`}
+        </button>
+      )}
       {silent !== "" && <div class="silent">{silent}</div>}
-      <pre tabIndex={0} dir="ltr" aria-label={`Output of ${call.title}`} hidden={silent !== ""}>{spans.map((span, at) => <span key={at} class={span.classes}>{span.text}</span>)}</pre>
+      <pre tabIndex={0} dir="ltr" aria-label={`Output of ${call.title}`} hidden={silent !== ""}>
+        {spans.map((span, at) => (
+          <span key={at} class={span.classes}>
+            {span.text}
+          </span>
+        ))}
+      </pre>
       {ended !== "" && <div class="exit">{ended}</div>}
     </div>
   );
@@ -104,7 +181,12 @@ function endOf(exit: Exit | undefined): string {
 }
 
 /** Signs and words beside colours: a diff must be readable without them. */
-export function Diff(props: { readonly path: string; readonly oldText: string; readonly newText: string; readonly isNew: boolean }): JSX.Element {
+export function Diff(props: {
+  readonly path: string;
+  readonly oldText: string;
+  readonly newText: string;
+  readonly isNew: boolean;
+}): JSX.Element {
   const { path, oldText, newText, isNew } = props;
   const panel = usePanel();
   const [all, showAll] = useState(false);
@@ -115,17 +197,46 @@ export function Diff(props: { readonly path: string; readonly oldText: string; r
   return (
     <div class="diff">
       <div class="diff-bar">
-        <button type="button" class="link" title={path} onClick={() => { panel.link.openFile({ path, line: lines.find((line) => line.sign !== " ")?.number ?? 1 }); }}>{name}</button>
-        <span class="diff-count">{isNew ? "new file " : ""}<span class="plus">+{change.added}</span> <span class="minus">−{change.removed}</span></span>
+        <button
+          type="button"
+          class="link"
+          title={path}
+          onClick={() => {
+            panel.link.openFile({ path, line: lines.find((line) => line.sign !== " ")?.number ?? 1 });
+          }}
+        >
+          {name}
+        </button>
+        <span class="diff-count">
+          {isNew ? "new file " : ""}
+          <span class="plus">+{change.added}</span> <span class="minus">−{change.removed}</span>
+        </span>
       </div>
       <pre tabIndex={0} dir="ltr" aria-label={`Change of ${name}`}>
         {shown.map((line, at) => (
-          <div key={at} class={`line ${line.sign === "+" ? "plus" : line.sign === "-" ? "minus" : ""}${line.gap ? " gap" : ""}`}>
-            <span class="number" aria-hidden="true">{line.number}</span><span class="sign">{line.sign === "-" ? "−" : line.sign}</span><span>{line.text}</span>
+          <div
+            key={at}
+            class={`line ${line.sign === "+" ? "plus" : line.sign === "-" ? "minus" : ""}${line.gap ? " gap" : ""}`}
+          >
+            <span class="number" aria-hidden="true">
+              {line.number}
+            </span>
+            <span class="sign">{line.sign === "-" ? "−" : line.sign}</span>
+            <span>{line.text}</span>
           </div>
         ))}
       </pre>
-      {shown.length < lines.length && <button type="button" class="link" onClick={() => { showAll(true); }}>Show {lines.length - shown.length} more lines</button>}
+      {shown.length < lines.length && (
+        <button
+          type="button"
+          class="link"
+          onClick={() => {
+            showAll(true);
+          }}
+        >
+          Show {lines.length - shown.length} more lines
+        </button>
+      )}
     </div>
   );
 }

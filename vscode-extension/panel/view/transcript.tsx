@@ -26,7 +26,10 @@ export function Transcript({ session }: { readonly session: Session }): JSX.Elem
   const sending = session.sending.value;
   const condensed = panel.condensed.value;
   const rows = useMemo(() => rowsOf(transcript.items, condensed), [transcript.items, condensed]);
-  const keys = useMemo(() => [...rows.map((row) => row.key), ...sending.map((_, at) => `sending:${at}`), "end"], [rows, sending]);
+  const keys = useMemo(
+    () => [...rows.map((row) => row.key), ...sending.map((_, at) => `sending:${at}`), "end"],
+    [rows, sending],
+  );
   const scroller = useRef<HTMLDivElement>(null);
   const virtual = useRows(keys, () => scroller.current);
   useOlder(session, virtual);
@@ -37,16 +40,43 @@ export function Transcript({ session }: { readonly session: Session }): JSX.Elem
   const away = !follow.current && !virtual.isAtEnd(AT_END);
   return (
     <div class="transcript-frame">
-      <div class="transcript" ref={scroller} tabIndex={0} role="log" aria-label="Conversation" aria-live="off" aria-busy={session.running.value}>
+      <div
+        class="transcript"
+        ref={scroller}
+        tabIndex={0}
+        role="log"
+        aria-label="Conversation"
+        aria-live="off"
+        aria-busy={session.running.value}
+      >
         <div class="rows" style={{ height: `${virtual.getTotalSize()}px` }}>
           {shown.map(({ key, index, start }) => (
-            <div class={index === found ? "row found" : "row"} key={key} data-index={index} ref={virtual.measureElement} style={{ transform: `translateY(${start}px)` }}>
+            <div
+              class={index === found ? "row found" : "row"}
+              key={key}
+              data-index={index}
+              ref={virtual.measureElement}
+              style={{ transform: `translateY(${start}px)` }}
+            >
               <RowOf row={rows[index]} sent={sending[index - rows.length]} session={session} />
             </div>
           ))}
         </div>
       </div>
-      {away && <button type="button" class="to-end" onClick={() => { follow.current = true; virtual.scrollToEnd(); scroller.current?.focus(); }}><Icon name="down" />Go to the end</button>}
+      {away && (
+        <button
+          type="button"
+          class="to-end"
+          onClick={() => {
+            follow.current = true;
+            virtual.scrollToEnd();
+            scroller.current?.focus();
+          }}
+        >
+          <Icon name="down" />
+          Go to the end
+        </button>
+      )}
     </div>
   );
 }
@@ -70,8 +100,16 @@ function RowOf({ row, sent, session }: RowProps): JSX.Element {
   return <ItemRow node={row.node} turn={row.turn} />;
 }
 
-const ItemRow = memo(ItemOf, (before, after) => before.turn === after.turn && before.node.item === after.node.item && before.node.children.length === after.node.children.length
-  && before.node.children.every((child, at) => child.item === after.node.children[at]?.item && child.children.length === 0));
+const ItemRow = memo(
+  ItemOf,
+  (before, after) =>
+    before.turn === after.turn &&
+    before.node.item === after.node.item &&
+    before.node.children.length === after.node.children.length &&
+    before.node.children.every(
+      (child, at) => child.item === after.node.children[at]?.item && child.children.length === 0,
+    ),
+);
 
 function ItemOf({ node, turn }: { readonly node: Node; readonly turn: number }): JSX.Element {
   const { item } = node;
@@ -102,7 +140,11 @@ function Prompt({ item, turn }: { readonly item: Item & { kind: "user" }; readon
     if (session !== undefined) {
       const items = session.transcript.value.items;
       const attached = hasMore(item.blocks);
-      const later = items.slice(items.indexOf(item) + 1).filter((each) => each.kind === "user" && wordsOf(each.blocks) === words && hasMore(each.blocks) === attached).length;
+      const later = items
+        .slice(items.indexOf(item) + 1)
+        .filter(
+          (each) => each.kind === "user" && wordsOf(each.blocks) === words && hasMore(each.blocks) === attached,
+        ).length;
       const checkpoint = await session.before({ words, attached }, later);
       if (checkpoint === undefined) {
         throw new Error("Nothing leads back to this message. Send it again at the end.");
@@ -111,7 +153,15 @@ function Prompt({ item, turn }: { readonly item: Item & { kind: "user" }; readon
       panel.offer(draftOf(item.blocks));
     }
   };
-  return <UserMessage blocks={item.blocks} turn={turn} onEdit={() => { void panel.attempt(edit); }} />;
+  return (
+    <UserMessage
+      blocks={item.blocks}
+      turn={turn}
+      onEdit={() => {
+        void panel.attempt(edit);
+      }}
+    />
+  );
 }
 
 /** Whether it has more than words. */
@@ -120,7 +170,13 @@ function hasMore(blocks: readonly Block[]): boolean {
 }
 
 function Steps({ nodes }: { readonly nodes: readonly Node[] }): JSX.Element {
-  return <Fold icon="fold" quiet title={summary(nodes)}>{nodes.map((node) => <ItemRow key={node.item.key} node={node} turn={0} />)}</Fold>;
+  return (
+    <Fold icon="fold" quiet title={summary(nodes)}>
+      {nodes.map((node) => (
+        <ItemRow key={node.item.key} node={node} turn={0} />
+      ))}
+    </Fold>
+  );
 }
 
 /** What stands below everything: that it works, or what went wrong. */
@@ -138,12 +194,28 @@ function useFollow(scroller: { current: HTMLDivElement | null }, virtual: Rows):
   const follow = useRef(true);
   useEffect(() => {
     const frame = scroller.current;
-    const moved = (): void => { follow.current = virtual.isAtEnd(AT_END); };
+    const moved = (): void => {
+      follow.current = virtual.isAtEnd(AT_END);
+    };
     // Only what a person does moves away from the end: a page that grows or a question that takes its place does not.
-    const byHand = (): void => { requestAnimationFrame(moved); };
-    const keys = (event: KeyboardEvent): void => { if (/^(Page|Arrow|Home|End)/.test(event.key)) { byHand(); } };
-    const again = (): void => { if (!follow.current) { moved(); } };
-    const resized = new ResizeObserver(() => { if (follow.current) { virtual.scrollToEnd(); } });
+    const byHand = (): void => {
+      requestAnimationFrame(moved);
+    };
+    const keys = (event: KeyboardEvent): void => {
+      if (/^(Page|Arrow|Home|End)/.test(event.key)) {
+        byHand();
+      }
+    };
+    const again = (): void => {
+      if (!follow.current) {
+        moved();
+      }
+    };
+    const resized = new ResizeObserver(() => {
+      if (follow.current) {
+        virtual.scrollToEnd();
+      }
+    });
     if (frame !== null) {
       frame.addEventListener("wheel", byHand, { passive: true });
       frame.addEventListener("touchmove", byHand, { passive: true });
@@ -152,7 +224,9 @@ function useFollow(scroller: { current: HTMLDivElement | null }, virtual: Rows):
       frame.addEventListener("scroll", again, { passive: true });
       resized.observe(frame);
     }
-    return () => { resized.disconnect(); };
+    return () => {
+      resized.disconnect();
+    };
   }, [virtual]);
   useLayoutEffect(() => {
     if (follow.current && !virtual.isAtEnd(1)) {
@@ -169,7 +243,9 @@ function useFound(rows: readonly Row[], virtual: Rows, follow: { current: boolea
   const words = finding?.words ?? "";
   const found = useMemo(() => rowsWith(rows, words), [rows, words]);
   const at = finding && found[finding.at];
-  useEffect(() => { panel.found.value = found.length; }, [found]);
+  useEffect(() => {
+    panel.found.value = found.length;
+  }, [found]);
   useEffect(() => {
     if (at !== undefined) {
       follow.current = false;
@@ -188,7 +264,11 @@ function useOlder(session: Session, virtual: Rows): void {
   useEffect(() => {
     if (more && first < NEAR_BEGINNING && !asking.current) {
       asking.current = true;
-      void panel.attempt(() => session.older()).finally(() => { asking.current = false; });
+      void panel
+        .attempt(() => session.older())
+        .finally(() => {
+          asking.current = false;
+        });
     }
   }, [session, first, more]);
 }

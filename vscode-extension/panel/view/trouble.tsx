@@ -12,11 +12,46 @@ export function Trouble({ session, trouble }: { readonly session: Session; reado
     <div class="trouble" role="alert">
       <p>{told ? "The turn ended with this error." : trouble.message}</p>
       <div class="actions">
-        {trouble.signIn
-          ? <button type="button" class="button" onClick={() => { panel.view.value = "sign-in"; }}>Sign in…</button>
-          : <button type="button" class="button" onClick={() => { void session.prompt(trouble.blocks); }}>Send again</button>}
-        <button type="button" class="button secondary" onClick={() => { panel.offer(draftOf(trouble.blocks)); session.forget(); }}>Edit</button>
-        <button type="button" class="button secondary" onClick={() => { session.forget(); }}>Dismiss</button>
+        {trouble.signIn ? (
+          <button
+            type="button"
+            class="button"
+            onClick={() => {
+              panel.view.value = "sign-in";
+            }}
+          >
+            Sign in…
+          </button>
+        ) : (
+          <button
+            type="button"
+            class="button"
+            onClick={() => {
+              void session.prompt(trouble.blocks);
+            }}
+          >
+            Send again
+          </button>
+        )}
+        <button
+          type="button"
+          class="button secondary"
+          onClick={() => {
+            panel.offer(draftOf(trouble.blocks));
+            session.forget();
+          }}
+        >
+          Edit
+        </button>
+        <button
+          type="button"
+          class="button secondary"
+          onClick={() => {
+            session.forget();
+          }}
+        >
+          Dismiss
+        </button>
       </div>
     </div>
   );

@@ -1,5 +1,12 @@
 /** Rows of which only those in sight are in the page, for Preact. The end is kept in sight unless the user has scrolled up. */
-import { elementScroll, measureElement, observeElementOffset, observeElementRect, Virtualizer, type VirtualizerOptions } from "@tanstack/virtual-core";
+import {
+  elementScroll,
+  measureElement,
+  observeElementOffset,
+  observeElementRect,
+  Virtualizer,
+  type VirtualizerOptions,
+} from "@tanstack/virtual-core";
 import { useLayoutEffect, useReducer, useState } from "preact/hooks";
 
 /** Pixels from the end that still count as there. */
@@ -25,11 +32,15 @@ export function useRows(keys: readonly string[], scroller: () => HTMLElement | n
     observeElementRect,
     observeElementOffset,
     measureElement,
-    onChange: () => { redraw(undefined); },
+    onChange: () => {
+      redraw(undefined);
+    },
   };
   const [rows] = useState(() => new Virtualizer(options));
   rows.setOptions(options);
   useLayoutEffect(() => rows._didMount(), []);
-  useLayoutEffect(() => { rows._willUpdate(); });
+  useLayoutEffect(() => {
+    rows._willUpdate();
+  });
   return rows;
 }

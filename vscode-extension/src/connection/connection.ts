@@ -91,7 +91,9 @@ export class Connection {
   /** Says something that may get lost with the connection. */
   notify(method: string, params: object): void {
     if (this.#state === "connected") {
-      this.#link?.notify(method, params).catch((problem: unknown) => { this.#log(`${method}: ${String(problem)}`); });
+      this.#link?.notify(method, params).catch((problem: unknown) => {
+        this.#log(`${method}: ${String(problem)}`);
+      });
     }
   }
 
@@ -122,7 +124,9 @@ export class Connection {
     }
     const link = new Link(start, this.#peer, this.#traffic);
     this.#link = link;
-    void link.ended.then((words) => { this.#lost(run, words); });
+    void link.ended.then((words) => {
+      this.#lost(run, words);
+    });
     try {
       this.#introduction = await link.initialize(start);
     } catch (problem) {
@@ -142,7 +146,9 @@ export class Connection {
     this.#end();
     this.#log(`connection: ${words}`);
     this.#become("waiting", words);
-    this.#timer = setTimeout(() => { this.#attempting = this.#attempt(); }, this.#wait);
+    this.#timer = setTimeout(() => {
+      this.#attempting = this.#attempt();
+    }, this.#wait);
     this.#wait = Math.min(this.#wait * 2, LONGEST_WAIT);
   }
 

@@ -3,7 +3,13 @@
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { Readable, Writable } from "node:stream";
-import { client, ndJsonStream, PROTOCOL_VERSION, type ClientConnection, type InitializeResponse } from "@agentclientprotocol/sdk";
+import {
+  client,
+  ndJsonStream,
+  PROTOCOL_VERSION,
+  type ClientConnection,
+  type InitializeResponse,
+} from "@agentclientprotocol/sdk";
 import { CAPABILITIES } from "../../panel/capabilities";
 import type { Traffic } from "./traffic";
 
@@ -49,7 +55,11 @@ export class Link {
   constructor(start: Start, peer: Peer, traffic: Traffic) {
     this.#traffic = traffic;
     this.#peer = peer;
-    const child = spawn(start.program, ["acp"], { cwd: start.cwd, env: start.environment, stdio: ["pipe", "pipe", "pipe"] });
+    const child = spawn(start.program, ["acp"], {
+      cwd: start.cwd,
+      env: start.environment,
+      stdio: ["pipe", "pipe", "pipe"],
+    });
     this.#child = child;
     child.stderr.setEncoding("utf8").on("data", (words: string) => {
       this.#words = (this.#words + words).slice(-MOST_WORDS);
@@ -57,8 +67,12 @@ export class Link {
     // A pipe that breaks is told by the program's end.
     child.stdin.on("error", () => undefined);
     this.ended = new Promise((resolve) => {
-      child.once("error", (problem) => { resolve(problem.message); });
-      child.once("close", (code) => { resolve(this.#words.trim() || `sould acp ended with code ${code ?? "of a signal"}`); });
+      child.once("error", (problem) => {
+        resolve(problem.message);
+      });
+      child.once("close", (code) => {
+        resolve(this.#words.trim() || `sould acp ended with code ${code ?? "of a signal"}`);
+      });
     });
     const writable = Writable.toWeb(child.stdin) as WritableStream<Uint8Array>;
     const readable = Readable.toWeb(child.stdout) as ReadableStream<Uint8Array>;
@@ -67,9 +81,13 @@ export class Link {
         traffic.told(method, params);
         peer.told(method, params);
       })
-      .onRequest("*", ({ method, params, requestId, signal }) => traffic.asked(method, params, () => peer.asked(method, params, requestId, signal)))
+      .onRequest("*", ({ method, params, requestId, signal }) =>
+        traffic.asked(method, params, () => peer.asked(method, params, requestId, signal)),
+      )
       .connect(ndJsonStream(writable, readable, { maxMessageBytes: LONGEST_MESSAGE }));
-    void this.ended.then(() => { this.#connection.close(); });
+    void this.ended.then(() => {
+      this.#connection.close();
+    });
   }
 
   /** Says who we are. Raises what the program said when it ends instead of answering. */
@@ -80,7 +98,9 @@ export class Link {
       clientCapabilities: DECLARED,
     });
     asked.catch(() => undefined);
-    const ended = this.ended.then((words) => { throw new Error(words); });
+    const ended = this.ended.then((words) => {
+      throw new Error(words);
+    });
     return await Promise.race([asked, ended]);
   }
 
@@ -88,8 +108,12 @@ export class Link {
   request(method: string, params: object, withdrawn?: AbortSignal): Promise<unknown> {
     const options = withdrawn && { cancellationSignal: withdrawn };
     const sent = this.#peer.sending(method, params);
-    const answer = this.#traffic.asking(method, sent, () => this.#connection.agent.request<unknown, object>(method, sent, options));
-    answer.catch((problem: unknown) => { this.#peer.refused(problem); });
+    const answer = this.#traffic.asking(method, sent, () =>
+      this.#connection.agent.request<unknown, object>(method, sent, options),
+    );
+    answer.catch((problem: unknown) => {
+      this.#peer.refused(problem);
+    });
     return answer;
   }
 

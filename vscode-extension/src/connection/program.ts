@@ -39,7 +39,9 @@ export async function findProgram(around: Surroundings, files: Files): Promise<F
       return { program: candidate };
     }
   }
-  return { problem: "sould is not installed here, or was not found. Run the command “sould: Install”, or set sould.path." };
+  return {
+    problem: "sould is not installed here, or was not found. Run the command “sould: Install”, or set sould.path.",
+  };
 }
 
 function* candidates(around: Surroundings): Generator<string> {

@@ -10,7 +10,12 @@ import { isWithin } from "../startup";
 export const OPENING: ReadonlySet<string> = new Set(["session/new", "session/load", "session/resume", "session/fork"]);
 
 /** The parameters of a request, with how the folder stands where it opens a session in one of `folders`. */
-export function withRestriction(method: string, params: object, folders: readonly string[], isTrusted: boolean): object {
+export function withRestriction(
+  method: string,
+  params: object,
+  folders: readonly string[],
+  isTrusted: boolean,
+): object {
   if (!OPENING.has(method)) {
     return params;
   }

@@ -33,7 +33,12 @@ export class Traffic {
     this.#say("<-", method, params);
   }
 
-  async #exchange<T>([there, back]: readonly [string, string], method: string, params: unknown, does: () => Promise<T>): Promise<T> {
+  async #exchange<T>(
+    [there, back]: readonly [string, string],
+    method: string,
+    params: unknown,
+    does: () => Promise<T>,
+  ): Promise<T> {
     if (!this.#isOn()) {
       return await does();
     }

@@ -48,7 +48,11 @@ export class Answerer implements vscode.Disposable {
       return;
     }
     const title = `${item.title} — ${whereOf(item)}`;
-    const picked = await vscode.window.showQuickPick(choicesOf(item), { title, placeHolder: placeOf(item), ignoreFocusOut: true });
+    const picked = await vscode.window.showQuickPick(choicesOf(item), {
+      title,
+      placeHolder: placeOf(item),
+      ignoreFocusOut: true,
+    });
     if (picked !== undefined) {
       await this.choose(item, picked);
     }
@@ -90,7 +94,9 @@ export class Answerer implements vscode.Disposable {
       }
       return;
     }
-    await vscode.commands.executeCommand("vscode.open", this.#files.put(`/${item.id}/asked.txt`, pageOf(whole)), { preview: true });
+    await vscode.commands.executeCommand("vscode.open", this.#files.put(`/${item.id}/asked.txt`, pageOf(whole)), {
+      preview: true,
+    });
   }
 
   /** One change that waits, beside what is there. */
@@ -153,7 +159,11 @@ async function askOne(question: Question): Promise<GivenAnswer | undefined> {
   if (question.options.length === 0) {
     return await ownWords(title, question);
   }
-  const options: Option[] = question.options.map((option) => ({ label: option.label, detail: option.description, own: false }));
+  const options: Option[] = question.options.map((option) => ({
+    label: option.label,
+    detail: option.description,
+    own: false,
+  }));
   if (question.words !== "") {
     options.push({ label: OWN_WORDS, detail: question.words, own: true });
   }
@@ -164,7 +174,7 @@ async function askOne(question: Question): Promise<GivenAnswer | undefined> {
   if (picked === undefined) {
     return undefined;
   }
-  const all = Array.isArray(picked) ? (picked) : [picked];
+  const all = Array.isArray(picked) ? picked : [picked];
   const chosen = all.filter((option) => !option.own).map((option) => option.label);
   if (!all.some((option) => option.own)) {
     return { chosen };
@@ -174,7 +184,12 @@ async function askOne(question: Question): Promise<GivenAnswer | undefined> {
 }
 
 async function ownWords(title: string, question: Question): Promise<GivenAnswer | undefined> {
-  const words = await vscode.window.showInputBox({ title, prompt: question.body, value: question.default, ignoreFocusOut: true });
+  const words = await vscode.window.showInputBox({
+    title,
+    prompt: question.body,
+    value: question.default,
+    ignoreFocusOut: true,
+  });
   return words === undefined ? undefined : { words };
 }
 

@@ -40,7 +40,10 @@ export class AskedFiles implements vscode.FileSystemProvider, vscode.Disposable 
     for (const [path, asked] of this.#of(id)) {
       if (asked.editable) {
         const open = documentOf(path);
-        const text = open === undefined ? new TextDecoder("utf-8", { ignoreBOM: true }).decode(asked.bytes) : withMark(open.getText(), asked);
+        const text =
+          open === undefined
+            ? new TextDecoder("utf-8", { ignoreBOM: true }).decode(asked.bytes)
+            : withMark(open.getText(), asked);
         return sameText(text, asked.text) ? undefined : text;
       }
     }
@@ -53,10 +56,17 @@ export class AskedFiles implements vscode.FileSystemProvider, vscode.Disposable 
     for (const document of paths.map(documentOf).filter((each) => each?.isDirty === true)) {
       await document?.save();
     }
-    const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs).filter(({ input }) => {
-      const uri = input instanceof vscode.TabInputTextDiff ? input.modified : input instanceof vscode.TabInputText ? input.uri : undefined;
-      return uri?.scheme === ASKED_SCHEME && paths.includes(uri.path);
-    });
+    const tabs = vscode.window.tabGroups.all
+      .flatMap((group) => group.tabs)
+      .filter(({ input }) => {
+        const uri =
+          input instanceof vscode.TabInputTextDiff
+            ? input.modified
+            : input instanceof vscode.TabInputText
+              ? input.uri
+              : undefined;
+        return uri?.scheme === ASKED_SCHEME && paths.includes(uri.path);
+      });
     await vscode.window.tabGroups.close(tabs, true);
     paths.forEach((path) => this.#files.delete(path));
   }

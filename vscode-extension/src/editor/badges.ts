@@ -27,7 +27,9 @@ export class Badges implements vscode.FileDecorationProvider, vscode.Disposable 
         this.#changed.fire([...paths].map((path) => this.#places.uriOf(path)));
         this.#show();
       }),
-      connection.onDidChangeState(() => { this.#show(); }),
+      connection.onDidChangeState(() => {
+        this.#show();
+      }),
     ];
   }
 
@@ -39,13 +41,19 @@ export class Badges implements vscode.FileDecorationProvider, vscode.Disposable 
     }
     // A badge has room for two characters.
     const badge = count > 9 ? "●+" : `●${count}`;
-    const decoration = new vscode.FileDecoration(badge, `${changes(count)} to review`, new vscode.ThemeColor("charts.blue"));
+    const decoration = new vscode.FileDecoration(
+      badge,
+      `${changes(count)} to review`,
+      new vscode.ThemeColor("charts.blue"),
+    );
     decoration.propagate = true;
     return decoration;
   }
 
   dispose(): void {
-    this.#subscriptions.forEach((each) => { each.dispose(); });
+    this.#subscriptions.forEach((each) => {
+      each.dispose();
+    });
     this.#changed.dispose();
   }
 

@@ -31,7 +31,9 @@ export class Bases implements vscode.TextDocumentContentProvider, vscode.Disposa
       }),
       connection.onDidChangeState(() => {
         if (connection.state === "connected") {
-          new Set([...this.#texts.keys(), ...this.#failed]).forEach((path) => { this.#again(path); });
+          new Set([...this.#texts.keys(), ...this.#failed]).forEach((path) => {
+            this.#again(path);
+          });
         }
       }),
     ];
@@ -64,7 +66,9 @@ export class Bases implements vscode.TextDocumentContentProvider, vscode.Disposa
   }
 
   dispose(): void {
-    this.#subscriptions.forEach((each) => { each.dispose(); });
+    this.#subscriptions.forEach((each) => {
+      each.dispose();
+    });
     this.#changed.dispose();
   }
 }

@@ -29,11 +29,23 @@ export class Buffers implements vscode.Disposable {
     this.#places = places;
     this.#say = say;
     this.#subscriptions = [
-      vscode.workspace.onDidOpenTextDocument((document) => { this.#opened(document); }),
-      vscode.workspace.onDidChangeTextDocument((event) => { this.#changed(event); }),
-      vscode.workspace.onDidSaveTextDocument((document) => { this.#saved(document); }),
-      vscode.workspace.onDidCloseTextDocument((document) => { this.#closed(document); }),
-      vscode.window.onDidChangeWindowState((state) => { if (state.focused) { this.#focused(); } }),
+      vscode.workspace.onDidOpenTextDocument((document) => {
+        this.#opened(document);
+      }),
+      vscode.workspace.onDidChangeTextDocument((event) => {
+        this.#changed(event);
+      }),
+      vscode.workspace.onDidSaveTextDocument((document) => {
+        this.#saved(document);
+      }),
+      vscode.workspace.onDidCloseTextDocument((document) => {
+        this.#closed(document);
+      }),
+      vscode.window.onDidChangeWindowState((state) => {
+        if (state.focused) {
+          this.#focused();
+        }
+      }),
     ];
   }
 
@@ -43,7 +55,9 @@ export class Buffers implements vscode.Disposable {
       clearTimeout(open.timer);
     }
     this.#open.clear();
-    vscode.workspace.textDocuments.forEach((document) => { this.#opened(document); });
+    vscode.workspace.textDocuments.forEach((document) => {
+      this.#opened(document);
+    });
     if (vscode.window.state.focused) {
       this.#focused();
     }
@@ -80,7 +94,9 @@ export class Buffers implements vscode.Disposable {
   }
 
   dispose(): void {
-    this.#subscriptions.forEach((each) => { each.dispose(); });
+    this.#subscriptions.forEach((each) => {
+      each.dispose();
+    });
     for (const open of this.#open.values()) {
       clearTimeout(open.timer);
     }
@@ -104,7 +120,9 @@ export class Buffers implements vscode.Disposable {
     if (event.document.isDirty) {
       this.#send(event.document, open);
     } else if (open.changes.length > 0) {
-      open.timer ??= setTimeout(() => { this.#send(event.document, open); }, MOMENT);
+      open.timer ??= setTimeout(() => {
+        this.#send(event.document, open);
+      }, MOMENT);
     }
   }
 
@@ -147,7 +165,10 @@ export class Buffers implements vscode.Disposable {
   }
 }
 
-function asRange(range: vscode.Range): { start: { line: number; character: number }; end: { line: number; character: number } } {
+function asRange(range: vscode.Range): {
+  start: { line: number; character: number };
+  end: { line: number; character: number };
+} {
   const { start, end } = range;
   return { start: { line: start.line, character: start.character }, end: { line: end.line, character: end.character } };
 }

@@ -95,9 +95,16 @@ export class Chooser {
 }
 
 function isHunkArgument(given: unknown): given is HunkArgument {
-  return typeof given === "object" && given !== null && "hunk" in given && typeof given.hunk === "number" && "calls" in given;
+  return (
+    typeof given === "object" && given !== null && "hunk" in given && typeof given.hunk === "number" && "calls" in given
+  );
 }
 
 function isNode(given: unknown): given is Node {
-  return typeof given === "object" && given !== null && "kind" in given && ["hunk", "file", "turn", "session"].includes(String(given.kind));
+  return (
+    typeof given === "object" &&
+    given !== null &&
+    "kind" in given &&
+    ["hunk", "file", "turn", "session"].includes(String(given.kind))
+  );
 }

@@ -57,7 +57,9 @@ export class Decider {
       await this.#finish(verdict, cwd, await this.#ask(verdict, { cwd, hunks: hunks.map(named) }));
     }
     if (hunks.length < below.length) {
-      void vscode.window.showWarningMessage(`sould: ${changes(below.length - hunks.length)} left, which may be yours: reject each by itself`);
+      void vscode.window.showWarningMessage(
+        `sould: ${changes(below.length - hunks.length)} left, which may be yours: reject each by itself`,
+      );
     }
   }
 
@@ -116,7 +118,10 @@ export class Decider {
     const [first] = asking;
     const choices = (first?.choices ?? []).map((choice) => ({ choice: choice as Choice, ...describe(choice) }));
     const title = asking.length === 1 ? (first?.message ?? "") : `${changes(asking.length)} with words of yours`;
-    const picked = await vscode.window.showQuickPick(choices, { title, placeHolder: "What becomes of what you typed?" });
+    const picked = await vscode.window.showQuickPick(choices, {
+      title,
+      placeHolder: "What becomes of what you typed?",
+    });
     if (picked === undefined) {
       return false;
     }

@@ -23,7 +23,9 @@ export class Entry implements vscode.Disposable {
     this.#item = vscode.window.createStatusBarItem("sould.chat", vscode.StatusBarAlignment.Right, 102);
     this.#item.name = "sould: chat";
     this.#item.command = "sould.openChat";
-    this.#listening = connection.onDidChangeState(() => { this.#refresh(); });
+    this.#listening = connection.onDidChangeState(() => {
+      this.#refresh();
+    });
     this.#refresh();
     this.#item.show();
   }
@@ -35,9 +37,15 @@ export class Entry implements vscode.Disposable {
 
   #refresh(): void {
     const { state, problem, version } = this.#connection;
-    const icon = state === "missing" || state === "waiting" ? "warning" : state === "connecting" ? "sync~spin" : "comment-discussion";
+    const icon =
+      state === "missing" || state === "waiting"
+        ? "warning"
+        : state === "connecting"
+          ? "sync~spin"
+          : "comment-discussion";
     this.#item.text = `$(${icon}) sould`;
-    const serves = version === this.#own ? `sould ${version}` : `sould ${version} serves this window; the extension is ${this.#own}`;
+    const serves =
+      version === this.#own ? `sould ${version}` : `sould ${version} serves this window; the extension is ${this.#own}`;
     this.#item.tooltip = [SAID[state], problem, state === "connected" ? serves : ""].filter(Boolean).join("\n");
     this.#item.accessibilityInformation = { label: `sould: ${SAID[state]}`, role: "button" };
   }

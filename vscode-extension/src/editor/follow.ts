@@ -50,7 +50,10 @@ export class Follower {
   async set(on: boolean): Promise<void> {
     await this.#memory.update(REMEMBERED, on);
     await vscode.commands.executeCommand("setContext", KEY, on);
-    vscode.window.setStatusBarMessage(on ? "$(eye) The agent is followed" : "$(eye-closed) The agent is not followed any more", 5_000);
+    vscode.window.setStatusBarMessage(
+      on ? "$(eye) The agent is followed" : "$(eye-closed) The agent is not followed any more",
+      5_000,
+    );
   }
 
   /** What the daemon says. Resolves when nothing is left to be shown. */

@@ -53,8 +53,14 @@ export class Inbox implements vscode.TreeDataProvider<InboxNode>, vscode.Disposa
     this.#subscriptions = [
       this.#view,
       this.#status,
-      model.onDidChange(() => { this.#refresh(); }),
-      vscode.window.onDidChangeWindowState((state) => { if (state.focused) { this.#endNotifications(() => true); } }),
+      model.onDidChange(() => {
+        this.#refresh();
+      }),
+      vscode.window.onDidChangeWindowState((state) => {
+        if (state.focused) {
+          this.#endNotifications(() => true);
+        }
+      }),
     ];
   }
 
@@ -94,7 +100,9 @@ export class Inbox implements vscode.TreeDataProvider<InboxNode>, vscode.Disposa
 
   dispose(): void {
     this.#endNotifications(() => true);
-    this.#subscriptions.forEach((each) => { each.dispose(); });
+    this.#subscriptions.forEach((each) => {
+      each.dispose();
+    });
     this.#changed.dispose();
   }
 
@@ -113,7 +121,9 @@ export class Inbox implements vscode.TreeDataProvider<InboxNode>, vscode.Disposa
     }
     this.#endNotifications((id) => this.#model.item(id) === undefined);
     this.#notified = new Set([...this.#notified].filter((id) => this.#model.item(id) !== undefined));
-    items.forEach((item) => { this.#notify(item); });
+    items.forEach((item) => {
+      this.#notify(item);
+    });
     this.#changed.fire();
   }
 
@@ -124,8 +134,12 @@ export class Inbox implements vscode.TreeDataProvider<InboxNode>, vscode.Disposa
     }
     this.#notified.add(item.id);
     const title = unlinked(`sould waits for you: ${item.title} (${whereOf(item)})`);
-    void vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title }, () =>
-      new Promise<void>((resolve) => { this.#shown.set(item.id, resolve); }),
+    void vscode.window.withProgress(
+      { location: vscode.ProgressLocation.Notification, title },
+      () =>
+        new Promise<void>((resolve) => {
+          this.#shown.set(item.id, resolve);
+        }),
     );
   }
 
@@ -140,11 +154,23 @@ export class Inbox implements vscode.TreeDataProvider<InboxNode>, vscode.Disposa
 }
 
 function partsOf(item: Item): InboxNode[] {
-  const commands = item.commands.map((each): LineNode => ({ kind: "line", text: each.command, detail: each.directory }));
+  const commands = item.commands.map((each): LineNode => ({
+    kind: "line",
+    text: each.command,
+    detail: each.directory,
+  }));
   const edits = item.edits.map((_, at): EditNode => ({ kind: "edit", item, at }));
-  const questions = item.questions.map((each): LineNode => ({ kind: "line", text: each.question, detail: each.header }));
+  const questions = item.questions.map((each): LineNode => ({
+    kind: "line",
+    text: each.question,
+    detail: each.header,
+  }));
   const remembered = item.scopes.filter((scope) => scope.remembers !== "");
-  const scopes = remembered.map((each): LineNode => ({ kind: "line", text: "Can be allowed for longer:", detail: each.remembers }));
+  const scopes = remembered.map((each): LineNode => ({
+    kind: "line",
+    text: "Can be allowed for longer:",
+    detail: each.remembers,
+  }));
   return [...commands, ...edits, ...questions, ...scopes];
 }
 

@@ -20,24 +20,41 @@ export class Keys implements vscode.Disposable {
     this.#places = places;
     this.#connection = connection;
     this.#subscriptions = [
-      model.onDidChange(() => { this.#refresh(); }),
-      connection.onDidChangeState(() => { this.#refresh(); }),
-      vscode.window.onDidChangeActiveTextEditor(() => { this.#refresh(); }),
-      vscode.window.onDidChangeTextEditorSelection(() => { this.#refresh(); }),
-      vscode.window.tabGroups.onDidChangeTabs(() => { this.#refresh(); }),
-      vscode.window.tabGroups.onDidChangeTabGroups(() => { this.#refresh(); }),
+      model.onDidChange(() => {
+        this.#refresh();
+      }),
+      connection.onDidChangeState(() => {
+        this.#refresh();
+      }),
+      vscode.window.onDidChangeActiveTextEditor(() => {
+        this.#refresh();
+      }),
+      vscode.window.onDidChangeTextEditorSelection(() => {
+        this.#refresh();
+      }),
+      vscode.window.tabGroups.onDidChangeTabs(() => {
+        this.#refresh();
+      }),
+      vscode.window.tabGroups.onDidChangeTabGroups(() => {
+        this.#refresh();
+      }),
     ];
     this.#refresh();
   }
 
   dispose(): void {
-    this.#subscriptions.forEach((each) => { each.dispose(); });
+    this.#subscriptions.forEach((each) => {
+      each.dispose();
+    });
   }
 
   #refresh(): void {
     this.#set("sould.state", this.#connection.state === "connecting" ? "connected" : this.#connection.state);
     this.#set("sould.connected", this.#connection.state === "connected");
-    this.#set("sould.pending", this.#model.files.some((file) => file.hunks.length > 0));
+    this.#set(
+      "sould.pending",
+      this.#model.files.some((file) => file.hunks.length > 0),
+    );
     this.#set("sould.comments", this.#model.comments.length > 0);
     const editor = vscode.window.activeTextEditor;
     if (editor?.document.uri.scheme === COMMENT_SCHEME) {

@@ -30,7 +30,9 @@ export class Lenses implements vscode.CodeLensProvider, vscode.Disposable {
           this.#changed.fire();
         }
       }),
-      vscode.workspace.onDidCloseTextDocument((document) => { this.#given.delete(this.#places.pathOf(document.uri) ?? ""); }),
+      vscode.workspace.onDidCloseTextDocument((document) => {
+        this.#given.delete(this.#places.pathOf(document.uri) ?? "");
+      }),
       vscode.languages.registerCodeLensProvider({ scheme: "file" }, this),
     ];
   }
@@ -46,7 +48,9 @@ export class Lenses implements vscode.CodeLensProvider, vscode.Disposable {
   }
 
   dispose(): void {
-    this.#subscriptions.forEach((each) => { each.dispose(); });
+    this.#subscriptions.forEach((each) => {
+      each.dispose();
+    });
     this.#changed.dispose();
   }
 
@@ -74,8 +78,19 @@ function lensesOf(hunk: Hunk, hunks: readonly Hunk[], lineCount: number, news: s
   const lens = (title: string, command: string, tooltip: string): vscode.CodeLens =>
     new vscode.CodeLens(range, { title, command, tooltip, arguments: [argumentOf(hunk)] });
   const which = hunk.kind === "text" ? news + ordinal(hunk, hunks) : `${happened(hunk)} · ${ordinal(hunk, hunks)}`;
-  const problems = hunk.problems.length > 0 ? [lens(`$(error) ${broughtProblems(hunk)}`, "sould.problems", hunk.problems.join("\n"))] : [];
-  const own = hunk.unsure ? [lens("$(question) may be yours", "sould.peek", "A program of the agent ran while this was written; it may have been you")] : [];
+  const problems =
+    hunk.problems.length > 0
+      ? [lens(`$(error) ${broughtProblems(hunk)}`, "sould.problems", hunk.problems.join("\n"))]
+      : [];
+  const own = hunk.unsure
+    ? [
+        lens(
+          "$(question) may be yours",
+          "sould.peek",
+          "A program of the agent ran while this was written; it may have been you",
+        ),
+      ]
+    : [];
   return [
     lens("$(check) Keep", "sould.keep", "Keep this change (Alt+Y)"),
     lens("$(discard) Reject", "sould.reject", "Take this change back; what you typed stays (Alt+N)"),

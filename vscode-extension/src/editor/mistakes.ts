@@ -11,7 +11,12 @@ const OPEN = "Open";
 
 /** Errors of the kind `config` that are about a file. Their words never repeat a value. */
 const mistake = z.object({
-  data: z.object({ kind: z.literal("config"), details: z.string(), file: z.string().min(1), line: z.number().int().min(0).default(0) }),
+  data: z.object({
+    kind: z.literal("config"),
+    details: z.string(),
+    file: z.string().min(1),
+    line: z.number().int().min(0).default(0),
+  }),
 });
 
 export class Mistakes implements vscode.Disposable {
@@ -38,7 +43,11 @@ export class Mistakes implements vscode.Disposable {
     this.#told = details;
     const uri = vscode.Uri.file(file);
     const at = Math.max(0, line - 1);
-    const diagnostic = new vscode.Diagnostic(new vscode.Range(at, 0, at, 1_000), details, vscode.DiagnosticSeverity.Error);
+    const diagnostic = new vscode.Diagnostic(
+      new vscode.Range(at, 0, at, 1_000),
+      details,
+      vscode.DiagnosticSeverity.Error,
+    );
     diagnostic.source = "sould";
     this.#diagnostics.set(uri, [diagnostic]);
     if ((await vscode.window.showErrorMessage(unlinked(`sould: ${details}`), OPEN)) === OPEN) {

@@ -20,8 +20,12 @@ export class Painter implements vscode.Disposable {
     this.#places = places;
     this.#types = types();
     this.#subscriptions = [
-      model.onDidChange((paths) => { this.#paintThose((path) => paths.has(path)); }),
-      vscode.window.onDidChangeVisibleTextEditors(() => { this.#paintThose(() => true); }),
+      model.onDidChange((paths) => {
+        this.#paintThose((path) => paths.has(path));
+      }),
+      vscode.window.onDidChangeVisibleTextEditors(() => {
+        this.#paintThose(() => true);
+      }),
       vscode.workspace.onDidChangeConfiguration((event) => {
         if (event.affectsConfiguration("sould.hints")) {
           this.#paintThose(() => true);
@@ -32,8 +36,12 @@ export class Painter implements vscode.Disposable {
   }
 
   dispose(): void {
-    this.#subscriptions.forEach((each) => { each.dispose(); });
-    Object.values(this.#types).forEach((type) => { type.dispose(); });
+    this.#subscriptions.forEach((each) => {
+      each.dispose();
+    });
+    Object.values(this.#types).forEach((type) => {
+      type.dispose();
+    });
   }
 
   #paintThose(are: (path: string) => boolean): void {
@@ -50,17 +58,27 @@ export class Painter implements vscode.Disposable {
     const file = this.#model.file(path);
     const lineCount = editor.document.lineCount;
     const hints = vscode.workspace.getConfiguration("sould", editor.document).get("hints", true);
-    const marks: Record<Kind, vscode.DecorationOptions[]> = { added: [], changed: [], removed: [], hint: [], streaming: [] };
+    const marks: Record<Kind, vscode.DecorationOptions[]> = {
+      added: [],
+      changed: [],
+      removed: [],
+      hint: [],
+      streaming: [],
+    };
     for (const hunk of textHunks(file)) {
       const line = lineOf(hunk, lineCount);
-      marks[kindOf(hunk)].push({ range: new vscode.Range(line, 0, Math.max(line, Math.min(endOf(hunk), lineCount) - 1), 0) });
+      marks[kindOf(hunk)].push({
+        range: new vscode.Range(line, 0, Math.max(line, Math.min(endOf(hunk), lineCount) - 1), 0),
+      });
       if (hunk.base.length > 0) {
         marks.hint.push(hint(hunk, line, hints));
       }
     }
     for (const hunk of file?.streaming ?? []) {
       const line = lineOf(hunk, lineCount);
-      marks.streaming.push({ range: new vscode.Range(line, 0, Math.max(line, Math.min(hunk.start + hunk.base.length, lineCount) - 1), 0) });
+      marks.streaming.push({
+        range: new vscode.Range(line, 0, Math.max(line, Math.min(hunk.start + hunk.base.length, lineCount) - 1), 0),
+      });
     }
     for (const kind of Object.keys(marks) as Kind[]) {
       editor.setDecorations(this.#types[kind], marks[kind]);
@@ -87,7 +105,11 @@ function hint(hunk: Hunk, line: number, shown: boolean): vscode.DecorationOption
     return { range, hoverMessage };
   }
   const color = new vscode.ThemeColor("editorGutter.deletedBackground");
-  return { range, hoverMessage, renderOptions: { after: { contentText: `  ${removedHint(hunk)}`, color, fontStyle: "italic" } } };
+  return {
+    range,
+    hoverMessage,
+    renderOptions: { after: { contentText: `  ${removedHint(hunk)}`, color, fontStyle: "italic" } },
+  };
 }
 
 function types(): Record<Kind, vscode.TextEditorDecorationType> {

@@ -78,7 +78,10 @@ function shownIn(input: unknown): vscode.Uri | undefined {
   if (input instanceof vscode.TabInputTextDiff || input instanceof vscode.TabInputNotebookDiff) {
     return input.modified;
   }
-  const whole = input instanceof vscode.TabInputNotebook || input instanceof vscode.TabInputCustom || input instanceof vscode.TabInputText;
+  const whole =
+    input instanceof vscode.TabInputNotebook ||
+    input instanceof vscode.TabInputCustom ||
+    input instanceof vscode.TabInputText;
   return whole ? input.uri : undefined;
 }
 

@@ -21,7 +21,9 @@ export class QuickDiff implements vscode.Disposable {
   constructor(model: ReviewModel, places: Places) {
     this.#model = model;
     this.#places = places;
-    this.#listening = model.onDidChange(() => { this.#refresh(); });
+    this.#listening = model.onDidChange(() => {
+      this.#refresh();
+    });
     void gitIsReady().then(() => {
       this.#afterGit = true;
       this.#refresh();
@@ -31,7 +33,9 @@ export class QuickDiff implements vscode.Disposable {
   dispose(): void {
     this.#disposed = true;
     this.#listening.dispose();
-    this.#controls.forEach((control) => { control.dispose(); });
+    this.#controls.forEach((control) => {
+      control.dispose();
+    });
   }
 
   #refresh(): void {

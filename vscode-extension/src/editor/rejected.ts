@@ -35,7 +35,9 @@ export class Rejections implements vscode.TextDocumentContentProvider, vscode.Di
   }
 
   async list(): Promise<void> {
-    const found = await Promise.all([...this.#model.projects].map(async ({ root }) => ({ root, hunks: await this.#review.rejected(root) })));
+    const found = await Promise.all(
+      [...this.#model.projects].map(async ({ root }) => ({ root, hunks: await this.#review.rejected(root) })),
+    );
     const items = found.flatMap(({ root, hunks }) => hunks.map((each) => this.#item(root, each)));
     if (items.length === 0) {
       vscode.window.setStatusBarMessage("$(discard) Nothing was rejected", 5_000);
@@ -46,12 +48,17 @@ export class Rejections implements vscode.TextDocumentContentProvider, vscode.Di
     pick.placeholder = "Show one; its buttons copy it, or bring it back to be reviewed again";
     pick.matchOnDetail = true;
     pick.items = items;
-    pick.onDidTriggerItemButton(({ item, button }) => void this.#does(button.iconPath === COPY ? () => this.#copy(item) : () => this.#bringBack(item), pick));
+    pick.onDidTriggerItemButton(
+      ({ item, button }) =>
+        void this.#does(button.iconPath === COPY ? () => this.#copy(item) : () => this.#bringBack(item), pick),
+    );
     pick.onDidAccept(() => {
       const [chosen] = pick.activeItems;
       void this.#does(() => (chosen === undefined ? Promise.resolve() : this.#show(chosen)), pick);
     });
-    pick.onDidHide(() => { pick.dispose(); });
+    pick.onDidHide(() => {
+      pick.dispose();
+    });
     pick.show();
   }
 
@@ -66,8 +73,18 @@ export class Rejections implements vscode.TextDocumentContentProvider, vscode.Di
   #item(root: string, rejected: RejectedHunk): Item {
     const { hunk, decision } = rejected;
     const where = vscode.workspace.asRelativePath(this.#places.uriOf(hunk.path));
-    const buttons = [{ iconPath: COPY, tooltip: "Copy" }, { iconPath: BACK, tooltip: "Bring Back" }];
-    return { label: rejectedTitle(hunk), description: `${where}:${hunk.start + 1}`, detail: decidedBy(decision), buttons, root, rejected };
+    const buttons = [
+      { iconPath: COPY, tooltip: "Copy" },
+      { iconPath: BACK, tooltip: "Bring Back" },
+    ];
+    return {
+      label: rejectedTitle(hunk),
+      description: `${where}:${hunk.start + 1}`,
+      detail: decidedBy(decision),
+      buttons,
+      root,
+      rejected,
+    };
   }
 
   async #does(work: () => Promise<void>, pick: vscode.QuickPick<Item>): Promise<void> {

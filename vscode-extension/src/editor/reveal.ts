@@ -7,13 +7,18 @@ import * as vscode from "vscode";
 export async function revealLine(uri: vscode.Uri, line: number): Promise<void> {
   const shown = editorsOf(uri);
   const there = shown.find((each) => each === vscode.window.activeTextEditor) ?? shown[0];
-  const editor = await vscode.window.showTextDocument(uri, { viewColumn: there?.viewColumn ?? vscode.ViewColumn.Active, preview: true });
+  const editor = await vscode.window.showTextDocument(uri, {
+    viewColumn: there?.viewColumn ?? vscode.ViewColumn.Active,
+    preview: true,
+  });
   putCursor(editor, line);
 }
 
 /** Those that show a file in a group of the window; not the sides of a comparison. */
 function editorsOf(uri: vscode.Uri): vscode.TextEditor[] {
-  return vscode.window.visibleTextEditors.filter((each) => each.document.uri.toString() === uri.toString() && each.viewColumn !== undefined);
+  return vscode.window.visibleTextEditors.filter(
+    (each) => each.document.uri.toString() === uri.toString() && each.viewColumn !== undefined,
+  );
 }
 
 /** Puts the cursor at the beginning of a line of an editor that has it already, and shows the line. */
@@ -82,7 +87,9 @@ export async function showPlace(uri: vscode.Uri, line: number | undefined): Prom
 
 /** Types text for the user, in place of what is selected: one step of undo, and not saved. */
 export async function insertAtCursor(editor: vscode.TextEditor, text: string): Promise<void> {
-  const done = await editor.edit((edit) => { edit.replace(editor.selection, text); });
+  const done = await editor.edit((edit) => {
+    edit.replace(editor.selection, text);
+  });
   if (!done) {
     throw new Error("The editor did not take the text: it may be read-only.");
   }

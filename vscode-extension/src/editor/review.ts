@@ -56,7 +56,9 @@ export class Review {
       void this.#list(news.root, "paths" in missing ? missing.paths : undefined);
     }
     if (news.decisions.length > 0) {
-      this.#deciding.forEach((listener) => { listener(news.decisions); });
+      this.#deciding.forEach((listener) => {
+        listener(news.decisions);
+      });
     }
   }
 
@@ -86,7 +88,8 @@ export class Review {
   }
 
   async sendComments(cwd: string, ids: number[]): Promise<"closed" | "nothing" | "returned" | "sent"> {
-    return shapes.sentComments.parse(await this.#connection.request("_sould/review/comments/send", { cwd, ids })).outcome;
+    return shapes.sentComments.parse(await this.#connection.request("_sould/review/comments/send", { cwd, ids }))
+      .outcome;
   }
 
   async #subscribe(directory: string): Promise<void> {
@@ -96,7 +99,9 @@ export class Review {
     const known = [...this.#roots.values()];
     this.#roots.set(directory, directory);
     try {
-      const list = shapes.reviewList.parse(await this.#connection.request("_sould/review/subscribe", { cwd: directory }));
+      const list = shapes.reviewList.parse(
+        await this.#connection.request("_sould/review/subscribe", { cwd: directory }),
+      );
       this.#roots.set(directory, list.root);
       if (!known.includes(list.root)) {
         this.#model.take(list);

@@ -49,8 +49,13 @@ export class Threads implements vscode.Disposable {
     this.#model = model;
     this.#places = places;
     this.#controller = vscode.comments.createCommentController("sould", "sould");
-    this.#controller.options = { prompt: "Say something to the agent", placeHolder: "It is sent with your other comments" };
-    this.#listening = model.onDidChange(() => { this.#refresh(); });
+    this.#controller.options = {
+      prompt: "Say something to the agent",
+      placeHolder: "It is sent with your other comments",
+    };
+    this.#listening = model.onDidChange(() => {
+      this.#refresh();
+    });
   }
 
   dispose(): void {
@@ -107,9 +112,14 @@ export class Threads implements vscode.Disposable {
   /** Gives all comments to the agents, and says what became of them. */
   async send(): Promise<void> {
     for (const { root, comments } of [...this.#model.projects].filter((project) => project.comments.length > 0)) {
-      const outcome = await this.#review.sendComments(root, comments.map((comment) => comment.id));
+      const outcome = await this.#review.sendComments(
+        root,
+        comments.map((comment) => comment.id),
+      );
       if (outcome === "closed") {
-        void vscode.window.showWarningMessage("sould: the session that wrote this does not exist any more. The comments stay.");
+        void vscode.window.showWarningMessage(
+          "sould: the session that wrote this does not exist any more. The comments stay.",
+        );
       } else if (outcome === "sent") {
         const count = comments.length === 1 ? "1 comment" : `${comments.length} comments`;
         vscode.window.setStatusBarMessage(`$(send) ${count} sent to the agent`, 5_000);
@@ -172,7 +182,9 @@ export class Threads implements vscode.Disposable {
     const start = hunk?.start ?? comment.start;
     const end = hunk ? endOf(hunk) : comment.start + comment.code.length;
     const range = new vscode.Range(start, 0, Math.max(start, end - 1), 0);
-    const thread = this.#controller.createCommentThread(this.#places.uriOf(comment.path), range, [new OwnComment(comment)]);
+    const thread = this.#controller.createCommentThread(this.#places.uriOf(comment.path), range, [
+      new OwnComment(comment),
+    ]);
     thread.label = "For the agent";
     thread.canReply = false;
     thread.collapsibleState = vscode.CommentThreadCollapsibleState.Collapsed;

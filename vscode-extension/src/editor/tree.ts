@@ -23,8 +23,12 @@ export class ChangesView implements vscode.TreeDataProvider<Node>, vscode.Dispos
     this.#view = vscode.window.createTreeView("sould.changes", { treeDataProvider: this, showCollapseAll: true });
     this.#subscriptions = [
       this.#view,
-      model.onDidChange(() => { this.#refresh(); }),
-      titles.onDidChange(() => { this.#refresh(); }),
+      model.onDidChange(() => {
+        this.#refresh();
+      }),
+      titles.onDidChange(() => {
+        this.#refresh();
+      }),
     ];
   }
 
@@ -52,7 +56,9 @@ export class ChangesView implements vscode.TreeDataProvider<Node>, vscode.Dispos
   }
 
   dispose(): void {
-    this.#subscriptions.forEach((each) => { each.dispose(); });
+    this.#subscriptions.forEach((each) => {
+      each.dispose();
+    });
     this.#changed.dispose();
   }
 

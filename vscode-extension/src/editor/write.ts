@@ -19,7 +19,11 @@ export async function write(params: unknown, places: Places, buffers: Buffers): 
   if (document?.version !== asked.version) {
     return { outcome: "outdated" };
   }
-  return await buffers.quietly(document, () => put(document, asked), (answer) => answer.outcome === "written");
+  return await buffers.quietly(
+    document,
+    () => put(document, asked),
+    (answer) => answer.outcome === "written",
+  );
 }
 
 async function put(document: vscode.TextDocument, asked: Write): Promise<WriteResult> {

@@ -39,6 +39,8 @@ export class InboxModel {
   }
 
   #tell(): void {
-    this.#listening.forEach((listener) => { listener(); });
+    this.#listening.forEach((listener) => {
+      listener();
+    });
   }
 }

@@ -19,7 +19,11 @@ export function choicesOf(item: Item): Choice[] {
   }
   if (item.kind !== "approval") {
     return [
-      { label: "Answer…", detail: item.questions.length === 1 ? "1 question" : `${item.questions.length} questions`, decision: "answer" },
+      {
+        label: "Answer…",
+        detail: item.questions.length === 1 ? "1 question" : `${item.questions.length} questions`,
+        decision: "answer",
+      },
       show,
       { label: "Dismiss", detail: "The agent goes on without an answer", decision: "dismiss" },
     ];
@@ -55,7 +59,12 @@ export function pageOf(item: Item): string {
     parts.push(`… and ${item.more} lines more`);
   }
   for (const asked of item.questions) {
-    parts.push("", asked.question, asked.body, ...asked.options.map((option) => `- ${option.label}  ${option.description}`));
+    parts.push(
+      "",
+      asked.question,
+      asked.body,
+      ...asked.options.map((option) => `- ${option.label}  ${option.description}`),
+    );
   }
   return `${parts.join("\n")}\n`;
 }

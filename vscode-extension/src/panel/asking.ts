@@ -106,7 +106,10 @@ export class Asking {
   #lines(document: vscode.TextDocument, range: vscode.Range, path: string): Block {
     const before = range.end.character === 0 && range.end.line > range.start.line;
     const last = before ? range.end.line - 1 : range.end.line;
-    const lines = Array.from({ length: last - range.start.line + 1 }, (_, at) => document.lineAt(range.start.line + at).text);
+    const lines = Array.from(
+      { length: last - range.start.line + 1 },
+      (_, at) => document.lineAt(range.start.line + at).text,
+    );
     return linesOf({ path, from: range.start.line + 1, to: last + 1, text: lines.join("\n") });
   }
 
@@ -118,7 +121,9 @@ export class Asking {
     }
     let cursor: string | undefined;
     for (let page = 0; page < MOST_PAGES; page++) {
-      const answer = sessions.parse(await this.#connection.request("session/list", cursor === undefined ? {} : { cursor }));
+      const answer = sessions.parse(
+        await this.#connection.request("session/list", cursor === undefined ? {} : { cursor }),
+      );
       const found = answer.sessions.find((each) => each.sessionId === id);
       if (found !== undefined) {
         return { id, cwd: found.cwd };
@@ -136,14 +141,22 @@ export class Asking {
 export class Actions implements vscode.CodeActionProvider {
   static readonly kinds = [vscode.CodeActionKind.QuickFix, vscode.CodeActionKind.Empty.append("sould")];
 
-  provideCodeActions(document: vscode.TextDocument, range: vscode.Range, context: vscode.CodeActionContext): vscode.CodeAction[] {
+  provideCodeActions(
+    document: vscode.TextDocument,
+    range: vscode.Range,
+    context: vscode.CodeActionContext,
+  ): vscode.CodeAction[] {
     const actions: vscode.CodeAction[] = [];
     const found = context.diagnostics.filter((each) => each.severity <= vscode.DiagnosticSeverity.Warning);
     const [first] = found;
     if (first !== undefined) {
       const title = found.length === 1 ? "Fix With sould" : `Fix ${found.length} Problems With sould`;
       const fix = new vscode.CodeAction(title, vscode.CodeActionKind.QuickFix);
-      const problems = found.map((each): Problem => ({ line: each.range.start.line + 1, message: each.message, source: each.source ?? "" }));
+      const problems = found.map((each): Problem => ({
+        line: each.range.start.line + 1,
+        message: each.message,
+        source: each.source ?? "",
+      }));
       fix.command = { command: "sould.fix", title, arguments: [document.uri, first.range, problems] };
       fix.diagnostics = found;
       actions.push(fix);

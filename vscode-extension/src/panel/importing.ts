@@ -48,7 +48,11 @@ export class Importer {
       { title: "Import a Session", placeHolder: "Which conversation shall go on here?", matchOnDescription: true },
     );
     if (picked !== undefined) {
-      const made = await this.#connection.request("_sould/session/import", { cwd, path: picked.path, agent: picked.agent });
+      const made = await this.#connection.request("_sould/session/import", {
+        cwd,
+        path: picked.path,
+        agent: picked.agent,
+      });
       await this.#panels.show({ session: { id: imported.parse(made).sessionId, cwd } });
     }
   }

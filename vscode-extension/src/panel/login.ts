@@ -10,9 +10,14 @@ import type { KeyGiven } from "../../panel/link";
 /** Rejects with what the program said. */
 export async function login(given: KeyGiven, program: string, environment: NodeJS.ProcessEnv): Promise<void> {
   const options = given.file ? ["--file"] : [];
-  const child = spawn(program, ["login", given.provider, ...options], { env: environment, stdio: ["pipe", "ignore", "pipe"] });
+  const child = spawn(program, ["login", given.provider, ...options], {
+    env: environment,
+    stdio: ["pipe", "ignore", "pipe"],
+  });
   let words = "";
-  child.stderr.setEncoding("utf8").on("data", (text: string) => { words += text; });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    words += text;
+  });
   // A program that ended without reading says why itself.
   child.stdin.on("error", () => undefined);
   child.stdin.end(`${given.key}\n`);

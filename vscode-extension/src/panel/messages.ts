@@ -14,7 +14,11 @@ export type Message =
   | { readonly jsonrpc: "2.0"; readonly method: string; readonly params: unknown }
   | { readonly jsonrpc: "2.0"; readonly id: Id; readonly method: string; readonly params: unknown }
   | { readonly jsonrpc: "2.0"; readonly id: Id; readonly result: unknown }
-  | { readonly jsonrpc: "2.0"; readonly id: Id; readonly error: { readonly code: number; readonly message: string; readonly data?: unknown } };
+  | {
+      readonly jsonrpc: "2.0";
+      readonly id: Id;
+      readonly error: { readonly code: number; readonly message: string; readonly data?: unknown };
+    };
 
 /** Requests that the daemon answers. */
 export const ASKED_OF_DAEMON = [
@@ -89,10 +93,18 @@ const requestOfDaemon = z.strictObject({ jsonrpc: version, id, method: z.enum(AS
 const requestOfWindow = z.strictObject({ jsonrpc: version, id, method: z.enum(ASKED_OF_WINDOW), params });
 const notification = z.strictObject({ jsonrpc: version, method: z.enum(DAEMON_IS_TOLD), params });
 const notificationOfWindow = z.strictObject({ jsonrpc: version, method: z.enum(ASKED_OF_WINDOW), params });
-const cancel = z.strictObject({ jsonrpc: version, method: z.literal(CANCEL), params: z.strictObject({ requestId: id, _meta: meta }) });
+const cancel = z.strictObject({
+  jsonrpc: version,
+  method: z.literal(CANCEL),
+  params: z.strictObject({ requestId: id, _meta: meta }),
+});
 const answer = z.strictObject({ jsonrpc: version, id: z.string(), result: z.record(z.string(), z.unknown()) });
 /** A panel cannot show what it was asked. */
-const failure = z.strictObject({ jsonrpc: version, id: z.string(), error: z.looseObject({ code: z.number(), message: z.string() }) });
+const failure = z.strictObject({
+  jsonrpc: version,
+  id: z.string(),
+  error: z.looseObject({ code: z.number(), message: z.string() }),
+});
 
 export type WindowMethod = (typeof ASKED_OF_WINDOW)[number];
 

@@ -30,19 +30,39 @@ export class Panels implements vscode.WebviewViewProvider, vscode.WebviewPanelSe
   #context: EditorContext;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(extension: vscode.Uri, connection: Connection, places: Places, login: (given: KeyGiven) => Promise<void>, log: (line: string) => void) {
+  constructor(
+    extension: vscode.Uri,
+    connection: Connection,
+    places: Places,
+    login: (given: KeyGiven) => Promise<void>,
+    log: (line: string) => void,
+  ) {
     this.#directory = vscode.Uri.joinPath(extension, "dist");
     this.#places = places;
     this.#editor = vscode.window.activeTextEditor;
     this.#context = contextOf(this.#editor, places);
-    this.router = new Router(connection, services({ places, daemon: connection, editor: () => this.#lastEditor(), login }), log);
+    this.router = new Router(
+      connection,
+      services({ places, daemon: connection, editor: () => this.#lastEditor(), login }),
+      log,
+    );
     this.#subscriptions = [
       vscode.window.registerWebviewViewProvider(CHAT_VIEW, this),
       vscode.window.registerWebviewPanelSerializer(TAB, this),
-      connection.onDidChangeState(() => { this.router.stateChanged(); }),
-      vscode.window.onDidChangeActiveTextEditor((editor) => { this.#activated(editor); }),
-      vscode.window.onDidChangeTextEditorSelection((event) => { if (event.textEditor === this.#editor) { this.#soon(); } }),
-      vscode.workspace.onDidChangeWorkspaceFolders(() => { this.#tell("_panel/surroundings", surroundings(places)); }),
+      connection.onDidChangeState(() => {
+        this.router.stateChanged();
+      }),
+      vscode.window.onDidChangeActiveTextEditor((editor) => {
+        this.#activated(editor);
+      }),
+      vscode.window.onDidChangeTextEditorSelection((event) => {
+        if (event.textEditor === this.#editor) {
+          this.#soon();
+        }
+      }),
+      vscode.workspace.onDidChangeWorkspaceFolders(() => {
+        this.#tell("_panel/surroundings", surroundings(places));
+      }),
     ];
   }
 
@@ -67,7 +87,9 @@ export class Panels implements vscode.WebviewViewProvider, vscode.WebviewPanelSe
     if (session !== undefined) {
       this.#openings.push({ session });
     }
-    this.#fillTab(vscode.window.createWebviewPanel(TAB, "sould", { viewColumn: vscode.ViewColumn.Beside, preserveFocus: false }));
+    this.#fillTab(
+      vscode.window.createWebviewPanel(TAB, "sould", { viewColumn: vscode.ViewColumn.Beside, preserveFocus: false }),
+    );
   }
 
   /** Opens the chat in a window of its own, which belongs to this one. */
@@ -90,7 +112,9 @@ export class Panels implements vscode.WebviewViewProvider, vscode.WebviewPanelSe
 
   dispose(): void {
     clearTimeout(this.#timer);
-    this.#subscriptions.forEach((each) => { each.dispose(); });
+    this.#subscriptions.forEach((each) => {
+      each.dispose();
+    });
   }
 
   #fillTab(tab: vscode.WebviewPanel): void {
@@ -102,7 +126,9 @@ export class Panels implements vscode.WebviewViewProvider, vscode.WebviewPanelSe
   #fill(webview: vscode.Webview, onEnd: (ends: () => void) => vscode.Disposable): void {
     webview.options = { enableScripts: true, localResourceRoots: [this.#directory] };
     const panel = this.router.attach((message) => void webview.postMessage(message));
-    const listening = webview.onDidReceiveMessage((data: unknown) => { void this.#received(panel, data); });
+    const listening = webview.onDidReceiveMessage((data: unknown) => {
+      void this.#received(panel, data);
+    });
     this.#open.add(panel);
     onEnd(() => {
       listening.dispose();
@@ -110,7 +136,12 @@ export class Panels implements vscode.WebviewViewProvider, vscode.WebviewPanelSe
       this.#open.delete(panel);
     });
     const at = (name: string): string => webview.asWebviewUri(vscode.Uri.joinPath(this.#directory, name)).toString();
-    webview.html = page({ source: webview.cspSource, script: at("panel.js"), style: at("panel.css"), language: vscode.env.language });
+    webview.html = page({
+      source: webview.cspSource,
+      script: at("panel.js"),
+      style: at("panel.css"),
+      language: vscode.env.language,
+    });
   }
 
   async #received(panel: Panel, data: unknown): Promise<void> {
@@ -121,7 +152,9 @@ export class Panels implements vscode.WebviewViewProvider, vscode.WebviewPanelSe
       panel.post({ jsonrpc: "2.0", method: "_panel/context", params: this.#context });
       const openings = this.#openings;
       this.#openings = [];
-      openings.forEach((params) => { panel.post({ jsonrpc: "2.0", method: "_panel/open", params }); });
+      openings.forEach((params) => {
+        panel.post({ jsonrpc: "2.0", method: "_panel/open", params });
+      });
     }
   }
 
@@ -147,7 +180,9 @@ export class Panels implements vscode.WebviewViewProvider, vscode.WebviewPanelSe
   }
 
   #tell(method: string, params: object): void {
-    this.#open.forEach((panel) => { panel.post({ jsonrpc: "2.0", method, params }); });
+    this.#open.forEach((panel) => {
+      panel.post({ jsonrpc: "2.0", method, params });
+    });
   }
 }
 

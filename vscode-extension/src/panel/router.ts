@@ -13,7 +13,11 @@ import { CANCEL, read, type Id, type Message, type Params, type Said, type Windo
 export const ASKED_OF_PANELS: ReadonlySet<string> = new Set(["session/request_permission", "elicitation/create"]);
 
 /** What the daemon tells this window alone. */
-const NOT_FOR_PANELS: ReadonlySet<string> = new Set(["_sould/review/forgotten", "_sould/editor/forgotten", "_sould/tools/forgotten"]);
+const NOT_FOR_PANELS: ReadonlySet<string> = new Set([
+  "_sould/review/forgotten",
+  "_sould/editor/forgotten",
+  "_sould/tools/forgotten",
+]);
 
 /** The connection, as panels need it. */
 export interface Daemon {
@@ -86,15 +90,21 @@ export class Router {
         this.#end(id, "the connection to sould was lost");
       }
     }
-    this.#panels.forEach((panel) => { panel.tellState(); });
+    this.#panels.forEach((panel) => {
+      panel.tellState();
+    });
   }
 
   /** Opens what is shown once more, because this window stands differently now. What cannot be is told when the user goes on with it. */
   async openAgain(): Promise<void> {
     const sessions = new Map([...this.#panels].flatMap((each) => [...each.shown]));
-    const opening = [...sessions].map(([sessionId, cwd]) => this.#daemon.request("session/resume", { sessionId, cwd, mcpServers: [] }));
+    const opening = [...sessions].map(([sessionId, cwd]) =>
+      this.#daemon.request("session/resume", { sessionId, cwd, mcpServers: [] }),
+    );
     const problems = (await Promise.allSettled(opening)).filter((each) => each.status === "rejected");
-    problems.forEach(({ reason }) => { this.#log(`panel: session/resume: ${errorOf(reason).message}`); });
+    problems.forEach(({ reason }) => {
+      this.#log(`panel: session/resume: ${errorOf(reason).message}`);
+    });
   }
 
   /** For `Panel`: it shows a session now. */
@@ -118,7 +128,9 @@ export class Router {
       this.#questions.delete(id);
       question.resolve(answer);
       const others = [...this.#panels].filter((each) => each !== panel);
-      others.forEach((each) => { each.post(withdrawal(id, "answered in another panel of this window")); });
+      others.forEach((each) => {
+        each.post(withdrawal(id, "answered in another panel of this window"));
+      });
     }
   }
 
@@ -128,7 +140,9 @@ export class Router {
   }
 
   #everybody(message: Message): void {
-    this.#panels.forEach((panel) => { panel.post(message); });
+    this.#panels.forEach((panel) => {
+      panel.post(message);
+    });
   }
 
   #withdrawn(params: unknown): void {
@@ -161,7 +175,13 @@ export class Panel {
   readonly #log: (line: string) => void;
   readonly #running = new Map<Id, AbortController>();
 
-  constructor(post: (message: Message) => void, daemon: Daemon, services: Services, router: Router, log: (line: string) => void) {
+  constructor(
+    post: (message: Message) => void,
+    daemon: Daemon,
+    services: Services,
+    router: Router,
+    log: (line: string) => void,
+  ) {
     this.post = post;
     this.#daemon = daemon;
     this.#services = services;
@@ -184,7 +204,9 @@ export class Panel {
         await this.#answer(said, () => this.#serve(said.method, said.params));
         break;
       case "ownNotification":
-        await this.#serve(said.method, said.params).catch((problem: unknown) => { this.#log(`panel: ${said.method}: ${errorOf(problem).message}`); });
+        await this.#serve(said.method, said.params).catch((problem: unknown) => {
+          this.#log(`panel: ${said.method}: ${errorOf(problem).message}`);
+        });
         break;
       case "notification":
         this.#daemon.notify(said.method, said.params);
@@ -210,7 +232,10 @@ export class Panel {
     this.#router.detach(this);
   }
 
-  async #answer(said: Said & { kind: "request" | "own" }, does: (withdrawn: AbortSignal) => Promise<unknown>): Promise<void> {
+  async #answer(
+    said: Said & { kind: "request" | "own" },
+    does: (withdrawn: AbortSignal) => Promise<unknown>,
+  ): Promise<void> {
     const { id, method } = said;
     const began = performance.now();
     const controller = new AbortController();

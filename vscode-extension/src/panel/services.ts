@@ -48,7 +48,11 @@ export function services({ places, daemon, editor, login }: Around): Services {
       return {};
     },
     "_panel/pickFile": async () => {
-      const chosen = await vscode.window.showOpenDialog({ canSelectMany: true, canSelectFolders: true, openLabel: "Add to Prompt" });
+      const chosen = await vscode.window.showOpenDialog({
+        canSelectMany: true,
+        canSelectFolders: true,
+        openLabel: "Add to Prompt",
+      });
       return { paths: (chosen ?? []).filter((each) => each.scheme === "file").map((each) => each.fsPath) };
     },
     "_panel/findFiles": (params) => find(search.parse(params), places),
@@ -78,7 +82,12 @@ export function services({ places, daemon, editor, login }: Around): Services {
 export function surroundings(places: Places): Surroundings {
   const folders = vscode.workspace.workspaceFolders ?? [];
   const roots = folders.flatMap((each) => ({ path: places.rootOf(each) ?? "", name: each.name }));
-  return { roots: roots.filter((each) => each.path !== ""), canInsert: true, canReview: true, editor: vscode.env.appName };
+  return {
+    roots: roots.filter((each) => each.path !== ""),
+    canInsert: true,
+    canReview: true,
+    editor: vscode.env.appName,
+  };
 }
 
 /** As `_panel/context` has it: the file that is before the user, and what they have selected. */
@@ -101,7 +110,10 @@ export function contextOf(editor: vscode.TextEditor | undefined, places: Places)
 async function save(given: z.infer<typeof file>): Promise<void> {
   const [folder] = vscode.workspace.workspaceFolders ?? [];
   const name = path.basename(given.name);
-  const chosen = await vscode.window.showSaveDialog({ ...(folder && { defaultUri: vscode.Uri.joinPath(folder.uri, name) }), filters: { Markdown: ["md"] } });
+  const chosen = await vscode.window.showSaveDialog({
+    ...(folder && { defaultUri: vscode.Uri.joinPath(folder.uri, name) }),
+    filters: { Markdown: ["md"] },
+  });
   if (chosen !== undefined) {
     await vscode.workspace.fs.writeFile(chosen, new TextEncoder().encode(given.text));
   }
@@ -112,7 +124,11 @@ async function find(asked: z.infer<typeof search>, places: Places): Promise<obje
   if (folder === undefined) {
     return { paths: [] };
   }
-  const found = await vscode.workspace.findFiles(new vscode.RelativePattern(folder, patternOf(asked.query)), undefined, MOST_FOUND);
+  const found = await vscode.workspace.findFiles(
+    new vscode.RelativePattern(folder, patternOf(asked.query)),
+    undefined,
+    MOST_FOUND,
+  );
   const relative = found.map((each) => path.relative(folder.uri.fsPath, each.fsPath));
   return { paths: best(relative, asked.query, asked.limit).map((each) => path.join(asked.root, each)) };
 }
@@ -122,7 +138,12 @@ async function find(asked: z.infer<typeof search>, places: Places): Promise<obje
  *
  * Nothing is guessed: without a selection the user is told what to do.
  */
-async function apply(given: z.infer<typeof applied>, editor: vscode.TextEditor, places: Places, daemon: Daemon): Promise<object> {
+async function apply(
+  given: z.infer<typeof applied>,
+  editor: vscode.TextEditor,
+  places: Places,
+  daemon: Daemon,
+): Promise<object> {
   const { document, selection } = editor;
   const path = places.pathOf(document.uri);
   if (path === undefined) {

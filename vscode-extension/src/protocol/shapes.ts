@@ -28,7 +28,10 @@ export const shownHunk = z.object({
   digest: z.string(),
   path: z.string(),
   kind: oneOf(["add", "content", "delete", "line_ends", "mode", "rename", "text"], "content"),
-  state: oneOf(["absent", "ended", "kept", "pending", "rejected", "rejecting", "stale", "streaming", "undone"], "pending"),
+  state: oneOf(
+    ["absent", "ended", "kept", "pending", "rejected", "rejecting", "stale", "streaming", "undone"],
+    "pending",
+  ),
   start: z.number(),
   baseStart: z.number(),
   base: z.array(z.string()),
@@ -111,19 +114,22 @@ const done = z.object({
 const left = z.object({
   id: z.number(),
   path: z.string(),
-  why: oneOf([
-    "already_decided",
-    "changed",
-    "conflict",
+  why: oneOf(
+    [
+      "already_decided",
+      "changed",
+      "conflict",
+      "failed",
+      "hunk_stale",
+      "needs_choice",
+      "not_there",
+      "shared",
+      "still_streaming",
+      "unknown",
+      "unsure",
+    ],
     "failed",
-    "hunk_stale",
-    "needs_choice",
-    "not_there",
-    "shared",
-    "still_streaming",
-    "unknown",
-    "unsure",
-  ], "failed"),
+  ),
   message: z.string(),
   present: shownHunk.nullable().default(null),
   mixed: z.array(z.string()).default([]),
@@ -161,15 +167,17 @@ export type Write = z.infer<typeof write>;
 export type WriteResult = wire.WriteResult;
 
 /** Each shape is as docs/schemas/review says it is. */
-export type Agreement = Agreed<[
-  Agree<typeof shownHunk, wire.ShownHunk>,
-  Agree<typeof shownFile, wire.ShownFile>,
-  Agree<typeof reviewList, wire.ReviewList>,
-  Agree<typeof reviewChanged, wire.ReviewChanged>,
-  Agree<typeof reviewOutcome, wire.ReviewOutcome>,
-  Agree<typeof base, wire.Base>,
-  Agree<typeof rejectedHunk, wire.RejectedHunk>,
-  Agree<typeof commented, wire.Commented>,
-  Agree<typeof sentComments, wire.SentComments>,
-  Agree<typeof write, wire.Write>,
-]>;
+export type Agreement = Agreed<
+  [
+    Agree<typeof shownHunk, wire.ShownHunk>,
+    Agree<typeof shownFile, wire.ShownFile>,
+    Agree<typeof reviewList, wire.ReviewList>,
+    Agree<typeof reviewChanged, wire.ReviewChanged>,
+    Agree<typeof reviewOutcome, wire.ReviewOutcome>,
+    Agree<typeof base, wire.Base>,
+    Agree<typeof rejectedHunk, wire.RejectedHunk>,
+    Agree<typeof commented, wire.Commented>,
+    Agree<typeof sentComments, wire.SentComments>,
+    Agree<typeof write, wire.Write>,
+  ]
+>;

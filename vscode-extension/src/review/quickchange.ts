@@ -29,7 +29,9 @@ export function hunkOf(
   base: readonly string[],
 ): Hunk | undefined {
   const wanted = without(current, reverting(change, base));
-  return hunks.find((hunk) => without(current, { from: hunk.start, to: endOf(hunk), lines: hunk.base.map(bare) }) === wanted);
+  return hunks.find(
+    (hunk) => without(current, { from: hunk.start, to: endOf(hunk), lines: hunk.base.map(bare) }) === wanted,
+  );
 }
 
 function reverting(change: LineChange, base: readonly string[]): Replacement {

@@ -47,7 +47,9 @@ export function diffOf(hunk: Hunk): string {
 
 /** All changes of a file as a patch without lines around them. */
 export function patchOf(file: FileReview): string {
-  return file.hunks.map((hunk) => (hunk.kind === "text" ? `${heading(hunk)}\n${diffOf(hunk)}` : happened(hunk))).join("\n");
+  return file.hunks
+    .map((hunk) => (hunk.kind === "text" ? `${heading(hunk)}\n${diffOf(hunk)}` : happened(hunk)))
+    .join("\n");
 }
 
 function heading(hunk: Hunk): string {
@@ -174,7 +176,9 @@ export function rejectedText(hunk: Hunk): string {
 
 /** Its first line with something in it. */
 export function rejectedTitle(hunk: Hunk): string {
-  const first = rejectedText(hunk).split("\n").find((line) => line.trim() !== "");
+  const first = rejectedText(hunk)
+    .split("\n")
+    .find((line) => line.trim() !== "");
   return (first ?? "empty lines").trim();
 }
 

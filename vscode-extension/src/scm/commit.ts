@@ -54,7 +54,8 @@ export class Committer {
   async #ask(root: string): Promise<string> {
     await this.#daemon.connect();
     const known = await this.#session(root);
-    const sessionId = known?.id ?? opened.parse(await this.#daemon.request("session/new", { cwd: root, mcpServers: [] })).sessionId;
+    const sessionId =
+      known?.id ?? opened.parse(await this.#daemon.request("session/new", { cwd: root, mcpServers: [] })).sessionId;
     try {
       return worded.parse(await this.#daemon.request("_sould/session/commit_message", { sessionId })).message;
     } finally {
@@ -96,7 +97,9 @@ async function repositoryOf(given: unknown): Promise<GitRepository> {
 }
 
 function rootOf(given: unknown): string | undefined {
-  return typeof given === "object" && given !== null && "rootUri" in given && given.rootUri instanceof vscode.Uri ? given.rootUri.fsPath : undefined;
+  return typeof given === "object" && given !== null && "rootUri" in given && given.rootUri instanceof vscode.Uri
+    ? given.rootUri.fsPath
+    : undefined;
 }
 
 function isWithin(inner: string, outer: string): boolean {

@@ -57,7 +57,16 @@ export async function install(site: Site, progress: Progress, withdrawn: AbortSi
     progress("making a Python environment");
     await run(await pythonOf(site), "-m", "venv", home);
     // The lock is complete, so nothing has to be worked out; and what is never used need not be compiled: a third of the time.
-    const pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-deps", "--no-compile"] as const;
+    const pip = [
+      python,
+      "-m",
+      "pip",
+      "--disable-pip-version-check",
+      "install",
+      "--quiet",
+      "--no-deps",
+      "--no-compile",
+    ] as const;
     progress("downloading what sould needs");
     await run(...pip, "--require-hashes", "-r", lock);
     progress("installing sould");
@@ -75,7 +84,9 @@ function homeOf(storage: string, version: string): string {
 async function wheelOf(carried: string): Promise<string> {
   const wheel = (await readdir(carried).catch(() => [])).find((name) => name.endsWith(".whl"));
   if (wheel === undefined) {
-    throw new Error("This build of the extension carries no sould. Install sould yourself, from its wheel: uv tool install, or pipx install, with the path of the wheel.");
+    throw new Error(
+      "This build of the extension carries no sould. Install sould yourself, from its wheel: uv tool install, or pipx install, with the path of the wheel.",
+    );
   }
   return path.join(carried, wheel);
 }
@@ -99,16 +110,28 @@ async function works(program: string, given: readonly string[], site: Site): Pro
 }
 
 async function execute(program: string, given: readonly string[], site: Site, withdrawn: AbortSignal): Promise<void> {
-  const options = { env: site.environment, cwd: site.storage, timeout: LONGEST, signal: withdrawn, maxBuffer: 64 * 1024 * 1024 };
+  const options = {
+    env: site.environment,
+    cwd: site.storage,
+    timeout: LONGEST,
+    signal: withdrawn,
+    maxBuffer: 64 * 1024 * 1024,
+  };
   try {
     await promisify(execFile)(program, [...given], options);
   } catch (problem) {
     withdrawn.throwIfAborted();
     const { stderr, message } = problem as Error & { stderr?: string };
-    throw new Error(`sould could not be installed. ${path.basename(program)} said: ${(stderr?.trim() || message).slice(-MOST_WORDS)}`, { cause: problem });
+    throw new Error(
+      `sould could not be installed. ${path.basename(program)} said: ${(stderr?.trim() || message).slice(-MOST_WORDS)}`,
+      { cause: problem },
+    );
   }
 }
 
 async function exists(file: string): Promise<boolean> {
-  return await access(file).then(() => true, () => false);
+  return await access(file).then(
+    () => true,
+    () => false,
+  );
 }

@@ -13,7 +13,8 @@ import { findProgram, type Found } from "../connection/program";
 import { install, installed } from "./install";
 import { compareVersions } from "./versions";
 
-const NOT_HERE = "sould runs on Linux and macOS. On Windows, open the folder in WSL: then it runs there, beside your files.";
+const NOT_HERE =
+  "sould runs on Linux and macOS. On Windows, open the folder in WSL: then it runs there, beside your files.";
 const INSTALL = "Install";
 const SET_PATH = "Set Its Path";
 
@@ -57,9 +58,17 @@ export class Setup {
     const options = { location: vscode.ProgressLocation.Notification, title: "Installing sould", cancellable: true };
     await vscode.window.withProgress(options, async (progress, token) => {
       const withdrawn = new AbortController();
-      const listening = token.onCancellationRequested(() => { withdrawn.abort(new Error("sould was not installed: you ended it.")); });
+      const listening = token.onCancellationRequested(() => {
+        withdrawn.abort(new Error("sould was not installed: you ended it."));
+      });
       try {
-        await install(site, (message) => { progress.report({ message }); }, withdrawn.signal);
+        await install(
+          site,
+          (message) => {
+            progress.report({ message });
+          },
+          withdrawn.signal,
+        );
       } finally {
         listening.dispose();
       }

@@ -28,7 +28,9 @@ export async function ask(call: Call): Promise<CallResult> {
     return { data: { action: answer === "Decline" ? "decline" : "cancel" } };
   }
   const gone = new vscode.CancellationTokenSource();
-  const leave = (): void => { gone.cancel(); };
+  const leave = (): void => {
+    gone.cancel();
+  };
   call.signal.addEventListener("abort", leave);
   try {
     return await fillIn(asked.data, message, gone.token);
@@ -38,7 +40,11 @@ export async function ask(call: Call): Promise<CallResult> {
   }
 }
 
-async function fillIn(asked: z.infer<typeof form>, message: string, gone: vscode.CancellationToken): Promise<CallResult> {
+async function fillIn(
+  asked: z.infer<typeof form>,
+  message: string,
+  gone: vscode.CancellationToken,
+): Promise<CallResult> {
   const content: Record<string, Value> = {};
   for (const [name, each] of Object.entries(asked.properties)) {
     const value = await askFor(name, each, message, asked.required.includes(name), gone);
@@ -54,7 +60,11 @@ async function fillIn(asked: z.infer<typeof form>, message: string, gone: vscode
 
 /** undefined: left out. "gone": the user went away. */
 async function askFor(
-  name: string, each: Field, message: string, required: boolean, gone: vscode.CancellationToken,
+  name: string,
+  each: Field,
+  message: string,
+  required: boolean,
+  gone: vscode.CancellationToken,
 ): Promise<{ is: Value } | "gone" | undefined> {
   const title = `${message} — ${each.title ?? name}`;
   const picks = each.type === "boolean" ? ["Yes", "No"] : each.enum;
@@ -70,13 +80,16 @@ async function askFor(
     }
     return { is: each.type === "boolean" ? picked === "Yes" : picked };
   }
-  const written = await vscode.window.showInputBox({
-    title,
-    prompt: each.description ?? "",
-    value: typeof each.default === "string" || typeof each.default === "number" ? String(each.default) : "",
-    ignoreFocusOut: true,
-    validateInput: (text) => wrong(text, each, required),
-  }, gone);
+  const written = await vscode.window.showInputBox(
+    {
+      title,
+      prompt: each.description ?? "",
+      value: typeof each.default === "string" || typeof each.default === "number" ? String(each.default) : "",
+      ignoreFocusOut: true,
+      validateInput: (text) => wrong(text, each, required),
+    },
+    gone,
+  );
   if (written === undefined) {
     return "gone";
   }

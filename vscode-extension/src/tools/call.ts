@@ -121,7 +121,10 @@ function placeOf(position: vscode.Position): { line: number; column: number } {
 export async function editsOf(edit: vscode.WorkspaceEdit, call: Call): Promise<FileEdits[]> {
   const entries = edit.entries();
   if (partsOf(edit) > entries.reduce((count, [, edits]) => count + edits.length, 0)) {
-    throw new ToolError("not_supported", "This would do more than change text: files would be made, moved or deleted, which VS Code does not let sould see.");
+    throw new ToolError(
+      "not_supported",
+      "This would do more than change text: files would be made, moved or deleted, which VS Code does not let sould see.",
+    );
   }
   return await Promise.all(entries.map(([uri, edits]) => fileEdits(uri, edits, call)));
 }
@@ -131,7 +134,10 @@ export async function editsOf(edit: vscode.WorkspaceEdit, call: Call): Promise<F
  * or deleted, and snippets, would be left out without a word. So whatever lists it holds are counted.
  */
 function partsOf(edit: vscode.WorkspaceEdit): number {
-  return Object.values(edit).reduce((count: number, each: unknown) => count + (Array.isArray(each) ? each.length : 0), 0);
+  return Object.values(edit).reduce(
+    (count: number, each: unknown) => count + (Array.isArray(each) ? each.length : 0),
+    0,
+  );
 }
 
 /** Edits of one file. */

@@ -23,7 +23,9 @@ const STEPS: Record<string, string> = { over: "next", into: "stepIn", out: "step
 const launch = z.looseObject({ name: z.string(), type: z.string(), request: z.string() });
 const debuggers = z.object({
   contributes: z.object({
-    debuggers: z.array(z.object({ type: z.string(), configurationAttributes: z.record(z.string(), z.unknown()).default({}) })),
+    debuggers: z.array(
+      z.object({ type: z.string(), configurationAttributes: z.record(z.string(), z.unknown()).default({}) }),
+    ),
   }),
 });
 const withConsole = z.object({ properties: z.object({ console: z.unknown() }) });
@@ -33,7 +35,9 @@ const frames = z.object({
   stackFrames: z.array(z.object({ id: z.number(), name: z.string(), line: z.number(), source: source.optional() })),
 });
 const scopes = z.object({
-  scopes: z.array(z.object({ name: z.string(), variablesReference: z.number(), expensive: z.boolean().default(false) })),
+  scopes: z.array(
+    z.object({ name: z.string(), variablesReference: z.number(), expensive: z.boolean().default(false) }),
+  ),
 });
 const variables = z.object({
   variables: z.array(z.object({ name: z.string(), value: z.string(), type: z.string().nullish() })),
@@ -71,11 +75,17 @@ export class Debugging implements vscode.Disposable {
 
   async #start(call: Call): Promise<CallResult> {
     if (this.#sessions.isStarting || this.#all(call).some((each) => each.byAgent)) {
-      throw new ToolError("busy", "A program that an agent started is being debugged already: look at its stack, or stop it.");
+      throw new ToolError(
+        "busy",
+        "A program that an agent started is being debugged already: look at its stack, or stop it.",
+      );
     }
     const [folder, found] = chosen(call);
     if (asksUser(found)) {
-      throw new ToolError("denied", `The launch configuration ${found.name} asks the user something, so only the user starts it.`);
+      throw new ToolError(
+        "denied",
+        `The launch configuration ${found.name} asks the user something, so only the user starts it.`,
+      );
     }
     const configuration = quiet(found);
     const options = { suppressDebugView: true, suppressSaveBeforeStart: true };
@@ -106,7 +116,12 @@ export class Debugging implements vscode.Disposable {
     for (const each of own) {
       await within(vscode.debug.stopDebugging(each.session), PATIENCE, call.signal);
     }
-    const ended = await until(() => own.every((each) => each.state === "ended"), this.#sessions.onDidChange, PATIENCE, call.signal);
+    const ended = await until(
+      () => own.every((each) => each.state === "ended"),
+      this.#sessions.onDidChange,
+      PATIENCE,
+      call.signal,
+    );
     if (!ended) {
       throw new ToolError("timeout", "The program has not ended yet.");
     }
@@ -119,7 +134,9 @@ export class Debugging implements vscode.Disposable {
     if (line >= document.lineCount) {
       throw new ToolError("not_found", `${document.uri.fsPath} has ${document.lineCount} lines.`);
     }
-    const here = vscode.debug.breakpoints.filter((each) => each instanceof vscode.SourceBreakpoint && isAt(each, document.uri, line));
+    const here = vscode.debug.breakpoints.filter(
+      (each) => each instanceof vscode.SourceBreakpoint && isAt(each, document.uri, line),
+    );
     const own = here.filter((each) => this.#set.has(each.id));
     if (own.length < here.length) {
       throw new ToolError("denied", "The user has set a breakpoint in this line; it stays as it is.");
@@ -182,15 +199,24 @@ export class Debugging implements vscode.Disposable {
       throw new ToolError("not_found", "Nothing is being debugged in VS Code.");
     }
     if (current.state !== "stopped") {
-      throw new ToolError("busy", "The program runs; it can be looked at when it has stopped, at a breakpoint for example.");
+      throw new ToolError(
+        "busy",
+        "The program runs; it can be looked at when it has stopped, at a breakpoint for example.",
+      );
     }
     return current;
   }
 
   /** How a program stands when it has stopped or ended, or when the time is over. */
   async #settled(root: DebugSession, milliseconds: number, call: Call): Promise<CallResult> {
-    const stopped = (): DebugSession | undefined => this.#sessions.all.find((each) => each.root === root && each.state === "stopped");
-    await until(() => root.state === "ended" || stopped() !== undefined, this.#sessions.onDidChange, milliseconds, call.signal);
+    const stopped = (): DebugSession | undefined =>
+      this.#sessions.all.find((each) => each.root === root && each.state === "stopped");
+    await until(
+      () => root.state === "ended" || stopped() !== undefined,
+      this.#sessions.onDidChange,
+      milliseconds,
+      call.signal,
+    );
     return await this.#described(stopped() ?? root, call);
   }
 
@@ -232,7 +258,8 @@ export class Debugging implements vscode.Disposable {
         continue;
       }
       const given = { variablesReference: scope.variablesReference };
-      for (const { name, value, type } of variables.parse(await this.#ask(debugged, "variables", given, call)).variables) {
+      for (const { name, value, type } of variables.parse(await this.#ask(debugged, "variables", given, call))
+        .variables) {
         if (!known.has(name) && known.size < MOST_VARIABLES) {
           known.set(name, { name, value: clip(value, LONGEST_VARIABLE), type: type ?? "" });
         }
@@ -241,7 +268,13 @@ export class Debugging implements vscode.Disposable {
     return [...known.values()];
   }
 
-  async #ask(debugged: DebugSession, command: string, given: Data, call: Call, milliseconds = PATIENCE): Promise<unknown> {
+  async #ask(
+    debugged: DebugSession,
+    command: string,
+    given: Data,
+    call: Call,
+    milliseconds = PATIENCE,
+  ): Promise<unknown> {
     return await within<unknown>(debugged.session.customRequest(command, given), milliseconds, call.signal);
   }
 }
@@ -267,7 +300,10 @@ function chosen(call: Call): [vscode.WorkspaceFolder, Launch] {
   const found = name === "" ? all[0] : all.find(([, each]) => each.name === name);
   if (found === undefined) {
     const names = all.map(([, each]) => each.name).slice(0, 20);
-    const there = names.length > 0 ? `There are: ${names.join(", ")}.` : "The project has none: .vscode/launch.json is where they stand.";
+    const there =
+      names.length > 0
+        ? `There are: ${names.join(", ")}.`
+        : "The project has none: .vscode/launch.json is where they stand.";
     throw new ToolError("not_found", `VS Code knows no launch configuration${name && ` ${name}`}. ${there}`);
   }
   return found;
@@ -283,13 +319,21 @@ function launchesOf(folder: vscode.WorkspaceFolder): Launch[] {
  * goes to, prints into that console. Raises ToolError for a debugger that VS Code has not, about which it would ask the user.
  */
 function quiet(configuration: Launch): vscode.DebugConfiguration {
-  const all = vscode.extensions.all.flatMap((each) => debuggers.safeParse(each.packageJSON).data?.contributes.debuggers ?? []);
+  const all = vscode.extensions.all.flatMap(
+    (each) => debuggers.safeParse(each.packageJSON).data?.contributes.debuggers ?? [],
+  );
   const found = all.filter((each) => each.type === configuration.type);
   if (found.length === 0) {
     throw new ToolError("not_supported", `VS Code has no debugger for ${configuration.type}.`);
   }
-  const hasConsole = found.some((each) => withConsole.safeParse(each.configurationAttributes[configuration.request]).success);
-  return { ...configuration, internalConsoleOptions: "neverOpen", ...(hasConsole ? { console: "internalConsole" } : {}) };
+  const hasConsole = found.some(
+    (each) => withConsole.safeParse(each.configurationAttributes[configuration.request]).success,
+  );
+  return {
+    ...configuration,
+    internalConsoleOptions: "neverOpen",
+    ...(hasConsole ? { console: "internalConsole" } : {}),
+  };
 }
 
 /** "" for code that is in no file. What VS Code passes on names files by path or by address. */

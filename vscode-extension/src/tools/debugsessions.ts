@@ -11,17 +11,35 @@ import * as z from "zod";
 const MOST_OUTPUT = 4_000;
 const LONGEST_REASON = 500;
 /** Of DAP's requests those that let a program go on. */
-const GOES_ON = new Set(["continue", "next", "stepIn", "stepOut", "stepBack", "reverseContinue", "goto", "restartFrame", "restart"]);
+const GOES_ON = new Set([
+  "continue",
+  "next",
+  "stepIn",
+  "stepOut",
+  "stepBack",
+  "reverseContinue",
+  "goto",
+  "restartFrame",
+  "restart",
+]);
 /** Of DAP's categories of output those that people see. */
 const SEEN = new Set(["console", "important", "stdout", "stderr"]);
 
 const told = z.discriminatedUnion("event", [
   z.object({
     event: z.literal("stopped"),
-    body: z.object({ reason: z.string(), description: z.string().optional(), text: z.string().optional(), threadId: z.number().optional() }),
+    body: z.object({
+      reason: z.string(),
+      description: z.string().optional(),
+      text: z.string().optional(),
+      threadId: z.number().optional(),
+    }),
   }),
   z.object({ event: z.literal("continued") }),
-  z.object({ event: z.literal("output"), body: z.object({ category: z.string().default("console"), output: z.string() }) }),
+  z.object({
+    event: z.literal("output"),
+    body: z.object({ category: z.string().default("console"), output: z.string() }),
+  }),
   z.object({ event: z.literal("exited"), body: z.object({ exitCode: z.number() }) }),
 ]);
 const asked = z.object({ type: z.literal("request"), command: z.string() });
@@ -103,12 +121,16 @@ export class DebugSessions implements vscode.DebugAdapterTrackerFactory, vscode.
     this.#subscriptions = [
       this.#changed,
       vscode.debug.registerDebugAdapterTrackerFactory("*", this),
-      vscode.debug.onDidTerminateDebugSession((session) => { this.#ended(session); }),
+      vscode.debug.onDidTerminateDebugSession((session) => {
+        this.#ended(session);
+      }),
     ];
   }
 
   dispose(): void {
-    this.#subscriptions.forEach((each) => { each.dispose(); });
+    this.#subscriptions.forEach((each) => {
+      each.dispose();
+    });
   }
 
   /** Those that have not ended, the one that stopped last first. */
@@ -133,15 +155,20 @@ export class DebugSessions implements vscode.DebugAdapterTrackerFactory, vscode.
 
   createDebugAdapterTracker(session: vscode.DebugSession): vscode.DebugAdapterTracker {
     const parent = session.parentSession && this.#live.get(session.parentSession.id);
-    const isExpected = parent === undefined && session.name === this.#expected?.name && this.#expected.found === undefined;
+    const isExpected =
+      parent === undefined && session.name === this.#expected?.name && this.#expected.found === undefined;
     const debugged = new DebugSession(session, parent?.root, isExpected);
     if (this.#expected !== undefined && isExpected) {
       this.#expected.found = debugged;
     }
     this.#live.set(session.id, debugged);
     return {
-      onWillReceiveMessage: (message: unknown) => { this.#asked(debugged, message); },
-      onDidSendMessage: (message: unknown) => { this.#told(debugged, message); },
+      onWillReceiveMessage: (message: unknown) => {
+        this.#asked(debugged, message);
+      },
+      onDidSendMessage: (message: unknown) => {
+        this.#told(debugged, message);
+      },
     };
   }
 

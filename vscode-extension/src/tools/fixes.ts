@@ -26,11 +26,19 @@ export class Fixes {
     for (const action of found) {
       const edits = await editsOfAction(action, call);
       if (edits !== undefined) {
-        actions.push({ id: this.#keep(edits), title: action.title, kind: action.kind?.value ?? "", preferred: action.isPreferred === true });
+        actions.push({
+          id: this.#keep(edits),
+          title: action.title,
+          kind: action.kind?.value ?? "",
+          preferred: action.isPreferred === true,
+        });
       }
     }
     const left = found.length - actions.length;
-    return { data: { actions }, ...(left > 0 ? { more: `${left} more can be done by the user in VS Code only.` } : {}) };
+    return {
+      data: { actions },
+      ...(left > 0 ? { more: `${left} more can be done by the user in VS Code only.` } : {}),
+    };
   }
 
   apply(call: Call): Promise<CallResult> {
@@ -59,7 +67,13 @@ async function actionsAt(uri: vscode.Uri, range: vscode.Range, kinds: readonly s
   const asked = kinds.length > 0 ? kinds : [undefined];
   const found = await Promise.all(
     asked.map((kind) =>
-      vscode.commands.executeCommand<vscode.CodeAction[] | undefined>("vscode.executeCodeActionProvider", uri, range, kind, MOST_RESOLVED),
+      vscode.commands.executeCommand<vscode.CodeAction[] | undefined>(
+        "vscode.executeCodeActionProvider",
+        uri,
+        range,
+        kind,
+        MOST_RESOLVED,
+      ),
     ),
   );
   return found.flatMap((each) => each ?? []).filter((action) => action.disabled === undefined);
@@ -88,14 +102,19 @@ export async function format(call: Call): Promise<CallResult> {
   if (formatted === undefined && imports.length === 0) {
     throw new ToolError("not_supported", `Nothing in VS Code formats ${document.languageId} files.`);
   }
-  const apart = (formatted ?? []).filter((each) => !imports.some((other) => other.range.intersection(each.range) !== undefined));
+  const apart = (formatted ?? []).filter(
+    (each) => !imports.some((other) => other.range.intersection(each.range) !== undefined),
+  );
   const edits = [...imports, ...apart];
   return { data: {}, edits: edits.length > 0 ? [await fileEdits(document.uri, edits, call)] : [] };
 }
 
 async function formatting(document: vscode.TextDocument, call: Call): Promise<vscode.TextEdit[] | undefined> {
   const [from, to] = [call.number("startLine", 0), call.number("endLine", 0)];
-  const { tabSize, insertSpaces } = vscode.workspace.getConfiguration("editor", document) as unknown as vscode.FormattingOptions;
+  const { tabSize, insertSpaces } = vscode.workspace.getConfiguration(
+    "editor",
+    document,
+  ) as unknown as vscode.FormattingOptions;
   const options = { tabSize, insertSpaces };
   if (from === 0) {
     return await vscode.commands.executeCommand("vscode.executeFormatDocumentProvider", document.uri, options);
@@ -107,6 +126,8 @@ async function formatting(document: vscode.TextDocument, call: Call): Promise<vs
 /** What VS Code would do to the imports of a document; nothing where it has nobody for that. */
 async function organizedImports(document: vscode.TextDocument): Promise<vscode.TextEdit[]> {
   const whole = new vscode.Range(0, 0, document.lineCount, 0);
-  const [action] = await actionsAt(document.uri, document.validateRange(whole), [vscode.CodeActionKind.SourceOrganizeImports.value]);
+  const [action] = await actionsAt(document.uri, document.validateRange(whole), [
+    vscode.CodeActionKind.SourceOrganizeImports.value,
+  ]);
   return action?.edit?.get(document.uri) ?? [];
 }

@@ -64,7 +64,8 @@ function outline(
 }
 
 async function projectSymbols(call: Call): Promise<Data[]> {
-  const found = (await ask<vscode.SymbolInformation[]>("vscode.executeWorkspaceSymbolProvider", call.text("query"))) ?? [];
+  const found =
+    (await ask<vscode.SymbolInformation[]>("vscode.executeWorkspaceSymbolProvider", call.text("query"))) ?? [];
   const kinds = call.texts("kinds");
   const described = found.map((symbol): Data => ({
     name: symbol.name,
@@ -97,13 +98,20 @@ async function location(found: vscode.Location | vscode.LocationLink, call: Call
   }
   const document = await call.document(file);
   const preview = document.lineAt(Math.min(range.start.line, document.lineCount - 1)).text.trim();
-  return { file, range: spanOf(range), preview, ...(call.flag("includeBody") ? { body: document.getText(whole) } : {}) };
+  return {
+    file,
+    range: spanOf(range),
+    preview,
+    ...(call.flag("includeBody") ? { body: document.getText(whole) } : {}),
+  };
 }
 
 export async function references(call: Call): Promise<CallResult> {
   const document = await call.document();
   const at = call.at(document);
-  const declared = call.flag("includeDeclaration") ? [] : ((await ask<Locations>("vscode.executeDefinitionProvider", document.uri, at)) ?? []);
+  const declared = call.flag("includeDeclaration")
+    ? []
+    : ((await ask<Locations>("vscode.executeDefinitionProvider", document.uri, at)) ?? []);
   const { total, groups } = await usesOf(document, at, call, (use) => !declared.some((one) => isSame(one, use)));
   return { data: { total, groups } };
 }
@@ -125,21 +133,28 @@ export async function usesOf(
       const { line, character } = use.range.start;
       const hits = groups.get(file) ?? [];
       groups.set(file, hits);
-      hits.push({ line: line + 1, column: character + 1, text: lines.lineAt(Math.min(line, lines.lineCount - 1)).text.trim() });
+      hits.push({
+        line: line + 1,
+        column: character + 1,
+        text: lines.lineAt(Math.min(line, lines.lineCount - 1)).text.trim(),
+      });
     }
   }
   return { known: found.length, total: uses.length, groups: [...groups].map(([file, hits]) => ({ file, hits })) };
 }
 
 function isSame(one: vscode.Location | vscode.LocationLink, other: vscode.Location): boolean {
-  const [uri, range] = "targetUri" in one ? [one.targetUri, one.targetSelectionRange ?? one.targetRange] : [one.uri, one.range];
+  const [uri, range] =
+    "targetUri" in one ? [one.targetUri, one.targetSelectionRange ?? one.targetRange] : [one.uri, one.range];
   return uri.toString() === other.uri.toString() && range.contains(other.range.start);
 }
 
 export async function hover(call: Call): Promise<CallResult> {
   const document = await call.document();
   const found = (await ask<vscode.Hover[]>("vscode.executeHoverProvider", document.uri, call.at(document))) ?? [];
-  const parts = found.flatMap((each) => each.contents).map((each) => (each instanceof vscode.MarkdownString ? each.value : marked(each)));
+  const parts = found
+    .flatMap((each) => each.contents)
+    .map((each) => (each instanceof vscode.MarkdownString ? each.value : marked(each)));
   const markdown = parts.filter(Boolean).join("\n\n");
   if (markdown === "") {
     throw new ToolError("not_found", "VS Code has nothing to say about this place.");
@@ -196,9 +211,13 @@ class Relations {
 async function neighbours(item: HierarchyItem, kind: string): Promise<HierarchyItem[]> {
   switch (kind) {
     case "calls_in":
-      return ((await ask<vscode.CallHierarchyIncomingCall[]>("vscode.provideIncomingCalls", item)) ?? []).map((each) => each.from);
+      return ((await ask<vscode.CallHierarchyIncomingCall[]>("vscode.provideIncomingCalls", item)) ?? []).map(
+        (each) => each.from,
+      );
     case "calls_out":
-      return ((await ask<vscode.CallHierarchyOutgoingCall[]>("vscode.provideOutgoingCalls", item)) ?? []).map((each) => each.to);
+      return ((await ask<vscode.CallHierarchyOutgoingCall[]>("vscode.provideOutgoingCalls", item)) ?? []).map(
+        (each) => each.to,
+      );
     case "super":
       return (await ask<vscode.TypeHierarchyItem[]>("vscode.provideSupertypes", item)) ?? [];
     default:
@@ -209,7 +228,12 @@ async function neighbours(item: HierarchyItem, kind: string): Promise<HierarchyI
 export async function rename(call: Call): Promise<CallResult> {
   const document = await call.document();
   const at = call.at(document);
-  const edit = await ask<vscode.WorkspaceEdit>("vscode.executeDocumentRenameProvider", document.uri, at, call.text("newName"));
+  const edit = await ask<vscode.WorkspaceEdit>(
+    "vscode.executeDocumentRenameProvider",
+    document.uri,
+    at,
+    call.text("newName"),
+  );
   if (edit === undefined || edit.size === 0) {
     throw new ToolError("not_found", "VS Code finds nothing to be renamed at this place.");
   }

@@ -15,9 +15,14 @@ import { isOffered } from "./offer";
 const PREFIX = "sould_";
 
 const declared = z.object({
-  contributes: z.object({ languageModelTools: z.array(z.object({ name: z.string(), displayName: z.string(), tags: z.array(z.string()) })) }),
+  contributes: z.object({
+    languageModelTools: z.array(z.object({ name: z.string(), displayName: z.string(), tags: z.array(z.string()) })),
+  }),
 });
-const answered = z.object({ data: z.unknown().optional(), error: z.object({ code: z.string(), message: z.string() }).nullish() });
+const answered = z.object({
+  data: z.unknown().optional(),
+  error: z.object({ code: z.string(), message: z.string() }).nullish(),
+});
 
 type Arguments = Record<string, unknown>;
 
@@ -32,16 +37,22 @@ export class Lender implements vscode.Disposable {
     this.#places = places;
     const tools = declared.parse(manifest).contributes.languageModelTools;
     this.#registered = tools.map(({ name, displayName, tags }) => {
-      const prepareInvocation = (options: vscode.LanguageModelToolInvocationPrepareOptions<Arguments>): vscode.PreparedToolInvocation =>
+      const prepareInvocation = (
+        options: vscode.LanguageModelToolInvocationPrepareOptions<Arguments>,
+      ): vscode.PreparedToolInvocation =>
         tags.includes("read") ? {} : { confirmationMessages: question(displayName, options.input) };
-      const invoke = (options: vscode.LanguageModelToolInvocationOptions<Arguments>, token: vscode.CancellationToken): Promise<vscode.LanguageModelToolResult> =>
-        this.#run(name.slice(PREFIX.length), options.input, token);
+      const invoke = (
+        options: vscode.LanguageModelToolInvocationOptions<Arguments>,
+        token: vscode.CancellationToken,
+      ): Promise<vscode.LanguageModelToolResult> => this.#run(name.slice(PREFIX.length), options.input, token);
       return vscode.lm.registerTool<Arguments>(name, { prepareInvocation, invoke });
     });
   }
 
   dispose(): void {
-    this.#registered.forEach((each) => { each.dispose(); });
+    this.#registered.forEach((each) => {
+      each.dispose();
+    });
   }
 
   /** Raises what the agent is to be told. */
@@ -54,7 +65,9 @@ export class Lender implements vscode.Disposable {
     }
     await this.#daemon.connect();
     const withdrawn = new AbortController();
-    const listening = token.onCancellationRequested(() => { withdrawn.abort(); });
+    const listening = token.onCancellationRequested(() => {
+      withdrawn.abort();
+    });
     try {
       const params = { cwd: this.#folder(given["file"]), tool, arguments: given, agent: vscode.env.appName };
       const { data, error } = answered.parse(await this.#daemon.request("_sould/editor/run", params, withdrawn.signal));
@@ -80,6 +93,8 @@ export class Lender implements vscode.Disposable {
 }
 
 function question(name: string, given: Arguments): { title: string; message: string } {
-  const said = Object.entries(given).map(([key, value]) => `${key}: ${typeof value === "string" ? value : JSON.stringify(value)}`);
+  const said = Object.entries(given).map(
+    ([key, value]) => `${key}: ${typeof value === "string" ? value : JSON.stringify(value)}`,
+  );
   return { title: name, message: `${said.join(", ")}. You review the change hunk by hunk.` };
 }

@@ -21,16 +21,30 @@ export async function move(call: Call): Promise<CallResult> {
   const at = call.at(document);
   const target = call.text("target");
   const source = call.path(document.uri) ?? "";
-  if (path.dirname(target) !== path.dirname(source) || path.extname(target) !== path.extname(source) || (await isThere(call.places.uriOf(target)))) {
-    throw new ToolError("not_supported", "VS Code moves a symbol without asking its user only into a new file, in the same directory and with the same ending.");
+  if (
+    path.dirname(target) !== path.dirname(source) ||
+    path.extname(target) !== path.extname(source) ||
+    (await isThere(call.places.uriOf(target)))
+  ) {
+    throw new ToolError(
+      "not_supported",
+      "VS Code moves a symbol without asking its user only into a new file, in the same directory and with the same ending.",
+    );
   }
   const range = new vscode.Range(at, at);
   const offered = await vscode.commands.executeCommand<vscode.CodeAction[] | undefined>(
-    "vscode.executeCodeActionProvider", document.uri, range, NEW_FILE, MOST_RESOLVED,
+    "vscode.executeCodeActionProvider",
+    document.uri,
+    range,
+    NEW_FILE,
+    MOST_RESOLVED,
   );
   const edit = offered?.find((each) => each.kind?.value === NEW_FILE && each.disabled === undefined)?.edit;
   if (edit === undefined) {
-    throw new ToolError("not_supported", "Nothing in VS Code moves what stands at this place; TypeScript's service moves what stands at the top of a file.");
+    throw new ToolError(
+      "not_supported",
+      "Nothing in VS Code moves what stands at this place; TypeScript's service moves what stands at the top of a file.",
+    );
   }
   return { data: {}, edits: await moved(edit.entries(), target, call) };
 }
@@ -47,7 +61,11 @@ async function moved(entries: Entries, target: string, call: Call): Promise<File
   const others = entries.filter((_, index) => there[index]);
   const edits = others.map(([uri, changes]): Promise<FileEdits> => {
     const directory = path.dirname(call.path(uri) ?? "");
-    return fileEdits(uri, changes.map((each) => new vscode.TextEdit(each.range, renamed(each.newText, directory, file, target))), call);
+    return fileEdits(
+      uri,
+      changes.map((each) => new vscode.TextEdit(each.range, renamed(each.newText, directory, file, target))),
+      call,
+    );
   });
   return [{ file: target, edits: [], newText: text, digest: NOTHING }, ...(await Promise.all(edits))];
 }
@@ -60,10 +78,15 @@ function renamed(text: string, directory: string, from: string, to: string): str
       return all;
     }
     if (!name.startsWith(".")) {
-      throw new ToolError("not_supported", `VS Code would import the new file as ${name}, which cannot be called otherwise.`);
+      throw new ToolError(
+        "not_supported",
+        `VS Code would import the new file as ${name}, which cannot be called otherwise.`,
+      );
     }
     const isMeant = path.resolve(directory, stem(name)) === old;
-    return isMeant ? `${quote}${stem(name).slice(0, -path.basename(old).length)}${path.basename(now)}${name.slice(stem(name).length)}${quote}` : all;
+    return isMeant
+      ? `${quote}${stem(name).slice(0, -path.basename(old).length)}${path.basename(now)}${name.slice(stem(name).length)}${quote}`
+      : all;
   });
 }
 

@@ -19,7 +19,11 @@ const MOST_OUTPUTS = 50;
 
 const STREAMS = ["application/vnd.code.notebook.stdout", "application/vnd.code.notebook.stderr"];
 const FAILED = "application/vnd.code.notebook.error";
-const failure = z.object({ name: z.string().default("Error"), message: z.string().default(""), stack: z.string().nullish() });
+const failure = z.object({
+  name: z.string().default("Error"),
+  message: z.string().default(""),
+  stack: z.string().nullish(),
+});
 const withId = z.object({ id: z.string() });
 
 /** How one cell has come out; `undefined`: its kernel does not say. */
@@ -36,7 +40,10 @@ export async function run(call: Call): Promise<CallResult> {
   for (const cell of wanted) {
     const ended = await runOne(cell, until - Date.now(), call.signal);
     if (ended === "not begun") {
-      throw new ToolError("not_supported", `Cell ${cell.index + 1} did not run: the user has to choose a kernel for this notebook in VS Code, one that knows ${cell.document.languageId}.`);
+      throw new ToolError(
+        "not_supported",
+        `Cell ${cell.index + 1} did not run: the user has to choose a kernel for this notebook in VS Code, one that knows ${cell.document.languageId}.`,
+      );
     }
     ran.push(cell);
     more = moreOf(cell, ended);
@@ -47,7 +54,8 @@ export async function run(call: Call): Promise<CallResult> {
   if (!wasDirty && holdsUnsaved(notebook)) {
     await within(notebook.save(), QUIET, call.signal);
   }
-  const language = notebook.getCells().find((each) => each.kind === vscode.NotebookCellKind.Code)?.document.languageId ?? "";
+  const language =
+    notebook.getCells().find((each) => each.kind === vscode.NotebookCellKind.Code)?.document.languageId ?? "";
   const data = { file: call.path(notebook.uri), cells: ran.map(described), total: notebook.cellCount, language };
   return { data, ...(more === "" ? {} : { more }) };
 }
@@ -68,7 +76,8 @@ function holdsUnsaved(notebook: vscode.NotebookDocument): boolean {
 /** The cells of code that ids or numbers mean; an id that looks like a number comes first. Raises ToolError. */
 function chosen(notebook: vscode.NotebookDocument, names: readonly string[]): vscode.NotebookCell[] {
   const all = notebook.getCells();
-  const found = names.length === 0 ? all : names.map((name) => all.find((each) => idOf(each) === name) ?? all[Number(name) - 1]);
+  const found =
+    names.length === 0 ? all : names.map((name) => all.find((each) => idOf(each) === name) ?? all[Number(name) - 1]);
   const code = found.filter((each) => each?.kind === vscode.NotebookCellKind.Code);
   if (names.length > 0 && code.length < found.length) {
     const at = found.findIndex((each) => each?.kind !== vscode.NotebookCellKind.Code);
@@ -113,12 +122,18 @@ class Watched implements vscode.Disposable {
   #through = false;
   #timer: NodeJS.Timeout | undefined;
   #end: (ended: Ended) => void = () => undefined;
-  readonly #ended = new Promise<Ended>((resolve) => { this.#end = resolve; });
+  readonly #ended = new Promise<Ended>((resolve) => {
+    this.#end = resolve;
+  });
 
   constructor(cell: vscode.NotebookCell) {
     this.#cell = cell;
     this.#listening = vscode.workspace.onDidChangeNotebookDocument((event) => {
-      event.cellChanges.filter((each) => each.cell === this.#cell).forEach((change) => { this.#hear(change); });
+      event.cellChanges
+        .filter((each) => each.cell === this.#cell)
+        .forEach((change) => {
+          this.#hear(change);
+        });
     });
   }
 
@@ -152,7 +167,9 @@ class Watched implements vscode.Disposable {
   #wait(): void {
     clearTimeout(this.#timer);
     if (this.#through) {
-      this.#timer = setTimeout(() => { this.#end(this.#begun ? { success: undefined } : "not begun"); }, QUIET);
+      this.#timer = setTimeout(() => {
+        this.#end(this.#begun ? { success: undefined } : "not begun");
+      }, QUIET);
     }
   }
 }
@@ -189,7 +206,11 @@ function outputsOf(cell: vscode.NotebookCell): Data[] {
         found.push({ kind: "stream", text: textOf(data) });
       }
     } else {
-      found.push(mime === FAILED ? { kind: "error", text: errorOf(textOf(data)) } : { kind: mime, text: isText(mime) ? textOf(data) : "" });
+      found.push(
+        mime === FAILED
+          ? { kind: "error", text: errorOf(textOf(data)) }
+          : { kind: mime, text: isText(mime) ? textOf(data) : "" },
+      );
     }
   }
   return found.slice(0, MOST_OUTPUTS).map(({ kind, text }) => ({ kind, text: clip(text) }));

@@ -27,8 +27,14 @@ export class Offer implements vscode.McpServerDefinitionProvider<vscode.McpStdio
     this.#subscriptions = [
       this.#changed,
       vscode.lm.registerMcpServerDefinitionProvider(SERVER, this),
-      vscode.workspace.onDidChangeConfiguration((event) => { if (event.affectsConfiguration(SETTING)) { this.#changed.fire(); } }),
-      vscode.workspace.onDidGrantWorkspaceTrust(() => { this.#changed.fire(); }),
+      vscode.workspace.onDidChangeConfiguration((event) => {
+        if (event.affectsConfiguration(SETTING)) {
+          this.#changed.fire();
+        }
+      }),
+      vscode.workspace.onDidGrantWorkspaceTrust(() => {
+        this.#changed.fire();
+      }),
     ];
   }
 
@@ -41,13 +47,22 @@ export class Offer implements vscode.McpServerDefinitionProvider<vscode.McpStdio
     if ("problem" in found) {
       return [];
     }
-    const environment = Object.fromEntries(Object.entries(this.#environment()).map(([name, value]) => [name, value ?? null]));
-    const server = new vscode.McpStdioServerDefinition("sould editor tools", found.program, ["editor-mcp"], environment);
+    const environment = Object.fromEntries(
+      Object.entries(this.#environment()).map(([name, value]) => [name, value ?? null]),
+    );
+    const server = new vscode.McpStdioServerDefinition(
+      "sould editor tools",
+      found.program,
+      ["editor-mcp"],
+      environment,
+    );
     server.cwd = folder.uri;
     return [server];
   }
 
   dispose(): void {
-    this.#subscriptions.forEach((each) => { each.dispose(); });
+    this.#subscriptions.forEach((each) => {
+      each.dispose();
+    });
   }
 }

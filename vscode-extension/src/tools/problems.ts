@@ -26,7 +26,9 @@ export class Problems implements vscode.Disposable {
 
   constructor(model: ReviewModel) {
     this.#model = model;
-    this.#listening = vscode.languages.onDidChangeDiagnostics((event) => { this.#hear(event.uris); });
+    this.#listening = vscode.languages.onDidChangeDiagnostics((event) => {
+      this.#hear(event.uris);
+    });
   }
 
   dispose(): void {
@@ -40,7 +42,10 @@ export class Problems implements vscode.Disposable {
     const until = Date.now() + call.number("waitMs", 1_500);
     for (const document of asked) {
       if (!(await this.#settled(document, Math.max(0, until - Date.now()), call.signal))) {
-        throw new ToolError("not_supported", `${document.uri.fsPath} is in no tab of VS Code, which looks at no other files of its language.`);
+        throw new ToolError(
+          "not_supported",
+          `${document.uri.fsPath} is in no tab of VS Code, which looks at no other files of its language.`,
+        );
       }
     }
     const wanted = new Set(asked.map((document) => document.uri.toString()));
@@ -152,5 +157,12 @@ export function problemOf(uri: vscode.Uri, found: vscode.Diagnostic, call: Call)
   }
   const code = typeof found.code === "object" ? found.code.value : (found.code ?? "");
   const severity = SEVERITIES[found.severity];
-  return { file, range: spanOf(found.range), severity, message: found.message, code: String(code), source: found.source ?? "" };
+  return {
+    file,
+    range: spanOf(found.range),
+    severity,
+    message: found.message,
+    code: String(code),
+    source: found.source ?? "",
+  };
 }

@@ -52,7 +52,11 @@ export class ReviewRequests {
     this.#asking = true;
     const count = hunks.length === 1 ? "a change" : `${hunks.length} changes`;
     const message = call.text("message").replace(/\s+/g, " ").trim().slice(0, LONGEST_MESSAGE);
-    void this.#ask(`An agent asks you to review ${count}${message && `: ${message}`}`, call.places.uriOf(first[0].path), first[1].start);
+    void this.#ask(
+      `An agent asks you to review ${count}${message && `: ${message}`}`,
+      call.places.uriOf(first[0].path),
+      first[1].start,
+    );
   }
 
   async #ask(question: string, uri: vscode.Uri, line: number): Promise<void> {
@@ -69,7 +73,12 @@ export class ReviewRequests {
     const note = call.text("message");
     const items = this.#hunks(call)
       .filter(([file]) => file.exists)
-      .map(([file, hunk]) => ({ file: file.path, startLine: hunk.start + 1, endLine: Math.max(hunk.start + 1, hunk.start + hunk.lines.length), note }));
+      .map(([file, hunk]) => ({
+        file: file.path,
+        startLine: hunk.start + 1,
+        endLine: Math.max(hunk.start + 1, hunk.start + hunk.lines.length),
+        note,
+      }));
     await this.#tour.mark("About these changes", items, 0);
   }
 
@@ -77,6 +86,8 @@ export class ReviewRequests {
   #hunks(call: Call): [FileReview, Hunk][] {
     const ids = new Set(call.list("hunkIds"));
     const files = this.#model.files.filter((file) => file.path.startsWith(`${call.root}/`));
-    return files.flatMap((file) => file.hunks.filter((hunk) => ids.has(hunk.id)).map((hunk): [FileReview, Hunk] => [file, hunk]));
+    return files.flatMap((file) =>
+      file.hunks.filter((hunk) => ids.has(hunk.id)).map((hunk): [FileReview, Hunk] => [file, hunk]),
+    );
   }
 }

@@ -25,7 +25,11 @@ export async function command(call: Call): Promise<CallResult> {
   if (!(await vscode.commands.getCommands(true)).includes(name)) {
     throw new ToolError("not_found", `VS Code has no command ${name}.`);
   }
-  const result = await within<unknown>(vscode.commands.executeCommand(name, ...call.list("args")), PATIENCE, call.signal);
+  const result = await within<unknown>(
+    vscode.commands.executeCommand(name, ...call.list("args")),
+    PATIENCE,
+    call.signal,
+  );
   return { data: { result: asJson(result) } };
 }
 
@@ -52,12 +56,18 @@ export async function task(call: Call): Promise<CallResult> {
   const before = new Set(problems(call).map(keyOf));
   const { exitCode, output } = await runTask(found, call.number("timeoutSec", 300) * 1_000, call.signal);
   const fresh = problems(call).filter((each) => !before.has(keyOf(each)));
-  const data: Data = { outputTail: output, problems: fresh.slice(0, MOST_PROBLEMS), ...(typeof exitCode === "number" ? { exitCode } : {}) };
+  const data: Data = {
+    outputTail: output,
+    problems: fresh.slice(0, MOST_PROBLEMS),
+    ...(typeof exitCode === "number" ? { exitCode } : {}),
+  };
   return { data, ...(output === "" ? { more: SILENT } : {}) };
 }
 
 function problems(call: Call): Data[] {
-  return vscode.languages.getDiagnostics().flatMap(([uri, found]) => found.flatMap((each) => problemOf(uri, each, call) ?? []));
+  return vscode.languages
+    .getDiagnostics()
+    .flatMap(([uri, found]) => found.flatMap((each) => problemOf(uri, each, call) ?? []));
 }
 
 function keyOf(problem: Data): string {

@@ -44,14 +44,22 @@ interface Differs {
 export async function scm(call: Call, model: ReviewModel): Promise<CallResult> {
   const limit = call.number("limit", 100);
   if (call.text("scope") === "base") {
-    const files = model.files.filter((file) => file.path.startsWith(`${call.root}/`) && file.hunks.length > 0).slice(0, limit);
-    return { data: { files: files.map((file): Differs => ({ file: file.path, status: statusOf(file), patch: clip(patchOf(file)) })) } };
+    const files = model.files
+      .filter((file) => file.path.startsWith(`${call.root}/`) && file.hunks.length > 0)
+      .slice(0, limit);
+    return {
+      data: {
+        files: files.map((file): Differs => ({ file: file.path, status: statusOf(file), patch: clip(patchOf(file)) })),
+      },
+    };
   }
   const repository = await repositoryOf(call);
   await repository.status();
   const staged = call.text("scope") === "staged";
   const { HEAD, indexChanges, mergeChanges, workingTreeChanges, untrackedChanges } = repository.state;
-  const changes = staged ? indexChanges : [...mergeChanges, ...workingTreeChanges, ...untrackedChanges, ...indexChanges];
+  const changes = staged
+    ? indexChanges
+    : [...mergeChanges, ...workingTreeChanges, ...untrackedChanges, ...indexChanges];
   const files = new Map<string, Change>();
   for (const change of changes) {
     const file = call.path(change.uri);
@@ -63,7 +71,9 @@ export async function scm(call: Call, model: ReviewModel): Promise<CallResult> {
   let left = MOST_PATCHED;
   for (const [file, { uri, status }] of [...files].slice(0, limit)) {
     const isWanted = left > 0 && !call.signal.aborted;
-    const made = isWanted ? await (staged ? repository.diffIndexWithHEAD(uri.fsPath) : repository.diffWithHEAD(uri.fsPath)).catch(() => "") : "";
+    const made = isWanted
+      ? await (staged ? repository.diffIndexWithHEAD(uri.fsPath) : repository.diffWithHEAD(uri.fsPath)).catch(() => "")
+      : "";
     const patch = clip(made);
     left -= patch.length;
     differing.push({ file, status: LETTERS[status] ?? CONFLICT, patch });

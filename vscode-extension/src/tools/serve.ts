@@ -96,12 +96,22 @@ export class Tools implements vscode.Disposable {
   constructor(places: Places, model: ReviewModel, say: (state: State) => void) {
     this.#places = places;
     this.#say = say;
-    const soon = (): void => { this.#soon(); };
+    const soon = (): void => {
+      this.#soon();
+    };
     this.terminals = new Terminals(soon);
     this.tour = new Tour(places);
     const problems = new Problems(model);
     const debugging = new Debugging();
-    this.#kept = { debugging, fixes: new Fixes(), model, problems, requests: new ReviewRequests(model, this.tour), terminals: this.terminals, tour: this.tour };
+    this.#kept = {
+      debugging,
+      fixes: new Fixes(),
+      model,
+      problems,
+      requests: new ReviewRequests(model, this.tour),
+      terminals: this.terminals,
+      tour: this.tour,
+    };
     this.#subscriptions = [
       debugging,
       problems,
@@ -114,7 +124,11 @@ export class Tools implements vscode.Disposable {
       vscode.workspace.onDidCloseTextDocument(soon),
       vscode.workspace.onDidChangeWorkspaceFolders(soon),
       vscode.workspace.onDidGrantWorkspaceTrust(soon),
-      vscode.workspace.onDidChangeConfiguration((event) => { if (event.affectsConfiguration("sould.allowedCommands")) { soon(); } }),
+      vscode.workspace.onDidChangeConfiguration((event) => {
+        if (event.affectsConfiguration("sould.allowedCommands")) {
+          soon();
+        }
+      }),
     ];
   }
 
@@ -144,11 +158,15 @@ export class Tools implements vscode.Disposable {
 
   dispose(): void {
     clearTimeout(this.#timer);
-    this.#subscriptions.forEach((each) => { each.dispose(); });
+    this.#subscriptions.forEach((each) => {
+      each.dispose();
+    });
   }
 
   #soon(): void {
-    this.#timer ??= setTimeout(() => { this.tell(); }, PAUSE);
+    this.#timer ??= setTimeout(() => {
+      this.tell();
+    }, PAUSE);
   }
 
   #state(): State {
@@ -160,7 +178,10 @@ export class Tools implements vscode.Disposable {
     if (!vscode.workspace.isTrusted) {
       return window;
     }
-    const documents = vscode.workspace.textDocuments.map((each) => ({ file: this.#places.pathOf(each.uri), dirty: each.isDirty }));
+    const documents = vscode.workspace.textDocuments.map((each) => ({
+      file: this.#places.pathOf(each.uri),
+      dirty: each.isDirty,
+    }));
     // Told to sould alone: what agents may know of it is the user's choice there (`/editor-context`).
     const active = this.#active();
     return {

@@ -31,7 +31,10 @@ export async function runTask(found: vscode.Task, milliseconds: number, signal: 
     throw new ToolError("busy", `The task ${found.name} runs already.`);
   }
   if (takesFocus(found)) {
-    throw new ToolError("denied", `The task ${found.name} takes the focus or asks the user something, so only the user starts it.`);
+    throw new ToolError(
+      "denied",
+      `The task ${found.name} takes the focus or asks the user something, so only the user starts it.`,
+    );
   }
   const watched = new Watched();
   try {
@@ -62,9 +65,17 @@ class Watched implements vscode.Disposable {
   readonly #listening: { dispose(): void }[] = [
     this.#changed,
     this.#printed,
-    vscode.tasks.onDidStartTaskProcess((event) => { this.#processes.set(event.execution, event.processId); this.#changed.fire(); }),
-    vscode.tasks.onDidEndTaskProcess((event) => { this.#codes.set(event.execution, event.exitCode); }),
-    vscode.tasks.onDidEndTask((event) => { this.#ended.add(event.execution); this.#changed.fire(); }),
+    vscode.tasks.onDidStartTaskProcess((event) => {
+      this.#processes.set(event.execution, event.processId);
+      this.#changed.fire();
+    }),
+    vscode.tasks.onDidEndTaskProcess((event) => {
+      this.#codes.set(event.execution, event.exitCode);
+    }),
+    vscode.tasks.onDidEndTask((event) => {
+      this.#ended.add(event.execution);
+      this.#changed.fire();
+    }),
   ];
 
   async end(execution: vscode.TaskExecution, milliseconds: number, signal: AbortSignal): Promise<Ran> {
@@ -83,7 +94,9 @@ class Watched implements vscode.Disposable {
   }
 
   dispose(): void {
-    this.#listening.forEach((each) => { each.dispose(); });
+    this.#listening.forEach((each) => {
+      each.dispose();
+    });
   }
 }
 
@@ -119,7 +132,9 @@ class Printed implements vscode.Disposable {
       await this.#find(process); // VS Code may tell late which process a terminal has that it uses again
     }
     let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => { timer = setTimeout(resolve, milliseconds); });
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, milliseconds);
+    });
     await Promise.race([Promise.all(this.#reading), late]);
     clearTimeout(timer);
     return clean(this.#output);

@@ -12,7 +12,8 @@ import type { CallResult } from "../protocol/editorshapes";
 /** Characters that are kept of what a command prints, the last ones. */
 const MOST_KEPT = 64_000;
 /** Data that comes in one piece with the beginning of its command VS Code gives to nobody. */
-const SILENT = "VS Code passed on no output of it: either there was none, or the command ended too quickly for VS Code to tell.";
+const SILENT =
+  "VS Code passed on no output of it: either there was none, or the command ended too quickly for VS Code to tell.";
 /** Commands of a terminal. */
 const MOST_COMMANDS = 20;
 
@@ -46,9 +47,15 @@ export class Terminals implements vscode.Disposable {
     this.#status.command = "sould.unshareTerminals";
     this.#subscriptions = [
       this.#status,
-      vscode.window.onDidStartTerminalShellExecution((event) => { this.#began(event); }),
-      vscode.window.onDidEndTerminalShellExecution((event) => { this.#ended(event); }),
-      vscode.window.onDidCloseTerminal((terminal) => { this.#forget(terminal); }),
+      vscode.window.onDidStartTerminalShellExecution((event) => {
+        this.#began(event);
+      }),
+      vscode.window.onDidEndTerminalShellExecution((event) => {
+        this.#ended(event);
+      }),
+      vscode.window.onDidCloseTerminal((terminal) => {
+        this.#forget(terminal);
+      }),
     ];
   }
 
@@ -83,7 +90,10 @@ export class Terminals implements vscode.Disposable {
   async read(call: Call): Promise<CallResult> {
     const shared = this.#named(call.text("terminalId"));
     if (shared === undefined) {
-      throw new ToolError("not_found", "The user shares no such terminal; they can by the command Share Terminal With Agents.");
+      throw new ToolError(
+        "not_found",
+        "The user shares no such terminal; they can by the command Share Terminal With Agents.",
+      );
     }
     const last = shared.ran.at(-1);
     if (last === undefined) {
@@ -92,13 +102,17 @@ export class Terminals implements vscode.Disposable {
     // VS Code may tell the end of a command before the end of what it printed.
     await Promise.all(shared.ran.filter((each) => each.exitCode !== undefined).map((each) => each.whole));
     const { command, cwd, exitCode } = last;
-    const output = call.flag("lastCommand") ? clean(last.output) : shared.ran.map((each) => `$ ${each.command}\n${clean(each.output)}`).join("\n");
+    const output = call.flag("lastCommand")
+      ? clean(last.output)
+      : shared.ran.map((each) => `$ ${each.command}\n${clean(each.output)}`).join("\n");
     const data = { output, command, cwd, ...(exitCode === undefined ? {} : { exitCode }) };
     return last.output === "" && exitCode !== undefined ? { data, more: SILENT } : { data };
   }
 
   dispose(): void {
-    this.#subscriptions.forEach((each) => { each.dispose(); });
+    this.#subscriptions.forEach((each) => {
+      each.dispose();
+    });
   }
 
   /** That one; without an id the active one, if it is shared, else the one shared last. */
@@ -116,7 +130,13 @@ export class Terminals implements vscode.Disposable {
       return;
     }
     const { commandLine, cwd } = event.execution;
-    const ran: Ran = { command: commandLine.value, cwd: cwd?.fsPath ?? "", output: "", exitCode: undefined, whole: Promise.resolve() };
+    const ran: Ran = {
+      command: commandLine.value,
+      cwd: cwd?.fsPath ?? "",
+      output: "",
+      exitCode: undefined,
+      whole: Promise.resolve(),
+    };
     shared.ran.push(ran);
     shared.ran.splice(0, shared.ran.length - MOST_COMMANDS);
     this.#running.set(event.execution, ran);

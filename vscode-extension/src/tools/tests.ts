@@ -35,7 +35,10 @@ export async function run(call: Call): Promise<CallResult> {
 /** Raises ToolError where files are asked about. */
 async function testTasks(call: Call): Promise<vscode.Task[]> {
   if (call.texts("files").length > 0) {
-    throw new ToolError("not_supported", "VS Code tells extensions nothing of the tests in a file; leave the files out for the project's test tasks.");
+    throw new ToolError(
+      "not_supported",
+      "VS Code tells extensions nothing of the tests in a file; leave the files out for the project's test tasks.",
+    );
   }
   return (await tasksOf(call)).filter((each) => each.group?.id === vscode.TaskGroup.Test.id);
 }
@@ -51,8 +54,14 @@ function chosen(all: readonly vscode.Task[], names: readonly string[]): vscode.T
   const found = names.map((name) => all.find((each) => each.name === name));
   const missing = names.filter((_, at) => found[at] === undefined);
   if (names.length === 0 || missing.length > 0) {
-    const known = all.length > 0 ? `There are: ${all.map((each) => each.name).join(", ")}; say which in ids.` : "The project has none.";
-    throw new ToolError("not_found", `VS Code knows no ${names.length === 0 ? "default test task" : `test task ${missing.join(", ")}`}. ${known}`);
+    const known =
+      all.length > 0
+        ? `There are: ${all.map((each) => each.name).join(", ")}; say which in ids.`
+        : "The project has none.";
+    throw new ToolError(
+      "not_found",
+      `VS Code knows no ${names.length === 0 ? "default test task" : `test task ${missing.join(", ")}`}. ${known}`,
+    );
   }
   return found.filter((each) => each !== undefined);
 }

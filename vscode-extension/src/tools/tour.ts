@@ -54,8 +54,12 @@ export class Tour implements vscode.CodeLensProvider, vscode.Disposable {
       this.#marked,
       this.#status,
       vscode.languages.registerCodeLensProvider({ scheme: "file" }, this),
-      vscode.window.onDidChangeVisibleTextEditors(() => { this.#paint(); }),
-      vscode.workspace.onDidChangeTextDocument((event) => { this.#moved(event); }),
+      vscode.window.onDidChangeVisibleTextEditors(() => {
+        this.#paint();
+      }),
+      vscode.workspace.onDidChangeTextDocument((event) => {
+        this.#moved(event);
+      }),
     ];
   }
 
@@ -65,7 +69,11 @@ export class Tour implements vscode.CodeLensProvider, vscode.Disposable {
     if (!items.success) {
       throw new ToolError("failed", "These are no places.");
     }
-    return { data: { shown: await this.mark(call.text("title") || "Marked by an agent", items.data, call.number("ttlSec", 0)) } };
+    return {
+      data: {
+        shown: await this.mark(call.text("title") || "Marked by an agent", items.data, call.number("ttlSec", 0)),
+      },
+    };
   }
 
   /** Marks lines for so many seconds, or until the user has seen them. Returns how many. Raises ToolError. */
@@ -79,7 +87,12 @@ export class Tour implements vscode.CodeLensProvider, vscode.Disposable {
     this.#stops = stops;
     this.#title = title;
     this.#at = 0;
-    this.#timer = seconds > 0 ? setTimeout(() => { this.end(); }, seconds * 1_000) : undefined;
+    this.#timer =
+      seconds > 0
+        ? setTimeout(() => {
+            this.end();
+          }, seconds * 1_000)
+        : undefined;
     const document = await vscode.workspace.openTextDocument(first.uri);
     await reveal(document, new vscode.Range(first.start, 0, first.end, 0), { beside: false, focus: false });
     this.#refresh();
@@ -105,12 +118,16 @@ export class Tour implements vscode.CodeLensProvider, vscode.Disposable {
   }
 
   provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
-    return this.#stops.flatMap((stop, at) => (stop.uri.toString() === document.uri.toString() ? this.#lenses(stop, at, document) : []));
+    return this.#stops.flatMap((stop, at) =>
+      stop.uri.toString() === document.uri.toString() ? this.#lenses(stop, at, document) : [],
+    );
   }
 
   dispose(): void {
     clearTimeout(this.#timer);
-    this.#subscriptions.forEach((each) => { each.dispose(); });
+    this.#subscriptions.forEach((each) => {
+      each.dispose();
+    });
   }
 
   #lenses(stop: Stop, at: number, document: vscode.TextDocument): vscode.CodeLens[] {
@@ -119,8 +136,15 @@ export class Tour implements vscode.CodeLensProvider, vscode.Disposable {
       new vscode.CodeLens(new vscode.Range(line, 0, line, 0), { title, command, tooltip });
     const count = this.#stops.length;
     const note = [count > 1 ? `${at + 1} of ${count}` : "", plain(stop.note)].filter(Boolean).join(": ");
-    const more = count > 1 ? [lens("Next", "sould.tourNext", "Go to the next place"), lens("Previous", "sould.tourPrevious", "Go back")] : [];
-    return [lens(`$(milestone) ${note || plain(this.#title)}`, "", `${this.#title}\n${stop.note}`), ...more, lens("Done", "sould.tourEnd", "Take the marks away")];
+    const more =
+      count > 1
+        ? [lens("Next", "sould.tourNext", "Go to the next place"), lens("Previous", "sould.tourPrevious", "Go back")]
+        : [];
+    return [
+      lens(`$(milestone) ${note || plain(this.#title)}`, "", `${this.#title}\n${stop.note}`),
+      ...more,
+      lens("Done", "sould.tourEnd", "Take the marks away"),
+    ];
   }
 
   async #stop({ file, startLine, endLine, note }: Marked): Promise<Stop> {
@@ -134,7 +158,9 @@ export class Tour implements vscode.CodeLensProvider, vscode.Disposable {
     const here = this.#stops.filter((stop) => stop.uri.toString() === event.document.uri.toString());
     for (const { range, text } of here.length > 0 ? event.contentChanges : []) {
       const by = text.split("\n").length - 1 - (range.end.line - range.start.line);
-      for (const stop of here.filter((each) => range.end.line < each.start || (range.end.line === each.start && range.end.character === 0))) {
+      for (const stop of here.filter(
+        (each) => range.end.line < each.start || (range.end.line === each.start && range.end.character === 0),
+      )) {
         stop.start += by;
         stop.end += by;
       }
@@ -160,7 +186,10 @@ export class Tour implements vscode.CodeLensProvider, vscode.Disposable {
   #paint(): void {
     for (const editor of vscode.window.visibleTextEditors) {
       const here = this.#stops.filter((stop) => stop.uri.toString() === editor.document.uri.toString());
-      editor.setDecorations(this.#marked, here.map((stop) => new vscode.Range(stop.start, 0, stop.end, 0)));
+      editor.setDecorations(
+        this.#marked,
+        here.map((stop) => new vscode.Range(stop.start, 0, stop.end, 0)),
+      );
     }
   }
 }

@@ -3,7 +3,12 @@ import type * as vscode from "vscode";
 import { ToolError } from "./call";
 
 /** Waits until something is so, asking at each change. False: it is not in time. Raises ToolError when the call is taken back. */
-export function until(done: () => boolean, changed: vscode.Event<unknown>, milliseconds: number, signal: AbortSignal): Promise<boolean> {
+export function until(
+  done: () => boolean,
+  changed: vscode.Event<unknown>,
+  milliseconds: number,
+  signal: AbortSignal,
+): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const look = (): void => {
       if (done() || signal.aborted) {
@@ -31,8 +36,12 @@ export function until(done: () => boolean, changed: vscode.Event<unknown>, milli
 export async function within<T>(asked: Thenable<T>, milliseconds: number, signal: AbortSignal): Promise<T> {
   let end = (): void => undefined;
   const ended = new Promise<never>((_, reject) => {
-    const timer = setTimeout(() => { reject(new ToolError("timeout", "VS Code has not answered in time.")); }, milliseconds);
-    const stop = (): void => { reject(withdrawn()); };
+    const timer = setTimeout(() => {
+      reject(new ToolError("timeout", "VS Code has not answered in time."));
+    }, milliseconds);
+    const stop = (): void => {
+      reject(withdrawn());
+    };
     signal.addEventListener("abort", stop);
     end = (): void => {
       clearTimeout(timer);

@@ -52,7 +52,9 @@ export class FakeDaemon {
   become(state: string, problem = ""): void {
     this.state = state;
     this.problem = problem;
-    this.#listening.forEach((each) => { each(); });
+    this.#listening.forEach((each) => {
+      each();
+    });
   }
 }
 

@@ -12,7 +12,14 @@ export class FakeDebugSession {
   readonly answers: Record<string, Answer>;
   readonly #tracker: vscode.DebugAdapterTracker | undefined;
 
-  constructor(id: string, name: string, folder: unknown, debug: FakeDebug, answers: Record<string, Answer> = {}, parent?: FakeDebugSession) {
+  constructor(
+    id: string,
+    name: string,
+    folder: unknown,
+    debug: FakeDebug,
+    answers: Record<string, Answer> = {},
+    parent?: FakeDebugSession,
+  ) {
     this.id = id;
     this.name = name;
     this.workspaceFolder = folder;
@@ -63,7 +70,11 @@ export class FakeDebug {
       breakpoints: this.breakpoints as vscode.Breakpoint[],
       registerDebugAdapterTrackerFactory: (_: string, factory: vscode.DebugAdapterTrackerFactory) => {
         this.factory = factory;
-        return { dispose: () => { this.factory = undefined; } };
+        return {
+          dispose: () => {
+            this.factory = undefined;
+          },
+        };
       },
       onDidTerminateDebugSession: (listener) => {
         this.#listening.add(listener);
@@ -81,8 +92,12 @@ export class FakeDebug {
         this.ends(one);
         return Promise.resolve();
       },
-      addBreakpoints: (added) => { this.breakpoints = [...this.breakpoints, ...added]; },
-      removeBreakpoints: (removed) => { this.breakpoints = this.breakpoints.filter((each) => !(removed as readonly unknown[]).includes(each)); },
+      addBreakpoints: (added) => {
+        this.breakpoints = [...this.breakpoints, ...added];
+      },
+      removeBreakpoints: (removed) => {
+        this.breakpoints = this.breakpoints.filter((each) => !(removed as readonly unknown[]).includes(each));
+      },
     };
   }
 }

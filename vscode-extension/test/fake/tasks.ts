@@ -31,7 +31,11 @@ export class FakeTask {
   /** What happens when it is run. */
   readonly does: (tasks: FakeTasks, execution: FakeExecution) => void;
 
-  constructor(name: string, does: FakeTask["does"], about: { group?: object; presentationOptions?: object; execution?: object } = {}) {
+  constructor(
+    name: string,
+    does: FakeTask["does"],
+    about: { group?: object; presentationOptions?: object; execution?: object } = {},
+  ) {
     this.name = name;
     this.does = does;
     this.group = about.group;
@@ -78,9 +82,18 @@ export class FakeTasks {
         execution.task.does(this, execution);
         return Promise.resolve(some(execution));
       },
-      onDidStartTaskProcess: (listener) => this.#began.event((told) => { listener(some(told)); }),
-      onDidEndTaskProcess: (listener) => this.#left.event((told) => { listener(some(told)); }),
-      onDidEndTask: (listener) => this.#ended.event((told) => { listener(some(told)); }),
+      onDidStartTaskProcess: (listener) =>
+        this.#began.event((told) => {
+          listener(some(told));
+        }),
+      onDidEndTaskProcess: (listener) =>
+        this.#left.event((told) => {
+          listener(some(told));
+        }),
+      onDidEndTask: (listener) =>
+        this.#ended.event((told) => {
+          listener(some(told));
+        }),
     };
   }
 }

@@ -18,7 +18,9 @@ export class EventEmitter<T> {
 
   readonly event = (listener: (event: T) => unknown): Disposable => {
     this.#listeners.add(listener);
-    return new Disposable(() => { this.#listeners.delete(listener); });
+    return new Disposable(() => {
+      this.#listeners.delete(listener);
+    });
   };
 
   fire(event: T): void {

@@ -7,14 +7,26 @@ import type * as vscode from "vscode";
 import { FakeDebug } from "./debug";
 import type { FakeNotebook } from "./notebook";
 import { FakeTasks } from "./tasks";
-import { Disposable, EndOfLine, EventEmitter, Position, Range, Selection, Uri, ViewColumn, type RelativePattern, type WorkspaceEdit } from "./values";
+import {
+  Disposable,
+  EndOfLine,
+  EventEmitter,
+  Position,
+  Range,
+  Selection,
+  Uri,
+  ViewColumn,
+  type RelativePattern,
+  type WorkspaceEdit,
+} from "./values";
 
 export * from "./values";
 
 /** A document with a text. */
 export function document(path: string, text: string, languageId = "plaintext"): vscode.TextDocument {
   const lines = text.split("\n");
-  const offsetAt = (at: Position): number => lines.slice(0, at.line).reduce((sum, line) => sum + line.length + 1, 0) + at.character;
+  const offsetAt = (at: Position): number =>
+    lines.slice(0, at.line).reduce((sum, line) => sum + line.length + 1, 0) + at.character;
   const made = {
     uri: Uri.file(path),
     fileName: path,
@@ -33,9 +45,15 @@ export function document(path: string, text: string, languageId = "plaintext"): 
 export type FakeEditor = vscode.TextEditor & { readonly edited: { range: Range; text: string }[] };
 
 /** An editor of a document; `edited` has what was put where. */
-export function editor(of: vscode.TextDocument, from: [number, number] = [0, 0], to: [number, number] = from): FakeEditor {
+export function editor(
+  of: vscode.TextDocument,
+  from: [number, number] = [0, 0],
+  to: [number, number] = from,
+): FakeEditor {
   const edited: { range: Range; text: string }[] = [];
-  const replace = (range: Range, text: string): void => { edited.push({ range, text }); };
+  const replace = (range: Range, text: string): void => {
+    edited.push({ range, text });
+  };
   const made = {
     document: of,
     selection: new Selection(new Position(...from), new Position(...to)),
@@ -188,15 +206,21 @@ export const window = {
   get tabGroups(): vscode.TabGroups {
     return some({ activeTabGroup: { activeTab: { input: fake.activeTab } } });
   },
-  onDidChangeActiveTextEditor: (listener: (event: vscode.TextEditor | undefined) => unknown) => fake.activeChanged.event(listener),
-  onDidChangeTextEditorSelection: (listener: (event: never) => unknown) => fake.selectionChanged.event((event) => listener(some(event))),
+  onDidChangeActiveTextEditor: (listener: (event: vscode.TextEditor | undefined) => unknown) =>
+    fake.activeChanged.event(listener),
+  onDidChangeTextEditorSelection: (listener: (event: never) => unknown) =>
+    fake.selectionChanged.event((event) => listener(some(event))),
   registerWebviewViewProvider: (id: string, provider: vscode.WebviewViewProvider) => {
     fake.providers.set(id, provider);
-    return new Disposable(() => { fake.providers.delete(id); });
+    return new Disposable(() => {
+      fake.providers.delete(id);
+    });
   },
   registerWebviewPanelSerializer: (id: string, serializer: vscode.WebviewPanelSerializer) => {
     fake.serializers.set(id, serializer);
-    return new Disposable(() => { fake.serializers.delete(id); });
+    return new Disposable(() => {
+      fake.serializers.delete(id);
+    });
   },
   createWebviewPanel: () => {
     const tab = new FakePage();
@@ -217,14 +241,31 @@ export const window = {
     fake.notebooksShown.push({ notebook, options });
     return Promise.resolve(some(undefined));
   },
-  onDidStartTerminalShellExecution: (listener: (event: never) => unknown) => fake.tasks.printed.event((event) => listener(some(event))),
+  onDidStartTerminalShellExecution: (listener: (event: never) => unknown) =>
+    fake.tasks.printed.event((event) => listener(some(event))),
   showQuickPick: (items: unknown) => Promise.resolve(some(fake.takes(items as readonly { label: string }[]))),
   get state() {
     return { focused: fake.focused, active: fake.focused };
   },
   onDidChangeWindowState: (listener: (event: vscode.WindowState) => unknown) => fake.focusChanged.event(listener),
-  showErrorMessage: (text: string) => new Promise((answer) => { fake.notified.push({ text, answer: (choice) => { answer(some(choice)); } }); }),
-  showInformationMessage: (text: string) => new Promise((answer) => { fake.notified.push({ text, answer: (choice) => { answer(some(choice)); } }); }),
+  showErrorMessage: (text: string) =>
+    new Promise((answer) => {
+      fake.notified.push({
+        text,
+        answer: (choice) => {
+          answer(some(choice));
+        },
+      });
+    }),
+  showInformationMessage: (text: string) =>
+    new Promise((answer) => {
+      fake.notified.push({
+        text,
+        answer: (choice) => {
+          answer(some(choice));
+        },
+      });
+    }),
   setStatusBarMessage: () => new Disposable(() => undefined),
   createTreeView: () => some({ badge: undefined, dispose: () => undefined }),
   createStatusBarItem: () => some({ show: () => undefined, hide: () => undefined, dispose: () => undefined }),
@@ -249,11 +290,14 @@ export const workspace = {
   registerTextDocumentContentProvider: () => new Disposable(() => undefined),
   registerFileSystemProvider: () => new Disposable(() => undefined),
   onDidOpenTextDocument: (listener: (document: vscode.TextDocument) => unknown) => fake.documentOpened.event(listener),
-  onDidChangeTextDocument: (listener: (event: never) => unknown) => fake.documentChanged.event((event) => listener(some(event))),
+  onDidChangeTextDocument: (listener: (event: never) => unknown) =>
+    fake.documentChanged.event((event) => listener(some(event))),
   onDidSaveTextDocument: (listener: (document: vscode.TextDocument) => unknown) => fake.documentSaved.event(listener),
   onDidCloseTextDocument: (listener: (document: vscode.TextDocument) => unknown) => fake.closed.event(listener),
-  onDidChangeWorkspaceFolders: (listener: (event: never) => unknown) => fake.foldersChanged.event((event) => listener(some(event))),
-  getWorkspaceFolder: (uri: vscode.Uri) => some(fake.folders.find((each) => uri.fsPath.startsWith(`${each.uri.fsPath}/`))),
+  onDidChangeWorkspaceFolders: (listener: (event: never) => unknown) =>
+    fake.foldersChanged.event((event) => listener(some(event))),
+  getWorkspaceFolder: (uri: vscode.Uri) =>
+    some(fake.folders.find((each) => uri.fsPath.startsWith(`${each.uri.fsPath}/`))),
   findFiles: (pattern: vscode.GlobPattern) => {
     fake.searched.push((pattern as RelativePattern).pattern);
     return Promise.resolve(some(fake.found));
@@ -266,12 +310,16 @@ export const workspace = {
     const found = fake.notebooks.get((uri as Uri).fsPath);
     return found ? Promise.resolve(some(found)) : Promise.reject(new Error("no notebook"));
   },
-  onDidChangeNotebookDocument: (listener: (event: never) => unknown) => fake.notebookChanged.event((event) => listener(some(event))),
+  onDidChangeNotebookDocument: (listener: (event: never) => unknown) =>
+    fake.notebookChanged.event((event) => listener(some(event))),
   fs: some({
-    stat: (uri: Uri) => (fake.documents.has(uri.fsPath) ? Promise.resolve({}) : Promise.reject(new Error("no such file"))),
+    stat: (uri: Uri) =>
+      fake.documents.has(uri.fsPath) ? Promise.resolve({}) : Promise.reject(new Error("no such file")),
     readFile: (uri: Uri) => {
       const text = fake.disk.get(uri.fsPath);
-      return text === undefined ? Promise.reject(new Error("no such file")) : Promise.resolve(new TextEncoder().encode(text));
+      return text === undefined
+        ? Promise.reject(new Error("no such file"))
+        : Promise.resolve(new TextEncoder().encode(text));
     },
   }),
 } satisfies Partial<typeof vscode.workspace>;
@@ -305,9 +353,15 @@ const clipboard = {
 
 export const env = { appName: "VS Code", language: "en", clipboard } satisfies Partial<typeof vscode.env>;
 
-export const debug = new Proxy<Partial<typeof vscode.debug>>({}, { get: (_, name: keyof typeof vscode.debug) => fake.debug.api[name] });
+export const debug = new Proxy<Partial<typeof vscode.debug>>(
+  {},
+  { get: (_, name: keyof typeof vscode.debug) => fake.debug.api[name] },
+);
 
-export const tasks = new Proxy<Partial<typeof vscode.tasks>>({}, { get: (_, name: keyof typeof vscode.tasks) => fake.tasks.api[name] });
+export const tasks = new Proxy<Partial<typeof vscode.tasks>>(
+  {},
+  { get: (_, name: keyof typeof vscode.tasks) => fake.tasks.api[name] },
+);
 
 export const languages = {
   getDiagnostics: () => some([]),
@@ -318,5 +372,6 @@ export const extensions = {
   get all() {
     return some(fake.manifests.map((packageJSON) => ({ packageJSON })));
   },
-  getExtension: (id: string) => some(fake.extensions.has(id) ? { activate: () => Promise.resolve(fake.extensions.get(id)) } : undefined),
+  getExtension: (id: string) =>
+    some(fake.extensions.has(id) ? { activate: () => Promise.resolve(fake.extensions.get(id)) } : undefined),
 } satisfies Partial<typeof vscode.extensions>;

@@ -13,12 +13,24 @@ class FakeLink implements Link {
   readonly said: Message[] = [];
   state: Kept = { session: { id: "s", cwd: "/shop" } };
   tell: (message: Message) => void = () => undefined;
-  send(message: Message): void { this.said.push(message); }
-  onMessage(listener: (message: Message) => void): void { this.tell = listener; }
-  onTheme(): void { /* one only */ }
-  openFile(): void { /* none */ }
-  pickFile(): Promise<readonly string[]> { return Promise.resolve([]); }
-  saveFile(): Promise<void> { return Promise.resolve(); }
+  send(message: Message): void {
+    this.said.push(message);
+  }
+  onMessage(listener: (message: Message) => void): void {
+    this.tell = listener;
+  }
+  onTheme(): void {
+    /* one only */
+  }
+  openFile(): void {
+    /* none */
+  }
+  pickFile(): Promise<readonly string[]> {
+    return Promise.resolve([]);
+  }
+  saveFile(): Promise<void> {
+    return Promise.resolve();
+  }
 
   methods(): string[] {
     return this.said.flatMap((each) => ("method" in each ? [each.method] : []));
@@ -38,7 +50,9 @@ class FakeLink implements Link {
 
 /** What was answered has been taken. */
 async function settled(): Promise<void> {
-  await new Promise((resolve) => { setTimeout(resolve, 0); });
+  await new Promise((resolve) => {
+    setTimeout(resolve, 0);
+  });
 }
 
 function words(text: string): Block {
@@ -65,7 +79,11 @@ describe("a stop", () => {
   it("brings what this window had queued back, before what is being written; what others queued stays", () => {
     panel.drafts.change("s", () => ({ text: "more", attached: [] }));
     const link1 = { type: "resource_link", uri: "file:///shop/a.ts", name: "a.ts" };
-    link.queue({ id: "1", mine: true, prompt: [words("one"), link1] }, { id: "2", mine: false, prompt: [words("theirs")] }, { id: "3", mine: true, prompt: [words("three")] });
+    link.queue(
+      { id: "1", mine: true, prompt: [words("one"), link1] },
+      { id: "2", mine: false, prompt: [words("theirs")] },
+      { id: "3", mine: true, prompt: [words("three")] },
+    );
     panel.stop(session);
     panel.stop(session);
     expect(panel.drafts.of("s")).toEqual({ text: "one\n\nthree\n\nmore", attached: [LINK] });
@@ -77,7 +95,10 @@ describe("a stop", () => {
     void session.prompt([words("late"), LINK]);
     panel.stop(session);
     await link.answers("session/prompt", { result: { stopReason: "cancelled" } });
-    expect(session.trouble.value).toMatchObject({ message: "This was stopped before it was taken.", blocks: [words("late"), LINK] });
+    expect(session.trouble.value).toMatchObject({
+      message: "This was stopped before it was taken.",
+      blocks: [words("late"), LINK],
+    });
   });
 });
 
@@ -114,13 +135,20 @@ describe("what is sent from an earlier point", () => {
   it("is sent when everything has gone back", async () => {
     void panel.resend(session, from, draft);
     await link.answers("_sould/rewind", { result: { outcome: "done", files: [] } });
-    expect(link.said.at(-1)).toMatchObject({ method: "session/prompt", params: { prompt: [words("instead"), { type: "resource_link" }] } });
+    expect(link.said.at(-1)).toMatchObject({
+      method: "session/prompt",
+      params: { prompt: [words("instead"), { type: "resource_link" }] },
+    });
     expect(panel.drafts.of("s").text).toBe("");
   });
 
   it.each([
     ["was cancelled", { result: { outcome: "cancelled", files: [] } }, "It was cancelled. The message was not sent."],
-    ["leads nowhere", { result: { outcome: "nothing", files: [] } }, "There is nothing to go back to. The message was not sent."],
+    [
+      "leads nowhere",
+      { result: { outcome: "nothing", files: [] } },
+      "There is nothing to go back to. The message was not sent.",
+    ],
     ["failed", { error: FAILURE }, FAILURE.message],
   ])("is written on when going back %s", async (_, answer, said) => {
     void panel.resend(session, from, draft);
