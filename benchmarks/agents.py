@@ -180,6 +180,9 @@ default_mode = "full"
 [loop_control]
 max_steps_per_turn = 100000
 
+[sessions]
+titles_by_model = false
+
 [models.bench]
 provider = "local"
 model = "bench"

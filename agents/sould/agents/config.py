@@ -361,6 +361,13 @@ class DaemonSettings(Section):
     on_last_detach: Literal["continue", "cancel"] = "continue"
 
 
+class SessionSettings(Section):
+    """How sessions are listed."""
+
+    titles_by_model: bool = True
+    """After the first turn of a session in an editor the model is asked, with a small request, for a title."""
+
+
 class AttentionSettings(Section):
     """How the user is told that something waits, when nobody is there."""
 
@@ -429,6 +436,7 @@ class Config(Section):
     hooks: tuple[Hook, ...] = ()
     compaction: Compaction = Field(default_factory=Compaction)
     budget: Budget = Field(default_factory=Budget)
+    sessions: SessionSettings = Field(default_factory=SessionSettings)
     daemon: DaemonSettings = Field(default_factory=DaemonSettings)
     environment: EnvironmentSettings = Field(default_factory=EnvironmentSettings)
     secrets: SecretSettings = Field(default_factory=SecretSettings)

@@ -40,6 +40,9 @@ retry_max_wait_s = 0.02
 retry_jitter_s = 0.0
 retry_after_max_s = 1.5
 
+[sessions]
+titles_by_model = false
+
 [timeouts]
 connect_s = 2.0
 first_byte_s = 0.5

@@ -44,8 +44,9 @@ class ModelInfo(Struct, frozen=True):
     """Where the configuration names it; "" for one that was found."""
     origin: str = ""
     """The server and the model: what they hand out goes back to them alone."""
-    gives_call_ids: bool = False
-    """Its calls are shown under the ids it gives them, where they are unique; servers' ids are not used (F43)."""
+    scripted: bool = False
+    """It says what a script holds: its calls keep its ids where they are unique (servers' ids are not used, F43), and it is
+    asked nothing but what the conversation asks."""
 
 
 class ChatMessage(Struct, frozen=True):

@@ -51,7 +51,7 @@ class ScriptedProvider:
     """Answers a session's call n with script n of the file: every session begins with the first."""
 
     def __init__(self, info: ModelInfo, scripts: Path) -> None:
-        self.info = replace(info, gives_call_ids=True)
+        self.info = replace(info, scripted=True)
         self._path = scripts
         self._scripts: list[str] | None = None
         self._played: Counter[str] = Counter()
@@ -82,7 +82,7 @@ class EchoProvider:
     """Plays the script found in the last user message; a message that is no script is echoed as text."""
 
     def __init__(self, info: ModelInfo) -> None:
-        self.info = replace(info, gives_call_ids=True)
+        self.info = replace(info, scripted=True)
 
     @asynccontextmanager
     async def stream(self, request: ChatRequest) -> AsyncGenerator[DeltaStream, None]:

@@ -22,6 +22,7 @@ from sould.agents.patience import run_shielded_in_thread
 from sould.agents.sessionlog.channel import Cursor, Record, Resolution
 from sould.agents.sessions.commandset import command_sources, make_loops, make_review
 from sould.agents.sessions.compose import Parts
+from sould.agents.sessions.modeltitle import ModelTitle
 from sould.agents.sessions.preparation import TurnPreparation
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
@@ -74,6 +75,7 @@ class Session:
         self._config = services.host.configuration.live
         self._notices = MissedNotifications(parts.log.channel, self.clients)
         self._side_questions = SideQuestions(self.soul.model)
+        self._title = ModelTitle(parts.entry, self.soul.model)
         self._turns = Turns(parts.log, self._run, listener)
         store = LoopStore(services.host.storage.directory / "loops")
         self._standstill = Standstill(parts.log, parts.services.permission.asker)
@@ -166,6 +168,7 @@ class Session:
                 self.clients.any or self.running or self.queue or self._turns.operating or self._side_questions.running
             )
             and not self._operating.running
+            and not self._title.running
             and not self.tasks.running
         )
 
@@ -275,7 +278,14 @@ class Session:
         await self.hooks.failed(ending)
         if ending.stop_reason == "refusal":
             self._forget_refused()
+        if ending.stop_reason == "finished" and self._names_itself(prompt):
+            self._title.after_turn(prompt.user_input)
         self._take_leftovers(prompt)
+
+    def _names_itself(self, prompt: Prompt) -> bool:
+        """Scripts and commands need no title worth a request."""
+        wanted = self._config.now.sessions.titles_by_model and not prompt.command
+        return wanted and self.clients.chooses_for_project(prompt.client_id)
 
     def _forget_refused(self) -> None:
         """What a model or a hook refused is not asked of a model with the next prompt (ACP); people see it all the same."""
@@ -341,6 +351,7 @@ class Session:
                 self.hooks.around(source),
                 self.tasks.serving(),
                 self._side_questions.serving(),
+                self._title.serving(),
                 self._operating.serving(),
             ):
                 await self._turns.serve()

@@ -175,7 +175,7 @@ class ModelCaller(Struct):
                         calls.extend(delta)
                     case ToolCall():
                         room -= len(delta.function.arguments or "")
-                        call_id = self.call_ids.keep(delta.id) if model.gives_call_ids else self.call_ids.new()
+                        call_id = self.call_ids.keep(delta.id) if model.scripted else self.call_ids.new()
                         calls.open(delta, call_id, self.toolset.preview(delta.function.name), model.model)
                     case Finish():
                         return delta

@@ -28,6 +28,7 @@ class ServedBench(Bench):
         able = {"capabilities": ["thinking", "image_in"], "max_output_tokens": 4096}
         self.settings |= {
             "default_model": "served",
+            "sessions": {"titles_by_model": False} | self.settings.get("sessions", {}),
             "models": {"served": model | able},
             "providers": {
                 "served": {

@@ -83,6 +83,7 @@ def settings(server: FamilyServer, other: FamilyServer) -> dict[str, object]:
     return {
         "default_model": "one",
         "default_thinking": True,
+        "sessions": {"titles_by_model": False},
         "models": {"one": model, "two": model | {"provider": "two", "model": "m-two"}},
         "providers": {
             "one": provider | {"type": server.family.type, "base_url": server.url},
