@@ -4,6 +4,7 @@
  * A restart of the daemon is not even noticed here: the bridge keeps its pipes for the next one. Nothing is started before `connect`.
  */
 import type { InitializeResponse } from "@agentclientprotocol/sdk";
+import { Emitter } from "../emitter";
 import { Link, type Peer, type Start } from "./link";
 import type { Traffic } from "./traffic";
 
@@ -24,7 +25,8 @@ export class Connection {
   readonly #peer: Peer;
   readonly #log: (line: string) => void;
   readonly #traffic: Traffic;
-  readonly #listening = new Set<() => void>();
+  readonly #changed = new Emitter<State>();
+  readonly onDidChangeState = this.#changed.event;
   #state: State = "idle";
   #problem = "";
   #introduction: InitializeResponse | undefined;
@@ -58,11 +60,6 @@ export class Connection {
   /** What the daemon said of itself; undefined before it first did. */
   get introduction(): InitializeResponse | undefined {
     return this.#introduction;
-  }
-
-  onDidChangeState(listener: () => void): { dispose(): void } {
-    this.#listening.add(listener);
-    return { dispose: () => this.#listening.delete(listener) };
   }
 
   /** Connects unless it is connected, now. Resolves when that came to an end, good or bad: see `state`. */
@@ -99,7 +96,7 @@ export class Connection {
 
   dispose(): void {
     this.#end();
-    this.#listening.clear();
+    this.#changed.dispose();
   }
 
   #end(): void {
@@ -145,18 +142,16 @@ export class Connection {
     }
     this.#end();
     this.#log(`connection: ${words}`);
-    this.#become("waiting", words);
     this.#timer = setTimeout(() => {
       this.#attempting = this.#attempt();
     }, this.#wait);
     this.#wait = Math.min(this.#wait * 2, LONGEST_WAIT);
+    this.#become("waiting", words);
   }
 
   #become(state: State, problem = ""): void {
     this.#state = state;
     this.#problem = problem;
-    for (const listener of this.#listening) {
-      listener();
-    }
+    this.#changed.fire(state);
   }
 }

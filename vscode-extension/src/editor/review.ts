@@ -16,18 +16,11 @@ export class Review {
   readonly #log: (line: string) => void;
   /** The roots that the daemon answered with, by the directory that was asked about. */
   readonly #roots = new Map<string, string>();
-  readonly #deciding = new Set<(decisions: readonly shapes.Decision[]) => void>();
 
   constructor(connection: Connection, model: ReviewModel, log: (line: string) => void) {
     this.#connection = connection;
     this.#model = model;
     this.#log = log;
-  }
-
-  /** Calls back with the decisions of everybody, as they are told. */
-  onDidDecide(listener: (decisions: readonly shapes.Decision[]) => void): { dispose(): void } {
-    this.#deciding.add(listener);
-    return { dispose: () => this.#deciding.delete(listener) };
   }
 
   /** Follow the projects of these directories, and no others. */
@@ -54,11 +47,6 @@ export class Review {
     const missing = this.#model.change(news);
     if (missing !== undefined) {
       void this.#list(news.root, "paths" in missing ? missing.paths : undefined);
-    }
-    if (news.decisions.length > 0) {
-      this.#deciding.forEach((listener) => {
-        listener(news.decisions);
-      });
     }
   }
 

@@ -1,15 +1,12 @@
 /** What waits for a person, in all projects of the daemon. Pure. An item that ended anywhere is gone here. */
+import { Emitter } from "../emitter";
 import type { InboxChanged, Item } from "../protocol/inboxshapes";
 
 export class InboxModel {
   #items = new Map<string, Item>();
-  readonly #listening = new Set<() => void>();
-
-  /** Calls back when something waits more, less, or otherwise. Returns what ends that. */
-  onDidChange(listener: () => void): { dispose(): void } {
-    this.#listening.add(listener);
-    return { dispose: () => this.#listening.delete(listener) };
-  }
+  readonly #changed = new Emitter<undefined>();
+  /** Calls back when something waits more, less, or otherwise. */
+  readonly onDidChange = this.#changed.event;
 
   /** What waits longest first. */
   get items(): Item[] {
@@ -23,7 +20,7 @@ export class InboxModel {
   /** Take a whole list. */
   take(items: readonly Item[]): void {
     this.#items = new Map(items.map((item) => [item.id, item]));
-    this.#tell();
+    this.#changed.fire(undefined);
   }
 
   /** Take what changed. Returns whether the list is to be asked for again. */
@@ -34,13 +31,7 @@ export class InboxModel {
     for (const { id } of news.ended) {
       this.#items.delete(id);
     }
-    this.#tell();
+    this.#changed.fire(undefined);
     return news.everything;
-  }
-
-  #tell(): void {
-    this.#listening.forEach((listener) => {
-      listener();
-    });
   }
 }

@@ -6,6 +6,7 @@
  */
 import type { ChangeParams } from "../protocol/review";
 import type { Comment, FileReview, Hunk, ReviewChanged, ReviewList } from "../protocol/shapes";
+import { Emitter } from "../emitter";
 import { after } from "./place";
 
 /** One project. */
@@ -26,13 +27,9 @@ export type Missing = { everything: true } | { paths: string[] } | undefined;
 export class ReviewModel {
   readonly #projects = new Map<string, Known>();
   readonly #held = new Map<string, ReviewChanged[]>();
-  readonly #listening = new Set<(paths: ReadonlySet<string>) => void>();
-
-  /** Calls back with the paths of the files that changed. Returns what ends that. */
-  onDidChange(listener: (paths: ReadonlySet<string>) => void): { dispose(): void } {
-    this.#listening.add(listener);
-    return { dispose: () => this.#listening.delete(listener) };
-  }
+  readonly #changed = new Emitter<ReadonlySet<string>>();
+  /** Calls back with the paths of the files that changed. */
+  readonly onDidChange = this.#changed.event;
 
   get projects(): Iterable<Project> {
     return this.#projects.values();
@@ -67,7 +64,7 @@ export class ReviewModel {
     this.#projects.set(list.root, { root: list.root, files, comments: list.comments });
     const touched = new Set([...before, ...files.keys()]);
     this.#release(list.root, list.revision, touched);
-    this.#tell(touched);
+    this.#changed.fire(touched);
   }
 
   /** Take some files of a list, those at `paths`: one that is not in it has nothing to be reviewed any more. */
@@ -76,7 +73,7 @@ export class ReviewModel {
     const gone = paths.filter((path) => !told.has(path)).map((path) => nothing(path));
     const touched = new Set<string>();
     this.#put(list.root, [...list.files, ...gone], touched);
-    this.#tell(touched);
+    this.#changed.fire(touched);
   }
 
   /** From now until `take`, or `giveUp`, news of the project are kept back. Those of a project that is not known are anyway. */
@@ -88,7 +85,7 @@ export class ReviewModel {
   giveUp(root: string): void {
     const touched = new Set<string>();
     this.#release(root, 0, touched);
-    this.#tell(touched);
+    this.#changed.fire(touched);
   }
 
   /** Take what changed; says what it does not say. */
@@ -99,7 +96,7 @@ export class ReviewModel {
     }
     const touched = new Set<string>();
     this.#apply(news, touched);
-    this.#tell(touched);
+    this.#changed.fire(touched);
     if (news.everything) {
       return { everything: true };
     }
@@ -129,7 +126,7 @@ export class ReviewModel {
       this.#projects.delete(root);
       this.#held.delete(root);
     }
-    this.#tell(touched);
+    this.#changed.fire(touched);
   }
 
   #release(root: string, since: number, touched: Set<string>): void {
@@ -173,12 +170,6 @@ export class ReviewModel {
       }
     }
     return undefined;
-  }
-
-  #tell(paths: ReadonlySet<string>): void {
-    for (const listener of this.#listening) {
-      listener(paths);
-    }
   }
 }
 
