@@ -167,6 +167,19 @@ def test_an_agent_writes_into_the_unsaved_text_of_the_user(world: World, open_wi
     assert text(world) == NEW
 
 
+def test_changes_are_painted_on_their_lines_after_a_command_changed_the_file(world: World, open_window: Open) -> None:
+    change(world, call("Shell", "s1", command="sed -i '1i first\\nsecond' list.txt"), "text: Done again.")
+    window = open_window()
+    window.open("list.txt")
+    wanted = ["line five", "added one", "added two", "line 27"]
+    until(lambda: window.painted() == wanted, PATIENCE, "the changes to be painted")
+    run = world.sould("run", "--continue", "--mode", "full", "two lines above, please")
+    assert run.returncode == 0, run.stderr
+    expect(window.lenses("Keep")).to_have_count(4)
+    wanted = ["first", "second", *wanted]
+    until(lambda: window.painted() == wanted, PATIENCE, f"the changes to be painted again, not {window.painted()}")
+
+
 def test_keys_go_from_change_to_change_and_decide(changed: World, open_window: Open) -> None:
     window = open_window()
     window.open("list.txt")

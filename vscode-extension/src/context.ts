@@ -235,8 +235,12 @@ export class Context implements vscode.Disposable {
 
   #report(report: ReportParams): void {
     this.connection.notify("_sould/review/report", report);
-    if (report.path && report.changes && report.unsaved) {
-      this.model.typed(report.path, report.changes);
+    if (report.path && report.changes) {
+      if (report.unsaved) {
+        this.model.typed(report.path, report.changes);
+      } else {
+        this.model.loaded(report.path);
+      }
     }
   }
 

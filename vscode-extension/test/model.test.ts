@@ -52,6 +52,16 @@ describe("the model", () => {
     expect(told).toEqual([["/p/a"], ["/p/b"], ["/p/a", "/p/b"]]);
   });
 
+  it("tells of a file once more when an editor has loaded it anew, and of no other", () => {
+    const model = new ReviewModel();
+    model.take(list(1, "/p/a"));
+    const told: string[][] = [];
+    model.onDidChange((paths) => told.push([...paths]));
+    model.loaded("/p/a");
+    model.loaded("/p/never");
+    expect(told).toEqual([["/p/a"]]);
+  });
+
   it("says what a notification leaves to be asked", () => {
     const model = new ReviewModel();
     model.take(list(1));

@@ -209,6 +209,21 @@ _STORED: Final = """async (text) => {
 }"""
 
 
+_PAINTED: Final = """(editor) => {
+  const top = (node) => Math.round(node.getBoundingClientRect().top);
+  const lines = new Map([...editor.querySelectorAll(".view-line")].map((line) => [top(line), line]));
+  const ours = [...editor.querySelectorAll('.view-overlays .cdr[class*="TextEditorDecorationType"]')];
+  const painted = ours.filter((node) => getComputedStyle(node).backgroundColor !== "rgba(0, 0, 0, 0)");
+  const notes = [...editor.querySelectorAll(".view-line span")].filter((node) => {
+    const { content } = getComputedStyle(node, "::after");
+    return content !== "none" && content.includes("\\u2212");
+  });
+  const marked = new Set([...painted, ...notes.map((node) => node.closest(".view-line"))].map(top));
+  const tops = [...marked].sort((a, b) => a - b);
+  return tops.map((each) => (lines.get(each)?.textContent ?? "").replaceAll("\\u00a0", " "));
+}"""
+
+
 class Workbench:
     """A window of VS Code with a folder open."""
 
@@ -286,6 +301,10 @@ class Workbench:
         """A line of the active editor, by its text. VS Code draws blanks as non-breaking ones."""
         pattern = re.compile(re.escape(text).replace(r"\ ", "[ \u00a0]"))
         return self.editor.locator(".view-line", has_text=pattern).first
+
+    def painted(self) -> list[str]:
+        """The lines of the active editor that are drawn as written by an agent, or have a note of what was removed there."""
+        return [str(line) for line in self.editor.evaluate(_PAINTED)]
 
     def status(self, text: str) -> Locator:
         """A part of the status bar."""

@@ -116,6 +116,16 @@ export class ReviewModel {
     }
   }
 
+  /**
+   * An editor has loaded a file anew. The daemon may have told of it before, and what is shown beside lines was moved by the load: it
+   * is to be shown once more.
+   */
+  loaded(path: string): void {
+    if (this.file(path) !== undefined) {
+      this.#changed.fire(new Set([path]));
+    }
+  }
+
   /** Nothing of these projects is shown any more. */
   forget(roots: Iterable<string>): void {
     const touched = new Set<string>();
