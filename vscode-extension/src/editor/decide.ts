@@ -16,7 +16,7 @@ type What = Pick<KeepParams, "cwd" | "hunks" | "paths" | "sessionId" | "turnId" 
 const CHOICES: Record<string, { label: string; detail: string }> = {
   mine: { label: "Keep My Words", detail: "What the agent wrote goes, what I typed in it stays" },
   drop: { label: "Drop My Words, Too", detail: "The lines go back to what they were; what I typed stays in the log" },
-  leave: { label: "Leave These Lines", detail: "They stay as they are, the rest is rejected" },
+  leave: { label: "Leave These Lines", detail: "Nothing of this change is rejected now: it stays to be reviewed" },
   replace: { label: "Replace What Is There", detail: "What stands there now goes; it stays in the log" },
 };
 const DONE: Record<Verdict, string> = { keep: "Kept", reject: "Rejected" };
@@ -122,7 +122,7 @@ export class Decider {
       title,
       placeHolder: "What becomes of what you typed?",
     });
-    if (picked === undefined) {
+    if (picked === undefined || picked.choice === "leave") {
       return false;
     }
     const hunks = asking.map((left) => (left.present ? named(left.present) : this.#asShown(left)));
