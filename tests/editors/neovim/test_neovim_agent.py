@@ -207,3 +207,28 @@ def test_a_message_grows_by_pieces_and_its_end_stays_in_sight(world: World, prog
         assert said.endswith(f"## sould\n\n {' '.join(words)} the end")
         editor.keys("<Esc>:Sould cancel<CR>")
         editor.screen.wait("cancelled")
+
+
+ENDS = "echo 'sould: the disk is full' >&2\nexit 3\n"
+REFUSES = """\
+read -r line
+echo '{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the disk is full"}}'
+exec cat >/dev/null
+"""
+
+
+@pytest.mark.parametrize("failing", [ENDS, REFUSES], ids=["ends", "refuses"])
+def test_a_chat_whose_program_fails_says_why_and_the_next_prompt_starts_it_again(
+    world: World, program: Path, failing: str
+) -> None:
+    world.script(["text: Here I am."])
+    mended, starter = world.root / "mended", world.root / "starter"
+    starter.write_text(f'#!/bin/sh\nif [ "$1" = acp ] && [ ! -e {mended} ]; then\n{failing}fi\nexec sould "$@"\n')
+    starter.chmod(0o755)
+    with opened(world, program, more=f'require("sould").setup({{ keys = true, command = "{starter}" }})') as editor:
+        editor.keys(":Sould chat<CR>:Sould prompt one<CR>:Sould prompt two<CR>")
+        editor.screen.wait("the disk is full")
+        until(lambda: "working" not in editor.screen.text, PATIENCE, "no turn")
+        mended.touch()
+        editor.keys(":Sould prompt three<CR>")
+        editor.screen.wait("Here I am.")

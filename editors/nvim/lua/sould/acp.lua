@@ -6,19 +6,21 @@ local config = require("sould.config")
 local M = {}
 
 local VERSION = 1
+local MOST_COMPLAINTS = 2000
 
 ---@alias sould.Done fun(problem: string?, result: any)
 
 local process ---@type vim.SystemObj?
 local ready = false
 local waiting = {} ---@type table<integer, sould.Done>
-local before_ready = {} ---@type fun()[]
+local before_ready = {} ---@type { method: string, params: table, done: sould.Done }[]
 local last_id = 0
 local rest = ""
+local complaints = "" -- the end of what the program wrote to its standard error
 local lines = {} ---@type string[]
 local handlers = {} ---@type table<string, fun(params: table, id: any)>
 local after = {} ---@type fun()[] what to do when all that came at once is taken
-local gone = {} ---@type fun(code: integer)[]
+local gone = {} ---@type fun()[]
 
 ---@param method string
 ---@param handler fun(params: table, id: any) `id` is nil for a notification
@@ -31,7 +33,7 @@ function M.after_each_read(does)
   table.insert(after, does)
 end
 
----@param does fun(code: integer)
+---@param does fun()
 function M.on_exit(does)
   table.insert(gone, does)
 end
@@ -97,29 +99,48 @@ local function read(_, data)
   end
 end
 
----@param code integer
-local function ended(code)
-  process, ready, rest = nil, false, ""
-  local asked = waiting
+---@param data string?
+local function complain(_, data)
+  complaints = (complaints .. (data or "")):sub(-MOST_COMPLAINTS)
+end
+
+---Nothing that was asked, or that waits to be, is answered any more.
+---@param problem string
+local function fail(problem)
+  local asked, waited = waiting, before_ready
   waiting, before_ready = {}, {}
   for _, done in pairs(asked) do
-    done("the connection to sould has ended")
+    done(problem)
   end
+  for _, each in ipairs(waited) do
+    each.done(problem)
+  end
+end
+
+---@param which vim.SystemObj
+---@param problem string
+local function ended(which, problem)
+  if process ~= which then
+    return
+  end
+  process, ready, rest, complaints = nil, false, "", ""
+  fail(problem)
   for _, does in ipairs(gone) do
-    does(code)
+    does()
   end
 end
 
 ---@param method string
 ---@param params table
----@param done? sould.Done
+---@param done sould.Done
 local function send(method, params, done)
   last_id = last_id + 1
-  waiting[last_id] = done or function() end
+  waiting[last_id] = done
   write({ id = last_id, method = method, params = params })
 end
 
-local function introduce()
+---@param started vim.SystemObj
+local function introduce(started)
   send("initialize", {
     protocolVersion = VERSION,
     clientInfo = { name = "sould.nvim", title = "Neovim", version = tostring(vim.version()) },
@@ -129,51 +150,50 @@ local function introduce()
     },
   }, function(problem)
     if problem then
+      if process == started then
+        started:kill("sigterm")
+        ended(started, problem)
+      end
       return
     end
     ready = true
     local waited = before_ready
     before_ready = {}
-    for _, does in ipairs(waited) do
-      does()
+    for _, each in ipairs(waited) do
+      send(each.method, each.params, each.done)
     end
   end)
 end
 
 ---@return string? problem
 local function start()
-  local line = config.line("acp")
-  local fine, started = pcall(vim.system, line, {
-    stdin = true,
-    stdout = read,
-    stderr = false,
-  }, function(result)
+  local line, started = config.line("acp"), nil
+  local fine, result = pcall(vim.system, line, { stdin = true, stdout = read, stderr = complain }, function()
     vim.schedule(function()
-      ended(result.code)
+      local said = vim.trim(complaints)
+      ended(started, "the connection to sould has ended" .. (said ~= "" and ": " .. said or ""))
     end)
   end)
   if not fine then
     return ("%s cannot be started; see :checkhealth sould"):format(line[1])
   end
+  started = result --[[@as vim.SystemObj]]
   process = started
-  introduce()
+  introduce(started)
 end
 
 ---@param method string
 ---@param params table
 ---@param done? sould.Done
 function M.request(method, params, done)
+  done = done or function() end
   local problem = not process and start()
   if problem then
-    if done then
-      done(problem)
-    end
+    done(problem)
   elseif ready then
     send(method, params, done)
   else
-    table.insert(before_ready, function()
-      send(method, params, done)
-    end)
+    table.insert(before_ready, { method = method, params = params, done = done })
   end
 end
 
@@ -182,18 +202,6 @@ end
 function M.notify(method, params)
   if ready then
     write({ method = method, params = params })
-  end
-end
-
----@return boolean
-function M.running()
-  return process ~= nil
-end
-
----Ends the connection; the sessions go on.
-function M.stop()
-  if process then
-    process:write(nil)
   end
 end
 

@@ -70,9 +70,10 @@ end
 ---@param chat sould.Chat
 ---@param problem string
 local function failed(chat, problem)
-  chat.waiting = {}
+  chat.waiting, chat.turns = {}, 0
   note(chat, problem)
   message.warn(problem)
+  tell_status()
 end
 
 ---@param chat sould.Chat
