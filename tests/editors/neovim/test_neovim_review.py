@@ -203,3 +203,39 @@ def test_an_editor_that_is_killed_with_unsaved_text_loses_no_hunk(world: World, 
         wait_pending(editor, ONE, TWO, THREE)
         editor.keys("7G ar")
         editor.holds(world.project / "area.py", NEW.replace("return width", "return w"))
+
+
+def test_a_hunk_that_is_rejected_right_behind_what_was_typed_in_it_is_asked_about(world: World, program: Path) -> None:
+    world.script(rewrite())
+    with opened(world, program) as editor:
+        change(world)
+        wait_pending(editor, ONE, TWO, THREE)
+        editor.keys("7GA  # mine<Esc> ar")
+        editor.choose("Take the lines away, my words too")
+        editor.shows(NEW.replace("return width", "return w"))
+        wait_pending(editor, ONE, TWO)
+
+
+def test_an_undo_takes_back_all_of_a_decision_and_is_not_lost_when_it_is_refused(world: World, program: Path) -> None:
+    world.script(rewrite())
+    with opened(world, program) as editor:
+        change(world)
+        wait_pending(editor, ONE, TWO, THREE)
+        editor.keys(":Sould keep all<CR>")
+        wait_pending(editor)
+        editor.keys(" au")
+        wait_pending(editor, ONE, TWO, THREE)
+        editor.keys("7G ar")
+        editor.shows(NEW.replace("return width", "return w"))
+        wait_pending(editor, ONE, TWO)
+        editor.go(7)
+        editor.append("  # mine")
+        wait_taken(world, editor)
+        editor.keys(" au")
+        wait_told(editor, "hunk 3: ")
+        editor.keys("u")
+        editor.shows(NEW.replace("return width", "return w"))
+        wait_taken(world, editor)
+        editor.keys(" au")
+        editor.shows(NEW)
+        wait_pending(editor, ONE, TWO, THREE)

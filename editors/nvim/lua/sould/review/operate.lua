@@ -22,7 +22,7 @@ end
 ---@param last integer
 ---@param whole boolean hunks as a whole, however little of them is touched
 function M.range(verdict, first, last, whole)
-  local root = lsp.root(0)
+  local root, decision = lsp.root(0), decide.new()
   local complete = {} ---@type sould.Hunk[]
   local found = move.touching(0, first, last)
   for _, place in ipairs(found) do
@@ -32,11 +32,11 @@ function M.range(verdict, first, last, whole)
     else
       local from = math.max(first - 1 - place.start, 0)
       local to = math.min(last, place.stop) - place.start
-      decide.lines(root, verdict, place.hunk, from, to)
+      decide.lines(root, verdict, place.hunk, from, to, decision)
     end
   end
   if #complete > 0 then
-    decide.hunks(root, verdict, complete)
+    decide.hunks(root, verdict, complete, nil, decision)
   elseif #found == 0 then
     say_none(first - 1)
   end

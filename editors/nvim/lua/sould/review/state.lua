@@ -14,6 +14,7 @@ local M = {}
 ---@field start integer the first line in the file, from 0
 ---@field base string[]
 ---@field lines sould.Line[]
+---@field agents { sessionId: string, toolCallId: string }[]
 ---@field before string
 ---@field after string
 ---@field committed boolean
