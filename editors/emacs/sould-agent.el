@@ -18,8 +18,9 @@
   "A session that is open here.
 ID and ROOT say which; TITLE is its name.  RUNNING counts its prompts
 that have no answer yet, ASKED are its open questions, oldest first,
-BUFFER shows it.  ATTACHED is nil after the connection has ended."
-  id root title (running 0) asked buffer attached)
+BUFFER shows it.  OPTIONS are those of the protocol, such as its mode.
+ATTACHED is nil after the connection has ended."
+  id root title (running 0) asked buffer options attached)
 
 (cl-defstruct (sould-question (:constructor sould-question--make) (:copier nil))
   "Something a SESSION asks.
@@ -51,16 +52,17 @@ and `gone' (a sentence).")
 ;;;; The connection
 
 (defun sould-agent-connection ()
-  "The connection; it is begun if there is none."
+  "The connection; it is begun if there is none.
+Waits for nothing: what is sent is served behind `initialize'."
   (unless (sould-rpc-live-p sould-agent--rpc)
     (setq sould-agent--rpc
           (sould-rpc-start "acp" "~/" :on-request #'sould-agent--asked :on-notification #'sould-agent--told
                            :on-cancel #'sould-agent--withdrawn :on-end #'sould-agent--ended))
-    (sould-rpc-call sould-agent--rpc "initialize"
-                    (list :protocolVersion 1
-                          :clientInfo (list :name "Emacs" :title "Emacs" :version emacs-version)
-                          ;; The review connections of projects show the hunks and have the buffers.
-                          :clientCapabilities '(:_meta (:sould (:review t))))))
+    (sould-rpc-request sould-agent--rpc "initialize"
+                        (list :protocolVersion 1
+                              :clientInfo (list :name "Emacs" :title "Emacs" :version emacs-version)
+                              ;; The review connections of projects show the hunks and have the buffers.
+                              :clientCapabilities '(:_meta (:sould (:review t))))))
   sould-agent--rpc)
 
 (defun sould-agent--ended (why)
@@ -87,7 +89,8 @@ and `gone' (a sentence).")
   "A new session in the project ROOT."
   (let* ((answer (sould-rpc-call (sould-agent-connection) "session/new"
                                  (list :cwd (directory-file-name root) :mcpServers [])))
-         (session (sould-session--make :id (plist-get answer :sessionId) :root root :attached t)))
+         (session (sould-session--make :id (plist-get answer :sessionId) :root root)))
+    (sould-agent--opened session answer)
     (push session sould-agent-sessions)
     session))
 
@@ -98,9 +101,18 @@ SHOW is called with it before its history comes."
     (setq sould-agent-sessions (cons session (delq session sould-agent-sessions)))
     (funcall show session)
     (unless (sould-session-attached session)
-      (sould-rpc-call (sould-agent-connection) "session/load" (sould-agent--opening session))
-      (setf (sould-session-attached session) t))
+      (setf (sould-session-attached session) t)
+      (sould-rpc-request (sould-agent-connection) "session/load" (sould-agent--opening session)
+                         (lambda (answer) (sould-agent--opened session answer))
+                         (lambda (failure)
+                           (setf (sould-session-attached session) nil)
+                           (sould-agent--tell session 'end (plist-get failure :message)))))
     session))
+
+(defun sould-agent--opened (session answer)
+  "Take ANSWER, by which SESSION is open here."
+  (setf (sould-session-attached session) t
+        (sould-session-options session) (plist-get answer :configOptions)))
 
 (defun sould-agent--opening (session)
   "The parameters that open SESSION."
@@ -114,8 +126,8 @@ SHOW is called with it before its history comes."
 (defun sould-agent--attach (session)
   "Open SESSION again if the connection has ended since."
   (unless (and (sould-session-attached session) (sould-rpc-live-p sould-agent--rpc))
-    (sould-rpc-call (sould-agent-connection) "session/resume" (sould-agent--opening session))
-    (setf (sould-session-attached session) t)))
+    (sould-agent--opened session (sould-rpc-call (sould-agent-connection) "session/resume"
+                                                 (sould-agent--opening session)))))
 
 ;;;; Prompts
 
@@ -157,6 +169,19 @@ SHOW is called with it before its history comes."
   "Stop what SESSION does."
   (sould-rpc-notify (sould-agent-connection) "session/cancel" (list :sessionId (sould-session-id session))))
 
+;;;; Options
+
+(defun sould-agent-option (session id)
+  "The option ID of SESSION, such as its mode: a plist, or nil."
+  (sould-agent--attach session)
+  (seq-find (lambda (option) (equal (plist-get option :id) id)) (sould-session-options session)))
+
+(defun sould-agent-choose (session id value)
+  "Give the option ID of SESSION the VALUE."
+  (let ((answer (sould-rpc-call sould-agent--rpc "session/set_config_option"
+                                (list :sessionId (sould-session-id session) :configId id :value value))))
+    (setf (sould-session-options session) (plist-get answer :configOptions))))
+
 ;;;; What comes
 
 (defun sould-agent--told (method params)
@@ -171,6 +196,9 @@ SHOW is called with it before its history comes."
              (update (plist-get params :update)))
     (when-let ((title (and (equal (plist-get update :sessionUpdate) "session_info_update") (plist-get update :title))))
       (setf (sould-session-title session) title))
+    (when-let ((options (and (equal (plist-get update :sessionUpdate) "config_option_update")
+                             (plist-get update :configOptions))))
+      (setf (sould-session-options session) options))
     (sould-agent--tell session 'update update)))
 
 (defun sould-agent--asked (method params reply id)

@@ -135,6 +135,33 @@ When it has ended by then, that is the next prompt."
     (sould-agent-load root (plist-get picked :sessionId) (plist-get picked :title)
                       (lambda (session) (pop-to-buffer (sould-chat--buffer session))))))
 
+;;;###autoload
+(defun sould-set-mode ()
+  "Choose the mode of this project's session: what happens without asking."
+  (interactive)
+  (sould-chat--choose "mode"))
+
+;;;###autoload
+(defun sould-set-model ()
+  "Choose the model of this project's session."
+  (interactive)
+  (sould-chat--choose "model"))
+
+(defun sould-chat--choose (id)
+  "Ask for a value of the option ID of the session, and set it."
+  (let* ((session (sould-chat--here))
+         (option (or (sould-agent-option session id) (user-error "There is only one %s" id)))
+         (choices (mapcar (lambda (each) (cons (plist-get each :name) each)) (plist-get option :options)))
+         (now (plist-get (seq-find (lambda (each) (equal (plist-get each :value) (plist-get option :currentValue)))
+                                   (plist-get option :options))
+                         :name))
+         (completion-extra-properties
+          (list :annotation-function
+                (lambda (name) (concat "  " (plist-get (cdr (assoc name choices)) :description)))))
+         (picked (completing-read (format-prompt "%s" now (plist-get option :name)) choices nil t nil nil now)))
+    (sould-agent-choose session id (plist-get (cdr (assoc picked choices)) :value))
+    (message "%s: %s" (plist-get option :name) picked)))
+
 (defun sould-chat--in-order (names)
   "NAMES for completion, in the order they have."
   (lambda (text predicate action)
@@ -149,8 +176,9 @@ When it has ended by then, that is the next prompt."
         ((< (point) sould-chat--input) (goto-char (point-max)))
         (t (let ((text (string-trim (buffer-substring-no-properties sould-chat--input (point-max)))))
              (unless (string-empty-p text)
-               (delete-region sould-chat--input (point-max))
-               (sould-agent-prompt sould-chat--session text))))))
+               ;; In this order: where it cannot be sent, it is still there.
+               (sould-agent-prompt sould-chat--session text)
+               (delete-region sould-chat--input (point-max)))))))
 
 (defun sould-chat--question ()
   "The question at point, or the oldest one of this session."

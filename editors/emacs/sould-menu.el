@@ -44,7 +44,9 @@
     ("c" "chat" sould-chat)
     ("t" "say something while it works" sould-steer)
     ("x" "stop it" sould-cancel)
-    ("S" "another session" sould-switch-session)]
+    ("S" "another session" sould-switch-session)
+    ("o" "mode" sould-set-mode)
+    ("l" "model" sould-set-model)]
    ["Waiting for you"
     ("i" "inbox" sould-inbox)]])
 
@@ -53,6 +55,8 @@
 (declare-function sould-steer "sould-chat")
 (declare-function sould-cancel "sould-chat")
 (declare-function sould-switch-session "sould-chat")
+(declare-function sould-set-mode "sould-chat")
+(declare-function sould-set-model "sould-chat")
 (declare-function sould-inbox "sould-inbox")
 (declare-function sould-review "sould-diff")
 

@@ -24,6 +24,11 @@
   "The program and its first arguments; `lsp' or `acp' comes behind them."
   :type '(repeat string))
 
+;; Not a guess at how long sould takes: a daemon that does not answer must give the keys back.
+(defcustom sould-timeout 20
+  "Seconds for which a command waits until sould answers."
+  :type 'number)
+
 (cl-defstruct (sould-rpc (:constructor sould-rpc--make) (:copier nil))
   "One connection.
 PROCESS is the program.  HEADERS is non-nil where messages have headers.
@@ -94,15 +99,20 @@ ON-RESULT is called with the result, ON-ERROR with the error, a plist with
 
 (defun sould-rpc-call (connection method params)
   "The result of the request METHOD with PARAMS over CONNECTION.
-Waits; `keyboard-quit' ends the wait.  Signals `user-error'."
-  (let (answer)
-    (sould-rpc-request connection method params
-                       (lambda (result) (setq answer (list :result result)))
-                       (lambda (failure) (setq answer (list :error failure))))
-    (while (and (not answer) (sould-rpc-live-p connection))
-      (accept-process-output (sould-rpc-process connection) 0.2))
+Waits for `sould-timeout' seconds at most; `keyboard-quit' ends the
+wait.  Signals `user-error'.  Only for commands, never for timers."
+  (let* (answer
+         (until (+ (float-time) sould-timeout))
+         (id (sould-rpc-request connection method params
+                                (lambda (result) (setq answer (list :result result)))
+                                (lambda (failure) (setq answer (list :error failure))))))
+    (unwind-protect
+        (while (and (not answer) (sould-rpc-live-p connection) (< (float-time) until))
+          (accept-process-output (sould-rpc-process connection) 0.2))
+      (remhash id (sould-rpc-waiting connection)))
     (cond ((plist-get answer :error) (user-error "%s" (plist-get (plist-get answer :error) :message)))
           (answer (plist-get answer :result))
+          ((sould-rpc-live-p connection) (user-error "sould does not answer; what was asked may still be done later"))
           (t (user-error "The program has ended")))))
 
 (defun sould-rpc--tell (failure)

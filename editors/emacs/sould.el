@@ -32,6 +32,8 @@
 (autoload 'sould-steer "sould-chat" "Say something to the agent while it works." t)
 (autoload 'sould-cancel "sould-chat" "Stop what the agent of this project does." t)
 (autoload 'sould-switch-session "sould-chat" "Show another session of this project." t)
+(autoload 'sould-set-mode "sould-chat" "Choose the mode of this project's session." t)
+(autoload 'sould-set-model "sould-chat" "Choose the model of this project's session." t)
 (autoload 'sould-inbox "sould-inbox" "Show what waits for your answer." t)
 
 ;;;; Modes

@@ -254,3 +254,61 @@ def test_the_menu_has_everything_and_takes_keys(world: World, open_emacs: OpenEm
     emacs.screen.wait("1 hunk pending", "keep this file", "inbox", "say something while it works")
     emacs.screen.press("r")
     emacs.shows(TEXT)
+
+
+def test_a_mode_is_chosen_and_holds_for_the_next_prompt(world: World, open_emacs: OpenEmacs) -> None:
+    world.script([EDIT, "text: Done."])
+    emacs = open_emacs("notes.txt")
+    emacs.command("sould-set-mode")
+    emacs.screen.wait("Mode (default Review mode)")
+    emacs.screen.type("Ask mode")
+    emacs.screen.press("Enter")
+    emacs.screen.wait("Mode: Ask mode")
+    ask(emacs, "mend two")
+    emacs.screen.wait("[Allow once]")
+    assert (world.project / "notes.txt").read_text() == TEXT
+
+
+TWO_MODELS = """
+[models.other]
+provider = "script"
+model = "other"
+max_context_size = 100000
+"""
+
+
+def test_another_model_is_chosen(world: World, open_emacs: OpenEmacs) -> None:
+    world.script(["text: Hello."], TWO_MODELS)
+    emacs = open_emacs("notes.txt")
+    emacs.command("sould-set-model")
+    emacs.screen.wait("Model (default")
+    emacs.screen.type("other")
+    emacs.screen.press("Enter")
+    emacs.screen.wait("Model: other")
+    emacs.command("sould-set-model")
+    emacs.screen.wait("Model (default other)")
+
+
+def test_a_daemon_that_does_not_answer_gives_the_keys_back(world: World, open_emacs: OpenEmacs) -> None:
+    world.script([MAKE, "text: Made."])
+    emacs = open_emacs("notes.txt", more="(setq sould-timeout 2)")
+    emacs.screen.press("C-c", "s", "i")
+    emacs.screen.wait("Nothing waits for you.")
+    daemon = world.daemon()
+    os.kill(daemon, signal.SIGSTOP)
+    try:
+        emacs.command("sould-chat")
+        emacs.screen.wait("sould does not answer")
+        # The connection of the inbox is begun again by a timer, which must not wait either.
+        emacs.lisp("(progn (delete-process (sould-rpc-process sould-agent--rpc)) nil)")
+        until(lambda: emacs.lisp("(and (sould-rpc-live-p sould-agent--rpc) t)"), PATIENCE, "the next connection")
+        emacs.screen.press("C-x", "b")
+        emacs.screen.wait("Switch to buffer")
+        emacs.screen.type("notes.txt")
+        emacs.screen.press("Enter")
+        emacs.screen.type("mine ")
+        until(lambda: emacs.buffer().startswith("mine one"), PATIENCE, "what was typed")
+    finally:
+        os.kill(daemon, signal.SIGCONT)
+    ask(emacs, "make it")
+    emacs.screen.wait("[Allow once]")
