@@ -15,6 +15,7 @@ from soultest.acpclient import FULL, AcpClient
 from soultest.bench import Bench, Watcher, call
 from soultest.bench.acp import Connect
 from soultest.bench.mcp import configure, entry, user_file
+from soultest.gitinit import git_init
 
 Json = dict[str, Any]
 ECHO = call("Shell", command="echo hello > new.txt")
@@ -243,7 +244,7 @@ async def test_of_commands_only_those_about_the_machine_are_allowed_everywhere(
 async def test_edits_are_allowed_for_the_directory_of_the_session_in_its_project_only(
     bench: Bench, connect: Connect
 ) -> None:
-    (bench.project / ".git").mkdir()
+    git_init(bench.project)
     below = bench.project / "below"
     below.mkdir()
     bench.script(
@@ -373,7 +374,7 @@ async def test_what_was_not_offered_is_not_kept_whatever_a_client_answers(bench:
 async def test_a_directory_that_has_become_a_link_is_not_the_one_that_was_allowed(
     bench: Bench, connect: Connect
 ) -> None:
-    (bench.project / ".git").mkdir()
+    git_init(bench.project)
     below, outside = bench.project / "below", bench.root / "outside"
     below.mkdir()
     outside.mkdir()

@@ -125,20 +125,21 @@ async def test_what_is_no_git_directory_makes_no_project_and_holds_nobody_up(ben
     assert await edited(bench, bench.project) == {folder / "a"}
 
 
-async def test_a_git_file_that_is_huge_or_names_another_repository_gives_it_nothing(bench: Bench) -> None:
+async def test_a_git_file_that_is_none_to_git_or_names_another_repository_gives_it_nothing(bench: Bench) -> None:
     victim = repository(bench.root / "victim")
     for name in ("huge", "liar"):
         (bench.project / name).mkdir()
+    (bench.project / "empty" / ".git").mkdir(parents=True)
     with (bench.project / "huge" / ".git").open("wb") as file:
         file.truncate(1 << 40)
     (bench.project / "liar" / ".git").write_text(f"gitdir: {victim / '.git'}\n")
     async with bench.running():
         await write(bench, victim, victim / "mine")
-        for name in ("huge", "liar"):
+        for name in ("huge", "liar", "empty"):
             await write(bench, bench.project, bench.project / name / "a")
     assert await edited(bench, victim) == {victim / "mine"}
-    for name in ("huge", "liar"):
-        assert await edited(bench, bench.project / name) == {bench.project / name / "a"}
+    assert await edited(bench, bench.project / "liar") == {bench.project / "liar" / "a"}
+    assert await edited(bench, bench.project) == {bench.project / name / "a" for name in ("huge", "empty")}
 
 
 @pytest.mark.parametrize("variable", ["HOME", "TMPDIR"])

@@ -22,6 +22,7 @@ from sould.agents.permissions.visible import visible
 from sould.agents.projects.projects import Projects
 from sould.agents.settings.projectkey import project_key
 from sould.agents.workspace import ResolvedPath
+from soultest.gitinit import git_init
 
 SHOP = ProjectKey(Path("/people/u/shop"), 1, 2, 3)
 PUSH = Rule("allow", "shell", argv=("git", "push"), cwd="/people/u/shop", programs=())
@@ -105,7 +106,7 @@ def test_a_directory_that_was_moved_is_the_same_project_and_its_copy_is_not(tmp_
     def key(name: str) -> ProjectKey | None:
         return project_key(Projects(state), home / name, home)
 
-    (home / "shop" / ".git").mkdir()
+    git_init(home / "shop")
     before = key("shop/sub")
     assert before == key("shop")
     assert before is not None

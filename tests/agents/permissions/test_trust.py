@@ -7,6 +7,7 @@ import pytest
 
 from sould.agents.permissions.projectfiles import contents
 from sould.agents.permissions.trust import TrustError, TrustStore
+from soultest.gitinit import git_init
 
 
 @pytest.fixture
@@ -113,7 +114,7 @@ def test_what_the_user_saw_is_trusted_and_not_what_came_while_they_looked(store:
 def test_skills_above_the_directory_and_behind_links_are_configuration_too(store: TrustStore, tmp_path: Path) -> None:
     root = tmp_path / "repository"
     inner = root / "packages" / "one"
-    (root / ".git").mkdir(parents=True)
+    git_init(root)
     inner.mkdir(parents=True)
     above = write(root / ".claude" / "skills" / "check" / "run.sh")
     linked = write(root / "shared" / "lint" / "run.sh")

@@ -22,6 +22,7 @@ from sould.agents.projects.sessionfiles import Author, SessionFiles
 from sould.agents.tools import ToolCallContext
 from sould.agents.workspace import FileChangedError, TextFile, WorkspaceError
 from soultest.bench.tools import no_commands
+from soultest.gitinit import git_init
 
 
 class Desk:
@@ -244,8 +245,7 @@ async def test_a_directory_that_was_moved_keeps_its_log(desk: Desk) -> None:
 
 
 async def test_a_file_outside_belongs_to_the_project_around_it(desk: Desk) -> None:
-    other = desk.root.with_name("other")
-    (other / ".git").mkdir(parents=True)
+    other = git_init(desk.root.with_name("other"))
     files = await desk.open()
     await write(files, other / "sub" / "a", "1")
     await files.aclose()

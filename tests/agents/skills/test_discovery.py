@@ -10,6 +10,7 @@ from sould.agents.skills.catalog import SkillCatalog
 from sould.agents.skills.discovery import BUILTIN, MAX_ENTRIES, Root, discover, skill_roots
 from sould.agents.skills.scripts import TrustedScripts
 from sould.agents.skills.skill import SkillError, read_skill
+from soultest.gitinit import git_init
 
 
 def write(root: Path, name: str, description: str = "d", body: str = "body") -> Path:
@@ -21,8 +22,7 @@ def write(root: Path, name: str, description: str = "d", body: str = "body") -> 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    (tmp_path / "project" / ".git").mkdir(parents=True)
-    return tmp_path / "project"
+    return git_init(tmp_path / "project")
 
 
 def roots_of(project: Path, *extra: str, merge: bool = True) -> list[Root]:

@@ -13,6 +13,7 @@ from sould.agents.opening.opening import Opening
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.skills.catalog import SkillCatalog
 from sould.agents.skills.open import open_catalog
+from soultest.gitinit import git_init
 
 SKILL = "---\nname: {0}\ndescription: {1}\n---\nbody\n"
 Change = Callable[[Path], object]
@@ -66,7 +67,7 @@ EDITS: dict[str, tuple[Change, str]] = {
     "one of the user's": (lambda world: write(world / "home/.claude/skills", "new"), "new: new"),
     "in a directory that was not there": (lambda world: write(world / "repo/part/.kimi/skills", "new"), "new: new"),
     "in the project's configuration of kimi": (lambda world: write(world / "home/.config/sould/skills", "x"), "new: x"),
-    "the repository begins above": (lambda world: (world / "repo/.git").mkdir(), "new: above"),
+    "the repository begins above": (lambda world: git_init(world / "repo"), "new: above"),
     "the user trusts the project": (trusted, "new: program"),
     "a skill that is a link": (
         lambda world: (world / "home/.sould/skills/linked").symlink_to(write(world / "away", "linked").parent),

@@ -13,7 +13,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from sould.agents.directories.gitplaces import SMALL, git_directories, read_text
+from sould.agents.gitplaces import SMALL, git_directories, read_text, work_tree_of
 
 MOST_MODULES: Final = 256 * 1024
 """Bytes of a `.gitmodules`."""
@@ -36,7 +36,7 @@ class LinkedWorktree(Struct, frozen=True):
 
 def top_of(directory: Path) -> Path:
     """The checkout that a directory is in; the directory itself where there is none."""
-    return next((each for each in (directory, *directory.parents) if os.path.exists(each / ".git")), directory)
+    return work_tree_of(directory) or directory
 
 
 def linked_worktree(directory: Path) -> LinkedWorktree | None:
@@ -62,7 +62,7 @@ def linked_worktree(directory: Path) -> LinkedWorktree | None:
 def superproject_of(root: Path) -> Path | None:
     """The checkout, resolved, that has the one at `root` as a submodule; None: there is none."""
     root = Path(os.path.realpath(root))
-    outer = next((each for each in root.parents if os.path.exists(each / ".git")), None)
+    outer = work_tree_of(root.parent)
     if outer is None:
         return None
     modules = outer / ".gitmodules"

@@ -1,16 +1,17 @@
 """Which project a file belongs to: that of the innermost git worktree, else of the innermost directory of a session (D39).
 
-A worktree is a directory in which `.git` is a directory or a file: linked ones and submodules, too. What `.git` says is
-never read, so it can neither hold anybody up nor name another project. `/`, the user's home and the directories for
+A worktree is what git takes for one: linked ones and submodules, too. Its files are read without waiting, and name no other
+project. `/`, the user's home and the directories for
 temporary files are no projects, and nothing above them takes what lies in them: such files stand alone.
 """
 
 import os
-import stat
 import tempfile
 from collections.abc import Collection
 from pathlib import Path
 from typing import Final, Protocol
+
+from sould.agents.gitplaces import is_work_tree
 
 ALONE: Final = Path("/")
 """In place of a project's root: the files that stand alone, which have one log together. Nothing there is watched."""
@@ -40,16 +41,8 @@ def root_of(path: Path, directories: Collection[Path], known: KnownProjects, nev
     for parent in path.parents:
         if parent in never:
             break
-        if _is_worktree(parent):
+        if is_work_tree(parent):
             return parent
         if innermost == ALONE and (parent in directories or known.has(parent)):
             innermost = parent
     return innermost
-
-
-def _is_worktree(directory: Path) -> bool:
-    try:
-        mode = os.stat(f"{directory}/.git").st_mode
-    except OSError:
-        return False
-    return stat.S_ISDIR(mode) or stat.S_ISREG(mode)

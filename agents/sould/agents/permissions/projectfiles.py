@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from sould.agents.filechanges import FileChanges, Stamp
+from sould.agents.gitplaces import repository_marks, work_tree_of
 from sould.agents.permissions.servedfiles import served_files
 from sould.agents.regularfile import without_waiting
 
@@ -54,7 +55,7 @@ def contents(workspace: Path, known: "Seen | None" = None) -> Contents:
 def stamp_of(workspace: Path, changes: FileChanges, others: Iterable[Path]) -> Stamp | None:
     """How everything stands that `contents` looks at, and the `others`; None: look again each time."""
     real = Path(os.path.realpath(workspace))
-    marks = tuple(directory / ".git" for directory in (real, *real.parents))  # which says how far up is looked
+    marks = repository_marks(real)  # which say how far up is looked
     upwards = changes.stamp(marks)
     homes = _homes(real)
     named = changes.stamp((), homes)
@@ -113,8 +114,7 @@ def digest(path: Path) -> str:
 def _up(workspace: Path) -> list[Path]:
     """The workspace and what is above it, up to the git root."""
     chain = [workspace, *workspace.parents]
-    root = next((index for index, directory in enumerate(chain) if (directory / ".git").exists()), 0)
-    return chain[: root + 1]
+    return chain[: chain.index(work_tree_of(workspace) or workspace) + 1]
 
 
 def _homes(workspace: Path) -> list[Path]:

@@ -14,8 +14,8 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 
 from sould.agents.directories.gitfiles import MOST_GIT
-from sould.agents.directories.gitplaces import SMALL, git_directories, read_text
 from sould.agents.directories.gitprogram import GitProgram
+from sould.agents.gitplaces import SMALL, git_directories, read_text
 
 Look: TypeAlias = tuple[int, int, int]
 """Modification time in nanoseconds, inode, size."""

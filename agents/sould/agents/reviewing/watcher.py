@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from sould.agents.directories.folderevents import FolderEvents
-from sould.agents.directories.gitplaces import git_directories
 from sould.agents.edits.reviewed import ReviewedFiles
+from sould.agents.gitplaces import git_directories
 from sould.agents.patience import Behind, in_time
 from sould.agents.reviewing.gitmoments import GitMoments
 from sould.agents.reviewing.gitreview import GitReview, is_pending

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sould.agents.directories.gitplaces import branch_of
 from sould.agents.editortools.routing import EditorBackends
 from sould.agents.errors import OptionError, SessionNotFoundError, SessionOpenElsewhereError, SouldError
+from sould.agents.gitplaces import branch_of
 from sould.agents.opening.opening import Opening
 from sould.agents.projects.port import ProjectPort
 from sould.agents.sessions.host import OPEN, SessionHost

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from sould.agents.edits.ownership import ALONE, never_projects
 from sould.agents.errors import SessionNotFoundError
+from sould.agents.gitplaces import is_work_tree
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.sessions.shared import SessionServices
 from sould.agents.settings.toldonce import ToldOnce
@@ -42,7 +43,7 @@ class WorktreeOffer(Struct, frozen=True):
         """Another session of which a turn runs in the same repository, and of which nobody was told. Blocks."""
         others = sorted(self.services.host.files.projects.at_work - {self.services.session_id})
         root = self._root(self.services.workplace.opening.cwd) if others else ALONE
-        if not os.path.lexists(root / ".git"):
+        if not is_work_tree(root):
             return None
         store, told = self.services.host.storage.store, ToldOnce(self.services.host.storage.directory / "told.json")
         for session_id in others:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from sould.agents.gitplaces import work_tree_of
 from sould.agents.skills.scripts import has_scripts
 from sould.agents.skills.skill import SKILL_FILE, Scope, Skill, SkillError, is_skill_file, read_skill
 
@@ -75,11 +76,6 @@ def skill_roots(
         alone = not merge and group and group[0].scope in ("project", "user")
         roots += existing[:1] if alone else existing
     return roots
-
-
-def git_marks(cwd: Path) -> tuple[Path, ...]:
-    """What says how far up a project's skills are looked for."""
-    return tuple(directory / ".git" for directory in (cwd, *cwd.parents))
 
 
 def candidates(cwd: Path, environment: Mapping[str, str], extra: Sequence[str] = ()) -> tuple[Path, ...]:
@@ -203,9 +199,9 @@ def _skill_file(entries: Iterable[Path]) -> Path | None:
 def _project(cwd: Path) -> Iterator[Root]:
     """From the working directory up to the git root."""
     chain = [cwd, *cwd.parents]
-    last = next((index for index, directory in enumerate(chain) if (directory / ".git").exists()), 0)
-    within = chain[last].resolve()
-    for directory in chain[: last + 1]:
+    top = work_tree_of(cwd) or cwd
+    within = top.resolve()
+    for directory in chain[: chain.index(top) + 1]:
         for home in HOMES:
             yield Root(directory / home / "skills", "project", within)
 

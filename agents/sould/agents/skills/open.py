@@ -4,11 +4,12 @@ import asyncio
 from collections.abc import Sequence
 
 from sould.agents.filechanges import FileChanges, Stamp
+from sould.agents.gitplaces import repository_marks
 from sould.agents.liveconfig import LiveConfig
 from sould.agents.opening.opening import Opening
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.skills.catalog import SkillCatalog
-from sould.agents.skills.discovery import Root, candidates, git_marks, skill_roots
+from sould.agents.skills.discovery import Root, candidates, skill_roots
 from sould.agents.skills.scripts import TrustedScripts
 
 
@@ -27,7 +28,7 @@ class SkillPlaces:
         """See `SkillSource`."""
         self._chosen = extra, merge = self._choices
         cwd, environment = self._opening.cwd, self._opening.environment
-        files = (*git_marks(cwd), *self._trust.files(cwd))
+        files = (*repository_marks(cwd), *self._trust.files(cwd))
         upwards = self._changes.stamp(files)
         stamp = self._changes.stamp(files, candidates(cwd, environment, extra))
         # else the candidates may be those of another moment

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from sould.agents.directories.gitprogram import GitAnswer, GitProgram
 from sould.agents.errors import SouldError
+from sould.agents.gitplaces import work_tree_of
 from sould.agents.permissions.visible import cut_to, visible
 
 LOOK_S: Final = 20.0
@@ -48,7 +49,7 @@ class Repository(Struct, frozen=True):
             WorktreeError: there is none, or it says of its files that they are elsewhere.
         """
         real = Path(os.path.realpath(directory))
-        top = next((each for each in (real, *real.parents) if os.path.lexists(each / ".git")), None)
+        top = work_tree_of(real)
         if top is None:
             raise WorktreeError(
                 f"{directory} is in no git repository, so it can have no worktree. Begin one with `git init` and a commit, "

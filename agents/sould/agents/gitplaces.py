@@ -1,4 +1,4 @@
-"""Where git keeps what it knows of a work tree, and which branch is checked out there: read from its small files.
+"""What git takes for a work tree, where it keeps what it knows of one, and its branch: read from its small files.
 
 No program is run and nothing is written. What a project has in these files is hostile: only regular files are read, never more
 than git writes, and never waited for.
@@ -12,6 +12,9 @@ from typing import Final
 
 SMALL: Final = 4096
 """Bytes of HEAD, and of what names a directory."""
+_REPOSITORY: Final = ("HEAD", "objects", "refs")
+"""What a git directory has. An empty folder called `.git` is none."""
+_HEAD: Final = re.compile(r"ref:\s*refs/.*|[0-9a-f]{40}.*", re.DOTALL)
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _SHORT: Final = 8
 """Digits of a commit that people are shown."""
@@ -32,6 +35,36 @@ def git_directories(root: Path) -> tuple[Path, Path] | None:
     own = root / said.removeprefix("gitdir: ").rstrip("\n")
     common = read_text(own / "commondir", SMALL)
     return own, own / common.rstrip("\n") if common is not None else own
+
+
+def is_work_tree(directory: Path) -> bool:
+    """Whether git takes this for the top of a work tree: its `.git` is a repository, or names one.
+
+    One look at the disk where there is no `.git`. It says nothing about whose it is.
+    """
+    try:
+        found = git_directories(directory)
+        return found is not None and _is_repository(*found)
+    except ValueError:  # a name that no file can have
+        return False
+
+
+def work_tree_of(directory: Path) -> Path | None:
+    """The innermost work tree that a directory is in, or is the top of; None: it is in none."""
+    return next(filter(is_work_tree, (directory, *directory.parents)), None)
+
+
+def repository_marks(directory: Path) -> tuple[Path, ...]:
+    """The files that decide what `work_tree_of` says, there or not, where `.git` is a folder."""
+    return tuple(each / ".git" / name for each in (directory, *directory.parents) for name in _REPOSITORY)
+
+
+def _is_repository(own: Path, common: Path) -> bool:
+    """By the rules of gitrepository-layout(5), as git looks for them."""
+    head = own / "HEAD"
+    said = f"ref: {os.readlink(head)}" if os.path.islink(head) else read_text(head, SMALL) or ""
+    found = _HEAD.match(said) is not None
+    return found and all(os.access(common / name, os.X_OK) for name in _REPOSITORY[1:])
 
 
 def branch_of(directory: Path) -> str:
