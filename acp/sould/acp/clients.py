@@ -14,6 +14,11 @@ By name show: Zed, agent-shell, agentic.nvim, Toad, ACP Client and ACP Plugin of
 Obsidian. (2026-11)
 """
 
+NAMES_OPTIONS: Final = frozenset(
+    {"agent-shell", "agentic.nvim", "obsidian-agent-client", "toad", "vscode-acp-client", "zed"}
+)
+"""They show an option of a permission by its name, so that one which outlives the session is seen to do so. (2026-11)"""
+
 REVIEWS: Final = {"zed": "Zed"}
 """Clients that let their user review what is written with `fs/write_text_file`, and never say what came of it; how each is called.
 
@@ -32,6 +37,11 @@ REDRAWS: Final = frozenset({"zed"})
 
 agentic.nvim and acpx ask their user about the card as it was shown first, so it must say what the call does from the start.
 """
+
+
+def offers_lasting(client: Implementation | None) -> bool:
+    """Whether options beyond the session are offered there; elsewhere `sould approve` and the inbox take such answers."""
+    return client is not None and client.name.lower() in NAMES_OPTIONS
 
 
 def redraws_cards(client: Implementation | None) -> bool:

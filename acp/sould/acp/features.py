@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
-from sould.acp.clients import redraws_cards, shows_names
+from sould.acp.clients import offers_lasting, redraws_cards, shows_names
 from sould.acp.introduction import ClientCapabilities, Implementation, OwnCapabilities
 from sould.agents.commands.slash import SlashCommand
 from sould.agents.settings.options import SessionOption
@@ -28,6 +28,8 @@ class Features(Struct, frozen=True):
     """Questions are forms of the client's own; without them they are buttons beside a tool card."""
     names: bool = True
     """Buttons say what they are; without that, questions are asked in words and permissions one at a time."""
+    lasting: bool = False
+    """Options of a permission may reach beyond the session."""
     between_turns: bool = False
     """It shows what comes between two turns; others take words of no turn for a mistake of the agent's (agent-shell, pi)."""
     redraws: bool = False
@@ -82,6 +84,7 @@ def features_of(capabilities: ClientCapabilities, info: Implementation | None) -
         terminals=capabilities.display_terminals,
         forms=capabilities.forms,
         names=shows_names(info),
+        lasting=offers_lasting(info) or knows_us,
         between_turns=capabilities.notices or knows_us,
         redraws=redraws_cards(info) or knows_us,
         signs_in=capabilities.terminal_sign_in or knows_us,

@@ -20,6 +20,8 @@ from soultest.gitinit import git_init
 Json = dict[str, Any]
 ECHO = call("Shell", command="echo hello > new.txt")
 DONE = "text: done"
+DESK = {"name": "agent-shell", "title": "Desk", "version": "1"}
+"""A client that is known to show what its options are called."""
 PROJECT, EVERYWHERE = "allow_always_project", "allow_always_everywhere"
 
 
@@ -62,7 +64,7 @@ async def sitting(
 ) -> AsyncGenerator[Desk]:
     desk = Desk(option)
     async with connect(permissions=desk.press) as desk.client:
-        await desk.client.initialize(FULL, clientInfo={"name": "desk", "title": "Desk", "version": "1"})
+        await desk.client.initialize(FULL, clientInfo=DESK)
         desk.session = await desk.client.new_session(place or bench.project)
         await desk.client.request("session/set_mode", sessionId=desk.session, modeId=mode)
         yield desk
@@ -179,8 +181,11 @@ async def test_a_file_outside_is_read_and_a_command_about_the_machine_run_wherev
         call("FetchURL", url="http://docs.invalid/page"),
     ],
 )
-async def test_a_client_without_a_name_has_one_option_of_each_kind_and_none_outlives_the_session(
-    bench: Bench, connect: Connect, step: str
+@pytest.mark.parametrize(
+    "client_info", [None, {"name": "new-editor", "version": "1"}, {"name": "acpx", "version": "1"}]
+)
+async def test_a_client_that_is_not_known_has_one_option_of_each_kind_and_none_outlives_the_session(
+    bench: Bench, connect: Connect, step: str, client_info: Json | None
 ) -> None:
     asked: list[Json] = []
 
@@ -191,7 +196,7 @@ async def test_a_client_without_a_name_has_one_option_of_each_kind_and_none_outl
 
     bench.script(step, step, DONE)
     async with bench.running(), connect(permissions=widest) as client:
-        await client.initialize(clientInfo=None)
+        await client.initialize(clientInfo=client_info)
         session = await client.new_session(bench.project)
         await client.prompt(session, "go")
     (params,) = asked
@@ -235,7 +240,7 @@ async def test_of_commands_only_those_about_the_machine_are_allowed_everywhere(
     environment = {"HOME": str(bench.root), "PATH": f"{tools}:/usr/bin:/bin"}
     desk = Desk("")
     async with bench.running(), connect(permissions=desk.press, environment=environment) as desk.client:
-        await desk.client.initialize(FULL)
+        await desk.client.initialize(FULL, clientInfo=DESK)
         desk.session = await desk.client.new_session(bench.project)
         await desk.turn()
     assert list(desk.lasting) == lasting
@@ -408,7 +413,7 @@ async def test_at_home_there_is_no_project_to_allow_anything_for(bench: Bench, c
     desk = Desk("")
     environment = {"HOME": str(bench.project), "PATH": "/usr/bin:/bin"}
     async with bench.running(), connect(permissions=desk.press, environment=environment) as desk.client:
-        await desk.client.initialize(FULL)
+        await desk.client.initialize(FULL, clientInfo=DESK)
         desk.session = await desk.client.new_session(bench.project)
         await desk.turn()
     assert not desk.lasting

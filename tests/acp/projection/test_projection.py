@@ -173,14 +173,14 @@ def test_what_changed_since_it_was_allowed_can_be_allowed_whatever_becomes_of_it
     screen.show(REQUEST)
     asked = REQUEST.model_copy(update={"changed": True})
 
-    def offered(*, names: bool) -> list[str]:
-        params = permission("s1", screen.updates.calls["c1"], asked, names=names)
+    def offered(*, lasting: bool) -> list[str]:
+        params = permission("s1", screen.updates.calls["c1"], asked, lasting=lasting)
         return [option["name"] for option in params["options"]]
 
     ever = "Allow this session, also when it changes"
-    assert offered(names=True) == ["Allow once", "Allow edits this session", ever, "Reject"]
-    assert offered(names=False) == ["Allow once", "Allow edits this session", "Reject"], "two would look the same"
-    assert all(len(name) <= 40 for name in offered(names=True))
+    assert offered(lasting=True) == ["Allow once", "Allow edits this session", ever, "Reject"]
+    assert offered(lasting=False) == ["Allow once", "Allow edits this session", "Reject"], "two would look the same"
+    assert all(len(name) <= 40 for name in offered(lasting=True))
 
 
 def test_two_changes_that_are_too_large_to_be_shown_are_told_apart() -> None:

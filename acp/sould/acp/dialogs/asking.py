@@ -21,9 +21,9 @@ OPTIONS: dict[str, Scope] = {
 _IDS = {scope: option_id for option_id, scope in OPTIONS.items()}
 
 
-def permission(session_id: str, call: Call, request: ApprovalRequest, *, names: bool = True) -> Json:
-    """Params of `session/request_permission`, self-contained. `names`: the client shows more of an option than its kind."""
-    scopes = [each for each in offered(request) if names or each.scope in ("once", "session")]
+def permission(session_id: str, call: Call, request: ApprovalRequest, *, lasting: bool = False) -> Json:
+    """Params of `session/request_permission`, self-contained; unless `lasting`, one option of each kind, none beyond the session."""
+    scopes = [each for each in offered(request) if lasting or each.scope in ("once", "session")]
     options = [*map(_option, scopes), {"optionId": "reject_once", "name": rejection(request), "kind": "reject_once"}]
     params: Json = {"sessionId": session_id, "toolCall": permission_call(call, request, scopes), "options": options}
     if own := _own(request):

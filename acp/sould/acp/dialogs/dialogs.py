@@ -139,7 +139,7 @@ class Dialogs:
 
     async def _put(self, request: ApprovalRequest) -> None:
         call = self._updates.calls[request.tool_call_id]
-        params = permission(self._session.id, call, request, names=self._features.names)
+        params = permission(self._session.id, call, request, lasting=self._features.lasting)
         try:
             raw = await self._connection.request("session/request_permission", params)
             answer = PermissionAnswer.model_validate(raw)
