@@ -18,6 +18,9 @@ VSIX := $(EXTENSION)/dist/sould.vsix
 WORKERS ?= 3
 PYTEST := $(BIN)/python -m pytest
 FAST := not acpx and not docs and not editors and not vscode and not panel and not bench and not faults and not install
+# Git, ignored files, HOME, the user's settings; the installed program, too.
+HOSTILE := tests/test_sealed.py tests/daemon/test_paths.py tests/daemon/cli/test_worktree.py tests/agents/settings \
+	$(addprefix tests/agents/,edits/test_ownership.py reviewing/test_git_by_agents.py directories/test_ignored.py projects/test_identity.py)
 # Each worker reads all tests; with what another run has compiled that takes it 6 s of a processor, without it 15.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -25,7 +28,7 @@ unexport PYTHONDONTWRITEBYTECODE
 $(shell grep -qsxF "$(CURDIR)" $(VENV)/.made || rm -f $(READY))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo panel test test-faults test-docs test-clients test-editors test-vscode test-panel test-bench test-install test-lowest test-newest test-pythons lock check extension pictures cases bench bench-peers bench-quick bench-panel schemas fmt faults dist clean
+.PHONY: help setup demo panel test test-faults test-hostile test-docs test-clients test-editors test-vscode test-panel test-bench test-install test-lowest test-newest test-pythons lock check extension pictures cases bench bench-peers bench-quick bench-panel schemas fmt faults dist clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -43,6 +46,9 @@ test: $(READY) $(CLIENTS_READY)  ## run the tests
 
 test-faults: $(READY) $(CLIENTS_READY)  ## the fault catalogue, small: kills, floods, full disks (make faults runs it large)
 	@$(PYTEST) -n $(WORKERS) tests/faults $(ARGS)
+
+test-hostile: $(READY)  ## two hundred tests in a HOME whose git, language, programs and TMPDIR would break them
+	@scripts/hostile.sh $(PYTEST) -n $(WORKERS) $(HOSTILE) $(ARGS)
 
 test-install: $(READY)  ## install each lock with old and new installers, where newer releases exist; downloads
 	@$(PYTEST) -n 2 -m install tests/install $(ARGS)

@@ -1,6 +1,8 @@
 """The two benches: in this process (`bench`, `connect`), and the real program (`sould`, `resident`, `sould_after`)."""
 
 import os
+import shutil
+import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -15,22 +17,33 @@ from soultest.bench import Bench, make_bench
 from soultest.bench.acp import Connect, connected
 from soultest.daemon import Sould, fresh_sould
 from soultest.schema import PACKAGE
+from soultest.sealed import seal
 
-for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS"):  # `make test` would have the makes of tests say more
-    os.environ.pop(name, None)
+seal()
 
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")  # how long inputs take to make says something of the machine only (D46)
 
-
-_WITHOUT_NPM = {"install", "bench"}
-"""Marks whose tests need nothing of npm."""
+NEEDED = {
+    "git": (lambda: shutil.which("git") is not None, "git, which most tests need, is not on PATH."),
+    "bash": (lambda: shutil.which("bash") is not None, "bash, which most tests need, is not on PATH."),
+    "rg": (
+        lambda: bool(Ripgrep().program(Environment(os.environ))),
+        "rg is missing: `make setup` installs it, or Debian.",
+    ),
+    "node": (PACKAGE.is_dir, "npm's packages are missing: `make test-clients` installs them, once."),
+    "needs_root": (lambda: os.geteuid() == 0, "Tests that act as another user need root."),
+}
+"""What tests need of the machine: whether it is there, and what is said where it is not. Three are marks of tests."""
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Say what is missing before the first test, which would wait for it."""
-    if not PACKAGE.is_dir() and session.config.option.markexpr not in _WITHOUT_NPM:
-        pytest.exit("The tests need packages of npm. `make test` installs them, once.", pytest.ExitCode.USAGE_ERROR)
+    """Say what is missing before the first test."""
+    lacking = {name: said for name, (there, said) in NEEDED.items() if not there()}
+    for name in {"git", "bash", "rg"} & set(lacking):
+        pytest.exit(lacking[name], pytest.ExitCode.USAGE_ERROR)
+    for said in lacking.values() if "PYTEST_XDIST_WORKER" not in os.environ else ():
+        sys.stdout.write(f"tests: {said}\n")
 
 
 @pytest.fixture(scope="module")
@@ -84,10 +97,11 @@ def sould_after(resident: Sould) -> Iterator[Sould]:
 
 
 @pytest.fixture(autouse=True)
-def _needs_root(request: pytest.FixtureRequest) -> None:
-    """Tests that act as another user: skipped by hand, failed in CI when they cannot run (D6)."""
-    if request.node.get_closest_marker("needs_root") is None or os.geteuid() == 0:
-        return
-    if "CI" in os.environ:
-        pytest.fail("needs root")
-    pytest.skip("needs root")
+def _needs(request: pytest.FixtureRequest) -> None:
+    """Tests marked with what is missing: skipped by hand, failed in CI (D6)."""
+    for name, (there, said) in NEEDED.items():
+        if request.node.get_closest_marker(name) is None or there():
+            continue
+        if "CI" in os.environ:
+            pytest.fail(said)
+        pytest.skip(said)

@@ -10,7 +10,7 @@ import pytest
 
 from soultest import probeagent
 from soultest.clients import CLIENTS, ClientName, Scenario, run
-from soultest.schema import Transcript
+from soultest.schema import PACKAGE, SCHEMAS, Transcript
 
 pytestmark = pytest.mark.node
 
@@ -23,6 +23,11 @@ def scenario(tmp_path: Path, *steps: tuple[Any, ...], reject: bool = False) -> S
     command = (sys.executable, probeagent.__file__)
     opening = (("initialize",), ("new",))
     return Scenario(command, project, (*opening, *steps), environment, "reject_once" if reject else "allow_once")
+
+
+@pytest.mark.parametrize("name", ["schema.json", "schema.unstable.json"])
+def test_the_schema_that_judges_is_the_one_of_the_locked_package(name: str) -> None:
+    assert (SCHEMAS / name).read_text() == (PACKAGE / "schema" / "v1" / name).read_text()
 
 
 @pytest.mark.parametrize("client", CLIENTS)

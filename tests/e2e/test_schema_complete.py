@@ -20,8 +20,6 @@ from soultest.acpclient import FULL, AcpClient, ProcessStream
 from soultest.schema import Transcript, methods, schema
 from soultest.world import SOULD, World, call
 
-pytestmark = pytest.mark.node
-
 NOT_SENT = {
     "terminal/create": "commands run under the daemon, also when an editor offers a terminal (D13)",
     "terminal/output": "as terminal/create",

@@ -1,9 +1,9 @@
 """Judges what an agent says on an ACP connection by the official JSON Schema, line by line.
 
-The schema is the one inside the locked npm package. It is read strictly: a property the schema does not name is an
-error, because the protocol forbids custom root fields (they belong in `_meta`). `Transcript` adds what a schema cannot
-say: one response per request, the response that introduces a session before its updates, calls announced before they
-are updated.
+The schema is a copy of the one inside the locked npm package (`tests/e2e/test_clients_and_schema.py` compares them). It is
+read strictly: a property the schema does not name is an error, because the protocol forbids custom root fields (they
+belong in `_meta`). `Transcript` adds what a schema cannot say: one response per request, the response that introduces a
+session before its updates, calls announced before they are updated.
 """
 
 import functools
@@ -17,23 +17,14 @@ from jsonschema_rs import Draft202012Validator
 
 Json = dict[str, Any]
 
-PACKAGE = Path(__file__).resolve().parents[2] / "clients" / "node_modules" / "@agentclientprotocol" / "sdk"
-
-
-class SchemaMissingError(RuntimeError):
-    """The npm package is not installed."""
-
-    def __init__(self) -> None:
-        super().__init__("the official ACP schema is not here: run `make test`, which installs the npm test clients")
+SCHEMAS = Path(__file__).resolve().parents[1] / "schema"
+PACKAGE = SCHEMAS.parents[1] / "clients" / "node_modules" / "@agentclientprotocol" / "sdk"
 
 
 @functools.cache
 def schema(unstable: bool = False) -> Json:
     """The official schema of protocol version 1."""
-    path = PACKAGE / "schema" / "v1" / ("schema.unstable.json" if unstable else "schema.json")
-    if not path.exists():
-        raise SchemaMissingError
-    return cast("Json", json.loads(path.read_text()))
+    return cast("Json", json.loads((SCHEMAS / ("schema.unstable.json" if unstable else "schema.json")).read_text()))
 
 
 Side = Literal["agent", "client", "protocol"]

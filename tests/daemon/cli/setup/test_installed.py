@@ -38,8 +38,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = folder / "venv"
     venv.create(home)
     python = home / "bin" / "python"
-    pip = [sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check"]
-    subprocess.run([*pip, "install", "--quiet", "--no-deps", "--no-index", wheel], check=True)
+    install = [sys.executable, "-m", "uv", "pip", "install", "--python", python, "--no-config"]
+    subprocess.run([*install, "--quiet", "--no-deps", "--offline", "--no-index", wheel], check=True)
     (site,) = home.glob("lib/python*/site-packages")
     (site / "libraries.pth").write_text(get_path("purelib") + "\n")
     return home
