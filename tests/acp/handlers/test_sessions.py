@@ -181,6 +181,11 @@ async def test_a_title_comes_from_the_first_prompt_or_the_client(bench: Bench, c
         assert "gate" in first["title"]
         assert await client.request("session/set_title", sessionId=session, title=" My\n gate ") == {"title": "My gate"}
         await client.wait_update("session_info_update", lambda update: update["title"] == "My gate")
+        for _ in range(2):  # what is cleaned is not cleaned again
+            shown = await client.request("session/set_title", sessionId=session, title="My\u202e \u2066gate")
+            assert shown == {"title": r"My\u202e \u2066gate"}
+            await client.request("session/set_title", sessionId=session, title=shown["title"])
+        await client.request("session/set_title", sessionId=session, title="My gate")
         listed = await client.request("session/list")
         assert listed["sessions"][0]["title"] == "My gate"
 

@@ -132,6 +132,20 @@ async def test_a_chosen_approach_is_told_to_the_model(tmp_path: Path) -> None:
         assert session.modes.mode == "ask"
 
 
+async def test_a_plan_and_its_approaches_are_shown_with_nothing_that_cannot_be_seen(tmp_path: Path) -> None:
+    plan = "1. Keep\r\n\n    a.txt\u202e\n2. De\u200blete\rit"
+    options = [{"label": "Small\u2066 step"}, {"label": "Rewrite"}]
+    bench = make_bench(tmp_path, scripts=[call("ExitPlanMode", plan=plan, options=options), "text: done"])
+    async with bench.running():
+        session = await planner(bench, "plan")
+        watcher = Watcher(session)
+        prompt = session.prompt("go", "watcher")
+        asked = (await answer(session, watcher, REJECT)).questions[0]
+        await prompt.outcome()
+        assert asked.body == "1. Keep\n\n    a.txt\\u202e\n2. De\\u200blete\\u000dit"
+        assert asked.options[0].label == "Small\\u2066 step"
+
+
 @pytest.mark.parametrize(
     ("said", "stop", "mode"),
     [

@@ -120,8 +120,8 @@ async def set_title(peer: Peer, params: TitleParams) -> Json:
     title = " ".join(params.title.split())[:200]
     if not title:
         raise RpcError(INVALID_PARAMS, "The title is empty.")
-    await (await peer.host()).rename(params.session_id, title)
-    return {"title": title}
+    info = await (await peer.host()).rename(params.session_id, title)
+    return {"title": info.title}
 
 
 async def archive(peer: Peer, params: ArchiveParams) -> Json:

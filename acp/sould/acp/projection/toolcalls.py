@@ -250,7 +250,7 @@ def permission_call(call: Call, request: ApprovalRequest, scopes: Iterable[Offer
 
     `scopes`: how far they may allow it.
 
-    Diffs come first: there are editors that show nothing but the first piece of content.
+    Diffs and commands come first: there are editors that show nothing but the first piece of content.
     """
     fields = call.described()
     fields["status"] = "pending"
@@ -267,7 +267,8 @@ def permission_call(call: Call, request: ApprovalRequest, scopes: Iterable[Offer
     if request.subagent_type:
         content = [_text_content(_who_asks(request)), *content]
     if content:
-        fields["content"] = sorted(content, key=lambda item: item["type"] != "diff")
+        commands = contents((each for each in request.display if isinstance(each, ShellBlock)), call.cwd)
+        fields["content"] = sorted(content, key=lambda item: item["type"] != "diff" and item not in commands)
     return fields
 
 

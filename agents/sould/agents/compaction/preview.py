@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sould.agents.permissions.asking import shown_item
 from sould.agents.sessionlog.channel import RequestClosedError
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.wire.messages import QuestionItem, QuestionOption, QuestionRequest, QuestionResponse
@@ -67,7 +68,9 @@ class Preview(Struct, frozen=True):
 
     async def _ask(self, item: QuestionItem) -> str:
         """The answer, "" for none."""
-        request = QuestionRequest(id=secrets.token_hex(8), tool_call_id=self.compaction_id, questions=(item,))
+        request = QuestionRequest(
+            id=secrets.token_hex(8), tool_call_id=self.compaction_id, questions=(shown_item(item),)
+        )
         try:
             response = await self.log.channel.request(request)
         except RequestClosedError:

@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
 from sould.agents.permissions.rules import Rules
-from sould.agents.permissions.visible import visible
+from sould.agents.permissions.visible import visible, visible_ends
 from sould.agents.toolapi.base import ToolCallContext
-from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse
+from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, QuestionItem, QuestionOption
 
 Ask = Callable[[ApprovalRequest], Awaitable[ApprovalResponse]]
 RulesSource: TypeAlias = Callable[[], Rules]
@@ -24,9 +24,28 @@ def request_of(call: ToolCallContext, *, sender: str, action: str, description: 
         agent_id=source.agent_id if source is not None else None,
         subagent_type=source.kind if source is not None else None,
         subagent_chain=tuple(map(visible, source.lineage)) if source is not None else (),
-        source_description=(source.description or None) if source is not None else None,
+        source_description=(visible(source.description) or None) if source is not None else None,
         tool_call_id=call.id,
         sender=visible(sender),
         action=visible(action),
         description=description,
     )
+
+
+def shown_item(item: QuestionItem) -> QuestionItem:
+    """A question as people are shown it; the text that a free answer begins with stays as it is."""
+    update = {
+        "question": shown_words(item.question),
+        "header": shown_words(item.header),
+        "body": "\n".join(visible_ends(line.rstrip()) for line in item.body.split("\n")),
+        "options": tuple(
+            QuestionOption(label=shown_words(each.label), description=shown_words(each.description))
+            for each in item.options
+        ),
+    }
+    return item.model_copy(update=update)
+
+
+def shown_words(text: str) -> str:
+    """Line by line, as commands are shown."""
+    return "\n".join(visible(line.rstrip(" ")) for line in text.split("\n"))

@@ -295,13 +295,13 @@ class SessionHost:
         self._loops.forget(session_id)
         self.inbox.forget(session_id)
 
-    async def rename(self, session_id: str, title: str) -> None:
+    async def rename(self, session_id: str, title: str) -> SessionInfo:
         """Give a session a title, live or stored."""
         live = self._sessions.get(session_id)
-        if live is not None:
-            live.entry.rename(title)
-        else:
-            self._store.rename(session_id, title)
+        if live is None:
+            return self._store.rename(session_id, title)
+        live.entry.rename(title)
+        return live.entry.info
 
     async def fork(self, session_id: str, opening: Opening) -> Session:
         """A new session that begins with everything the other one has said and changed by now.

@@ -239,13 +239,13 @@ class HostPort:
         live = self._host.live(session_id)
         return SessionPages(self._store.find(session_id), live.log if live is not None else None)
 
-    async def rename(self, session_id: str, title: str) -> None:
-        """Give a session a title; "" goes back to none.
+    async def rename(self, session_id: str, title: str) -> SessionInfo:
+        """Give a session a title, kept as it can be shown; "" goes back to none.
 
         Raises:
             SessionNotFoundError: there is none.
         """
-        await self._host.rename(session_id, title)
+        return await self._host.rename(session_id, title)
 
     async def archive(self, session_id: str, *, archived: bool = True) -> SessionInfo:
         """Take a session out of lists and search, or back into them; the next prompt in it does that, too.

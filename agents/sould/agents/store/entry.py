@@ -37,9 +37,9 @@ class SessionEntry:
         self.info = self._store.touch(self.info.id, additional=tuple(directories))
 
     def rename(self, title: str) -> None:
-        """Give the session a title of the user's."""
+        """Give the session a title of the user's, as it can be shown."""
         self.info = self._store.rename(self.info.id, title)
-        self._log.publish(SessionChanged(title=title))
+        self._log.publish(SessionChanged(title=self.info.title))
 
     def status_lines(self) -> Iterable[str]:
         """See `StatusSource`."""

@@ -13,7 +13,7 @@ from msgspec import MsgspecError, Struct
 from msgspec.json import Decoder, encode
 from msgspec.structs import replace
 
-from sould.agents.permissions.visible import visible
+from sould.agents.permissions.visible import prints_nothing, visible
 from sould.agents.privatefile import write_private
 from sould.agents.sessionlog.records import Scan
 from sould.agents.wire.content import input_summary
@@ -96,6 +96,12 @@ def default_title(prompt: str) -> str:
     """The title a session gets from its first prompt: one line, 50 characters, without what an editor put around it."""
     typed = _ADDED.sub(" ", prompt)
     return visible(" ".join((typed if typed.strip() else prompt).split())[:TITLE_LENGTH].rstrip())
+
+
+def shown_title(title: str) -> str:
+    """A title that somebody gave: one line with nothing in it that cannot be seen. What is one stays as it is."""
+    line = " ".join(title.split())
+    return visible(line) if any(map(prints_nothing, line)) else line
 
 
 def _from_journal(directory: Path) -> SessionInfo | None:

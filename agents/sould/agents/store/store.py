@@ -26,7 +26,16 @@ from msgspec.structs import replace
 from sould.agents.errors import JournalFullError, OptionError, SessionNotFoundError, SouldError, why_refused
 from sould.agents.sessionlog.locking import lock_file
 from sould.agents.store.index import SessionIndex
-from sould.agents.store.info import JOURNAL, Page, SessionInfo, StoredSession, default_title, read_info, write_info
+from sould.agents.store.info import (
+    JOURNAL,
+    Page,
+    SessionInfo,
+    StoredSession,
+    default_title,
+    read_info,
+    shown_title,
+    write_info,
+)
 from sould.agents.store.search import FoundSession, SessionSearch
 
 __all__ = ["FoundSession", "Page", "SessionInfo", "SessionStore", "StoredSession"]
@@ -224,7 +233,7 @@ class SessionStore:
             SessionNotFoundError: there is none.
         """
         stored = self.find(session_id)
-        return self._save(stored.directory, replace(stored.info, title=title))
+        return self._save(stored.directory, replace(stored.info, title=shown_title(title)))
 
     def archive(self, session_id: str, *, archived: bool) -> SessionInfo:
         """Take it out of lists and search, or back into them. It stays as it is, and when it was used last.

@@ -9,7 +9,7 @@ import orjson
 from pydantic import ConfigDict, Field, JsonValue, StringConstraints, field_validator
 
 from sould.agents.parsed import Parsed
-from sould.agents.permissions.visible import visible
+from sould.agents.permissions.asking import shown_item, shown_words
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_ok
 from sould.agents.toolapi.questions import Questions
 from sould.agents.wire.messages import QuestionItem, QuestionOption, ToolKind, ToolReturn
@@ -86,7 +86,7 @@ class AskUserQuestion(Tool[Params]):
     def view(self, params: Params) -> CallView:
         """The first question."""
         more = len(params.questions) - 1
-        return CallView(title=_shown(params.questions[0].question) + (f" (and {more} more)" if more else ""))
+        return CallView(title=shown_words(params.questions[0].question) + (f" (and {more} more)" if more else ""))
 
     async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
         """Wait for the answers."""
@@ -97,18 +97,13 @@ class AskUserQuestion(Tool[Params]):
 
 
 def _item(question: Question) -> QuestionItem:
-    return QuestionItem(
-        question=_shown(question.question),
-        header=_shown(question.header),
-        options=tuple(
-            QuestionOption(label=_shown(each.label), description=_shown(each.description)) for each in question.options
-        ),
-        multi_select=question.multi_select,
-        other_label="Other",
-        other_description="Your own words.",
+    return shown_item(
+        QuestionItem(
+            question=question.question,
+            header=question.header,
+            options=tuple(QuestionOption(label=each.label, description=each.description) for each in question.options),
+            multi_select=question.multi_select,
+            other_label="Other",
+            other_description="Your own words.",
+        )
     )
-
-
-def _shown(text: str) -> str:
-    """Line by line, as commands are shown."""
-    return "\n".join(visible(line.rstrip(" ")) for line in text.split("\n"))
