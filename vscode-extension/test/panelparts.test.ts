@@ -24,6 +24,7 @@ import { counted, readTasks } from "../panel/session/tasks";
 import { screen } from "../panel/session/terminal";
 import { checkpointOf, outcomeOf, readTimeline } from "../panel/session/timeline";
 import { apply, EMPTY, readSequenced } from "../panel/session/transcript";
+import { nameOf, visible } from "../panel/session/visible";
 
 describe("a terminal", () => {
   test("has colours, and nothing else of the escape sequences", () => {
@@ -365,5 +366,12 @@ describe("what can be mentioned", () => {
         expect(ranked(names.map(named), "")).toHaveLength(names.length);
       }),
     );
+  });
+});
+
+describe("what is shown of paths and lines", () => {
+  test("has a mark for each character that prints nothing", () => {
+    expect(nameOf("/a/b\u202Ecod\u200B.txt")).toBe("b\\u202ecod\\u200b.txt");
+    expect(visible("\tone\rtwo \u{E0041}é")).toBe("\tone\\u000dtwo \\U000e0041é");
   });
 });

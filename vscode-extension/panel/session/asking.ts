@@ -92,6 +92,19 @@ export function readAsked(method: string, raw: unknown): Asked | undefined {
   return undefined;
 }
 
+/** The text of a piece of Markdown that is one block of code and nothing else. */
+export function wholeCode(words: string): string | undefined {
+  const [, , code] = /^(`{3,})\n([^]*)\n\1$/.exec(words) ?? [];
+  return code;
+}
+
+/** The command that is asked about, as it may be shown. */
+export function commandOf(permission: Permission): string | undefined {
+  const [first] = permission.call.content ?? [];
+  const isCommand = permission.call.kind === "execute" && !permission.output;
+  return isCommand && first?.type === "block" && first.block.type === "text" ? wholeCode(first.block.text) : undefined;
+}
+
 function readFields(params: Json): readonly Field[] {
   const schema = object(params["requestedSchema"]);
   const required = list(schema["required"]);

@@ -3,6 +3,7 @@ import { fileUri, relative } from "./completion";
 import type { PendingFile } from "./review";
 import { list, number, object, text } from "./read";
 import type { Block } from "./updates";
+import { nameOf } from "./visible";
 
 export interface Mention {
   /** What is put into the message. */
@@ -26,7 +27,7 @@ export function ofFiles(raw: unknown, root: string): readonly Mention[] {
       const name = relative(path, root);
       return {
         words: `@${name}`,
-        shown: name.replace(/\/$/, "").split("/").at(-1) ?? name,
+        shown: nameOf(name),
         about: name,
         block: { type: "link", uri: fileUri(path), name },
       };

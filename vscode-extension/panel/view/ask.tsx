@@ -1,13 +1,22 @@
 /**
  * What waits for the user: permissions and forms, between the conversation and the composer, never over either.
  *
- * Every option that the agent sent is there, by its own name. Keys: Alt and a number, wherever the focus is. A key within half a second
- * of the question's appearing was meant for something else and does nothing.
+ * What is asked about stands there whole, and nothing is allowed before its end was in sight. Every option that the agent sent is there,
+ * by its own name. Keys: Alt and a number, wherever the focus is. A key within half a second of the question's appearing was meant for
+ * something else and does nothing.
  */
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Ask } from "../app/panel";
-import { chosen, isRejection, rewritten, type Permission, type PermissionOption } from "../session/asking";
+import {
+  chosen,
+  commandOf,
+  isRejection,
+  rewritten,
+  wholeCode,
+  type Permission,
+  type PermissionOption,
+} from "../session/asking";
 import type { Content } from "../session/updates";
 import { usePanel } from "./context";
 import { AskedForm } from "./form";
@@ -17,6 +26,10 @@ import { Diff } from "./tool";
 
 /** Milliseconds in which keys do not answer. */
 const TOO_SOON = 500;
+/** Pixels of what was in sight that stay when the next part is shown. */
+const LINES_KEPT = 36;
+/** The command itself stands below it, whole. */
+const RUN = "Run this command?";
 
 const ACTION = {
   needed: "Permission needed",
@@ -96,10 +109,14 @@ function AskedPermission({ ask, permission }: { readonly ask: Ask; readonly perm
   const { call, options } = permission;
   const [words, setWords] = useState("");
   const [line, write] = useState<string | undefined>(undefined);
+  const body = useRef<HTMLDivElement>(null);
+  const seen = useSeen(body);
   // What is allowed must be what stands there: not the command as it was, while another one is being written.
   const rewriting = line !== undefined && line !== permission.command;
+  const waits = (option: PermissionOption): boolean => (rewriting || !seen) && !isRejection(option);
   const answer = (option: PermissionOption): void => {
-    if (rewriting && !isRejection(option)) {
+    if (waits(option)) {
+      panel.say(rewriting ? "" : "Look at all of it first.");
       return;
     }
     panel.client.answer(ask.question, chosen(option, isRejection(option) ? words.trim() : ""));
@@ -110,19 +127,33 @@ function AskedPermission({ ask, permission }: { readonly ask: Ask; readonly perm
   const asks = permission.output ? OUTPUT : ACTION;
   return (
     <div class="ask" role="alertdialog" aria-modal="false" aria-label={`${asks.needed}: ${call.title ?? ""}`}>
-      <h2 class="ask-title">{`${asks.title}${call.title ?? "The agent asks"}`}</h2>
-      <div class="ask-body" tabIndex={0} role="group" aria-label={asks.body}>
+      <h2 class="ask-title">
+        {commandOf(permission) === undefined ? `${asks.title}${call.title ?? "The agent asks"}` : RUN}
+      </h2>
+      <div class="ask-body" ref={body} tabIndex={0} role="group" aria-label={asks.body}>
         {(call.content ?? []).map((content, at) => (
           <Shown key={at} content={content} />
         ))}
+        <div class="ask-end" />
       </div>
-      <div class="ask-options">
+      {!seen && (
+        <button
+          type="button"
+          class="link ask-more"
+          onClick={() => {
+            body.current?.scrollBy({ top: body.current.clientHeight - LINES_KEPT });
+          }}
+        >
+          More below: look at all of it before you allow it
+        </button>
+      )}
+      <div class={rewriting ? "ask-options rewriting" : "ask-options"}>
         {options.map((option, at) => (
           <button
             key={option.id}
             type="button"
             class={`button ${at === 0 ? "" : "secondary"}`}
-            disabled={rewriting && !isRejection(option)}
+            disabled={waits(option)}
             onClick={() => {
               answer(option);
             }}
@@ -134,7 +165,7 @@ function AskedPermission({ ask, permission }: { readonly ask: Ask; readonly perm
         ))}
       </div>
       {permission.command !== undefined && (
-        <Rewriting ask={ask} command={permission.command} options={options} line={line} write={write} />
+        <Rewriting ask={ask} command={permission.command} options={options} line={line} write={write} seen={seen} />
       )}
       {rejection !== undefined && (
         <form
@@ -157,9 +188,11 @@ function AskedPermission({ ask, permission }: { readonly ask: Ask; readonly perm
             }}
             onKeyDown={keyInWords}
           />
-          <button type="submit" class="button secondary" disabled={words.trim() === ""}>
-            {rejection.name} with these words
-          </button>
+          {words.trim() !== "" && (
+            <button type="submit" class="button secondary">
+              {rejection.name} with these words
+            </button>
+          )}
         </form>
       )}
     </div>
@@ -173,12 +206,14 @@ function Rewriting({
   options,
   line,
   write,
+  seen,
 }: {
   readonly ask: Ask;
   readonly command: string;
   readonly options: readonly PermissionOption[];
   readonly line: string | undefined;
   readonly write: (line: string | undefined) => void;
+  readonly seen: boolean;
 }): JSX.Element | null {
   const panel = usePanel();
   const once = options.find((option) => option.kind === "allow_once");
@@ -205,8 +240,10 @@ function Rewriting({
       class="ask-words"
       onSubmit={(event) => {
         event.preventDefault();
-        panel.client.answer(ask.question, line === command ? chosen(once, "") : rewritten(once, line));
-        panel.say("Allowed as you changed it.");
+        if (seen && line.trim() !== "") {
+          panel.client.answer(ask.question, line === command ? chosen(once, "") : rewritten(once, line));
+          panel.say("Allowed as you changed it.");
+        }
       }}
     >
       <textarea
@@ -230,7 +267,7 @@ function Rewriting({
           });
         }}
       />
-      <button type="submit" class="button secondary" disabled={line.trim() === ""}>
+      <button type="submit" class="button secondary" disabled={line.trim() === "" || !seen}>
         Run this instead
       </button>
     </form>
@@ -239,16 +276,42 @@ function Rewriting({
 
 function Shown({ content }: { readonly content: Content }): JSX.Element | null {
   if (content.type === "diff") {
-    return <Diff path={content.path} oldText={content.oldText} newText={content.newText} isNew={content.isNew} />;
+    return <Diff diff={content} whole />;
   }
-  if (content.type === "block") {
-    return content.block.type === "text" ? (
-      <Markdown source={content.block.text} />
-    ) : (
-      <Attachment block={content.block} />
-    );
+  if (content.type !== "block") {
+    return null;
   }
-  return null;
+  if (content.block.type !== "text") {
+    return <Attachment block={content.block} />;
+  }
+  const code = wholeCode(content.block.text);
+  return code === undefined ? (
+    <Markdown source={content.block.text} />
+  ) : (
+    <pre class="ask-code" dir="ltr">
+      {code}
+    </pre>
+  );
+}
+
+/** Whether the end of what is asked about was in sight. */
+function useSeen(body: { readonly current: HTMLElement | null }): boolean {
+  const [seen, see] = useState(false);
+  useEffect(() => {
+    const end = body.current?.querySelector(".ask-end");
+    const observer = new IntersectionObserver((entries) => {
+      if (entries.some((entry) => entry.isIntersecting)) {
+        see(true);
+      }
+    });
+    if (end instanceof Element) {
+      observer.observe(end);
+    }
+    return () => {
+      observer.disconnect();
+    };
+  }, []);
+  return seen;
 }
 
 /** Whether the key is a character in a field of text: on many keyboards Alt and a number are one. */

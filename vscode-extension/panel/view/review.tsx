@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { Session } from "../app/session";
 import { relative } from "../session/completion";
 import { leftOf, readPending, type Pending, type PendingFile } from "../session/review";
+import { visible } from "../session/visible";
 import { usePanel } from "./context";
 
 type Verdict = "keep" | "reject";
@@ -42,7 +43,7 @@ export function Review({ session }: { readonly session: Session }): JSX.Element 
         />
       )}
       {files?.map((file) => (
-        <OneFile key={file.path} file={file} name={relative(file.path, cwd)} decide={decide} />
+        <OneFile key={file.path} file={file} name={visible(relative(file.path, cwd))} decide={decide} />
       ))}
     </main>
   );
@@ -107,7 +108,7 @@ function Line({
   return (
     <div class={`line ${kind}`}>
       <span class="sign">{sign}</span>
-      <span>{text.replace(/\r?\n$/, "")}</span>
+      <span>{visible(text.replace(/\r?\n$/, ""))}</span>
     </div>
   );
 }

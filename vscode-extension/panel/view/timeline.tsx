@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Session } from "../app/session";
 import type { Moment, Timeline as Turns } from "../session/timeline";
+import { nameOf } from "../session/visible";
 import { usePanel } from "./context";
 
 export function Timeline({ session }: { readonly session: Session }): JSX.Element {
@@ -72,7 +73,7 @@ export function Timeline({ session }: { readonly session: Session }): JSX.Elemen
 }
 
 function Place({ moment, onGo }: { readonly moment: Moment; readonly onGo: () => void }): JSX.Element {
-  const files = moment.files.map((path) => path.split("/").at(-1)).join(", ");
+  const files = moment.files.map(nameOf).join(", ");
   return (
     <li>
       <span class="place-words" dir="auto">

@@ -7,6 +7,7 @@ import { isOpen, type Node } from "../session/rows";
 import { screen } from "../session/terminal";
 import type { Call } from "../session/transcript";
 import type { Content, Exit, Kind, Status } from "../session/updates";
+import { nameOf, visible } from "../session/visible";
 import { usePanel } from "./context";
 import { Fold } from "./fold";
 import { Icon, IconButton, type IconName } from "./icons";
@@ -102,7 +103,7 @@ function Beside({ call }: { readonly call: Call }): JSX.Element {
       {place !== undefined && (
         <IconButton
           icon="file"
-          label={`Open ${place.path.split("/").at(-1) ?? ""}`}
+          label={`Open ${nameOf(place.path)}`}
           onClick={() => {
             panel.link.openFile({ path: place.path, ...(place.line !== undefined && { line: place.line }) });
           }}
@@ -119,7 +120,7 @@ function Beside({ call }: { readonly call: Call }): JSX.Element {
 
 function Piece({ content }: { readonly content: Content }): JSX.Element | null {
   if (content.type === "diff") {
-    return <Diff path={content.path} oldText={content.oldText} newText={content.newText} isNew={content.isNew} />;
+    return <Diff diff={content} />;
   }
   if (content.type === "block") {
     return content.block.type === "text" ? (
@@ -180,27 +181,28 @@ function endOf(exit: Exit | undefined): string {
   return exit.signal === "" ? `Exit code ${exit.code ?? 0}` : `Ended by ${exit.signal}`;
 }
 
-/** Signs and words beside colours: a diff must be readable without them. */
-export function Diff(props: {
-  readonly path: string;
-  readonly oldText: string;
-  readonly newText: string;
-  readonly isNew: boolean;
+/** Signs and words beside colours: a diff must be readable without them. `whole`: all of it is shown at once. */
+export function Diff({
+  diff,
+  whole = false,
+}: {
+  readonly diff: Content & { type: "diff" };
+  readonly whole?: boolean;
 }): JSX.Element {
-  const { path, oldText, newText, isNew } = props;
+  const { path, oldText, newText, isNew } = diff;
   const panel = usePanel();
-  const [all, showAll] = useState(false);
+  const [all, showAll] = useState(whole);
   const change = useMemo(() => changeOf(oldText, newText), [oldText, newText]);
   const lines = change.hunks.flatMap((hunk, at) => hunk.map((line, n) => ({ ...line, gap: at > 0 && n === 0 })));
   const shown = all ? lines : lines.slice(0, FEW_LINES * 2);
-  const name = path.split("/").at(-1) ?? path;
+  const name = nameOf(path);
   return (
     <div class="diff">
       <div class="diff-bar">
         <button
           type="button"
           class="link"
-          title={path}
+          title={visible(path)}
           onClick={() => {
             panel.link.openFile({ path, line: lines.find((line) => line.sign !== " ")?.number ?? 1 });
           }}
@@ -222,7 +224,7 @@ export function Diff(props: {
               {line.number}
             </span>
             <span class="sign">{line.sign === "-" ? "−" : line.sign}</span>
-            <span>{line.text}</span>
+            <span>{visible(line.text.replace(/\r$/, ""))}</span>
           </div>
         ))}
       </pre>
