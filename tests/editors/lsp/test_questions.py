@@ -89,6 +89,21 @@ async def test_a_client_whose_library_tells_it_no_ids_is_told_which_question_is_
         await editor.wait_told("window/showMessage", lambda params: params["message"] == "done")
 
 
+async def test_a_client_that_follows_the_inbox_is_asked_there_alone(
+    bench: Bench, connect_editor: ConnectEditor
+) -> None:
+    bench.script(call("Shell", command="touch b.txt"), "text: done")
+    async with bench.running(), connect_editor() as editor:
+        await editor.initialize({**FULL, "experimental": {"sould": {"inbox": True}}}, bench.project)
+        await editor.request("_sould/inbox/subscribe")
+        await editor.execute("sould.session", {"new": True})
+        await editor.execute("sould.prompt", {"text": "touch"})
+        news = await editor.wait_told("_sould/inbox/changed")
+        await editor.request("_sould/inbox/answer", id=news["items"][0]["id"], decision="approve", scope="once")
+        await editor.wait_told("window/showMessage", lambda params: params["message"] == "done")
+        assert editor.told(ASK) == []
+
+
 async def test_a_question_is_withdrawn_here_when_a_better_client_comes_unless_the_user_wanted_it(
     bench: Bench, connect_editor: ConnectEditor, connect: Connect
 ) -> None:

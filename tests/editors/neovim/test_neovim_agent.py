@@ -22,7 +22,7 @@ from soultest.editors.plugin import (
     wait_pending,
     wait_told,
 )
-from soultest.screen import PATIENCE
+from soultest.screen import PATIENCE, screen
 from soultest.world import World, call
 
 pytestmark = [pytest.mark.editors, pytest.mark.timeout(300)]
@@ -96,6 +96,7 @@ def test_a_question_is_answered_in_the_inbox_with_words_for_the_agent(world: Wor
         assert (world.project / "area.py").read_text() == OLD
 
 
+INBOX = "return table.concat(vim.fn.getbufline(vim.fn.bufnr('sould://inbox'), 1, '$'), '\\n')"
 QUESTIONS = call(
     "AskUserQuestion",
     "q",
@@ -128,19 +129,34 @@ def test_the_inbox_is_told_what_comes_and_what_others_answer(world: World, progr
         assert (world.project / "made.txt").exists()
 
 
-def test_a_question_of_the_server_that_is_answered_elsewhere_leaves_the_inbox(world: World, program: Path) -> None:
+def test_a_question_of_a_session_that_the_language_server_began_is_in_the_inbox_once(
+    world: World, program: Path
+) -> None:
     world.script([call("Shell", "s", command="touch made.txt"), "text: So be it."])
     with opened(world, program) as editor:
         editor.keys(":Sould inbox<CR>")
         editor.screen.wait("Nothing waits for an answer.")
         prompt = "require('sould.lsp').execute(..., 'sould.prompt', { text = 'touch it' })"
         editor.lua(prompt, str(world.project))
-        editor.screen.wait("this Neovim")
+        editor.screen.wait("$ touch made.txt", "1 waiting")
+        assert editor.lua(INBOX).count("## ") == 1
         (waiting,) = json.loads(world.sould("inbox", "--json").stdout)["items"]
         assert world.sould("approve", waiting["id"]).returncode == 0
         editor.screen.wait("Nothing waits for an answer.")
         until((world.project / "made.txt").exists, PATIENCE, "the command")
         assert "waiting" not in editor.lua("return require('sould').statusline()")
+
+
+def test_a_question_of_another_session_is_counted_from_the_start(world: World, program: Path) -> None:
+    elsewhere = world.root / "elsewhere"
+    elsewhere.mkdir()
+    world.script([call("Shell", "s", command="touch made.txt"), "text: So be it."])
+    with opened(world, program) as editor, screen(world, "sould run go", elsewhere, "other"):
+        editor.screen.wait("sould: 1 waiting")
+        (waiting,) = json.loads(world.sould("inbox", "--json").stdout)["items"]
+        assert world.sould("approve", waiting["id"]).returncode == 0
+        until(lambda: "waiting" not in editor.screen.text, PATIENCE, "nothing that waits")
+        until((elsewhere / "made.txt").exists, PATIENCE, "the command")
 
 
 def test_what_is_about_to_be_written_is_shown_and_cannot_be_decided(world: World, program: Path) -> None:

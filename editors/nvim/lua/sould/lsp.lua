@@ -2,6 +2,7 @@
 ---
 --- It reports buffers by LSP's own means and answers what the server asks. It decides nothing and draws nothing.
 local config = require("sould.config")
+local inbox = require("sould.inbox.told")
 local message = require("sould.message")
 local state = require("sould.review.state")
 local status = require("sould.status")
@@ -230,6 +231,9 @@ local function handlers(project)
     ["window/showMessageRequest"] = function(_, asked)
       return require("sould.inbox").wait_for(asked)
     end,
+    ["_sould/inbox/changed"] = function(_, told)
+      inbox.changed(project.root, told)
+    end,
     ["_sould/message/withdrawn"] = function(_, told)
       require("sould.inbox").withdraw(told.token)
     end,
@@ -253,6 +257,7 @@ local function exited(project, code)
   project.client = nil
   state.lost(project.root)
   status.forget_turns(project.root)
+  inbox.lost(project.root)
   if project.ended or vim.v.exiting ~= vim.NIL then
     status.set(project.root, "off")
     return
@@ -276,7 +281,7 @@ end
 ---@return vim.lsp.ClientConfig
 local function settings(project)
   local capabilities = vim.lsp.protocol.make_client_capabilities()
-  capabilities.experimental = { sould = { writes = true, review = true, withdraws = true } }
+  capabilities.experimental = { sould = { writes = true, review = true, withdraws = true, inbox = true } }
   return {
     name = "sould",
     cmd = config.line("lsp"),
@@ -292,6 +297,8 @@ local function settings(project)
       message.forget("missing")
       status.set(project.root, "connected")
       subscribe(project)
+      require("sould.inbox")
+      inbox.follow(project.root)
       vim.schedule(function()
         require("sould.tools.window").tell(project.root)
       end)

@@ -11,7 +11,7 @@ local M = {}
 local connections = {} ---@type table<string, string>
 local chat = { working = false, waiting = 0 }
 local turns = {} ---@type table<string, table<string|integer, true>> by project and token
-local asked = 0
+local asked, told = 0, 0
 
 local function changed()
   vim.schedule(function()
@@ -59,6 +59,12 @@ function M.forget_turns(root)
   changed()
 end
 
+---@param count integer what waits in sessions, anywhere
+function M.told(count)
+  told = count
+  changed()
+end
+
 ---@param count integer questions of the server
 function M.asked(count)
   asked = count
@@ -89,7 +95,7 @@ function M.get()
     hunks = file and #file.hunks or 0,
     pending = state.count(root),
     working = chat.working or turns_run(),
-    waiting = chat.waiting + asked,
+    waiting = math.max(chat.waiting, told) + asked, -- what a chat was asked is told as well
   }
 end
 

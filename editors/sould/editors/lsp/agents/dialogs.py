@@ -82,6 +82,8 @@ class EditorDialogs:
 
     @property
     def _seen_elsewhere(self) -> bool:
+        if self._peer.can.has_inbox:
+            return True
         others = (each for key, each in self._session.clients.items() if key != self._peer.id)
         return any(each.speaks_for_user and not isinstance(each, type(self._peer)) for each in others)
 

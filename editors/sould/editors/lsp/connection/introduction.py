@@ -49,6 +49,8 @@ class EditorCapabilities(Struct, frozen=True):
     """Ours: it puts our edits into its buffers, and saves them when it is asked to."""
     withdraws: bool = False
     """Ours: it takes a question back when it is told so by its token; its own means do not tell it which one is cancelled."""
+    has_inbox: bool = False
+    """Ours: it follows the inbox, and shows what agents ask there."""
     knows_us: bool = False
     """Ours: it shows hunks itself."""
 
@@ -110,6 +112,7 @@ def _capabilities(raw: Json) -> EditorCapabilities:
         has_settings=_flag(workspace, "configuration"),
         writes=_flag(ours, "writes"),
         withdraws=_flag(ours, "withdraws"),
+        has_inbox=_flag(ours, "inbox"),
         knows_us=isinstance(own, dict),
     )
 

@@ -1,18 +1,15 @@
 --- What waits for an answer, in all projects: sessions anywhere, and questions of the server to this Neovim.
 ---
 --- Opens on a command of the user's only. A question never takes the focus; it waits here.
-local acp = require("sould.acp")
 local keys = require("sould.keys")
 local message = require("sould.message")
+local options = require("sould.inbox.options")
 local status = require("sould.status")
+local told = require("sould.inbox.told")
 
 local M = {}
 
 local NAME = "sould://inbox"
-
----@class sould.Option
----@field name string
----@field take fun(words: string)
 
 ---@class sould.Item
 ---@field id any
@@ -80,111 +77,6 @@ local function buffer()
   return buf
 end
 
-local told = {} ---@type table[] what waits in sessions, longest first
-local following = false
-
----@param id string
----@param decision string
----@param more? table
-local function answer(id, decision, more)
-  local params = vim.tbl_extend("force", { id = id, decision = decision }, more or {})
-  acp.request("_sould/inbox/answer", params, function(problem, answered)
-    message.say(problem or answered.message, problem and vim.log.levels.WARN or nil)
-  end)
-end
-
----@param waiting table an approval
----@return sould.Option[]
-local function approval(waiting)
-  local options = vim.tbl_map(function(scope)
-    local remembers = scope.remembers or ""
-    return {
-      name = scope.label .. (remembers ~= "" and ": " .. remembers or ""),
-      take = function()
-        answer(waiting.id, "approve", { scope = scope.scope })
-      end,
-    }
-  end, waiting.scopes)
-  table.insert(options, {
-    name = "Reject (`:Sould answer N words` tells the agent why)",
-    take = function(words)
-      answer(waiting.id, "reject", { words = words })
-    end,
-  })
-  return options
-end
-
----What a user typed as the answer to a question: numbers of options, or words.
----@param question table
----@param typed string
----@return { chosen: string[]?, words: string? }
-local function typed_answer(question, typed)
-  local chosen = {}
-  for number in typed:gmatch("[^,%s]+") do
-    local option = question.options and question.options[tonumber(number)]
-    if not option then
-      return { words = typed }
-    end
-    table.insert(chosen, option.label)
-  end
-  return #chosen > 0 and { chosen = chosen } or { words = typed }
-end
-
----Asks one question after the other, and then answers all.
----@param waiting table
----@param given? table[]
-local function ask_each(waiting, given)
-  given = given or {}
-  local question = waiting.questions[#given + 1]
-  if not question then
-    answer(waiting.id, "answer", { answers = given })
-    return
-  end
-  local labels = {}
-  for index, option in ipairs(question.options or {}) do
-    table.insert(labels, ("%d. %s"):format(index, option.label))
-  end
-  local prompt = ("%s %s: "):format(question.question, table.concat(labels, "  "))
-  vim.ui.input({ prompt = prompt, default = question.default }, function(typed)
-    if typed then
-      ask_each(waiting, vim.list_extend(given, { typed_answer(question, typed) }))
-    end
-  end)
-end
-
----@param waiting table a question, or the form of a server
----@return sould.Option[]
-local function question_options(waiting)
-  local options = {}
-  local question = #waiting.questions == 1 and waiting.questions[1] or { options = {} }
-  for _, option in ipairs(question.options or {}) do
-    local description = option.description or ""
-    table.insert(options, {
-      name = option.label .. (description ~= "" and ": " .. description or ""),
-      take = function()
-        answer(waiting.id, "answer", { answers = { { chosen = { option.label } } } })
-      end,
-    })
-  end
-  table.insert(options, {
-    name = "Answer by numbers or in your words (`:Sould answer N words`)",
-    take = function(words)
-      if words ~= "" and #waiting.questions == 1 then
-        answer(waiting.id, "answer", { answers = { typed_answer(question, words) } })
-      else
-        ask_each(waiting)
-      end
-    end,
-  })
-  table.insert(options, {
-    name = "Go on without an answer",
-    take = function()
-      answer(waiting.id, "dismiss")
-    end,
-  })
-  return options
-end
-
 ---@param entry sould.Asking
 ---@return sould.Item
 local function asked_here(entry)
@@ -202,15 +94,13 @@ local function asked_here(entry)
   return item
 end
 
-local draw ---@type fun()
-
 ---@param waiting table
 ---@return sould.Item
 local function asked_there(waiting)
   local item = { id = waiting.id, title = waiting.title, lines = vim.list_extend({}, waiting.lines or {}) }
   local who = (waiting.asker or "") ~= "" and ", " .. waiting.asker or ""
   item.about = ("%s, “%s”%s"):format(vim.fn.fnamemodify(waiting.session.cwd, ":~"), waiting.session.title, who)
-  item.options = waiting.kind == "approval" and approval(waiting) or question_options(waiting)
+  item.options = options.of(waiting)
   for _, question in ipairs(#(waiting.questions or {}) > 1 and waiting.questions or {}) do
     table.insert(item.lines, question.question)
   end
@@ -219,12 +109,7 @@ local function asked_there(waiting)
     table.insert(item.options, {
       name = "Show all of it",
       take = function()
-        acp.request("_sould/inbox/show", { id = waiting.id }, function(_, whole)
-          told = vim.tbl_map(function(each)
-            return whole and each.id == waiting.id and whole or each
-          end, told)
-          draw()
-        end)
+        told.show(waiting.id)
       end,
     })
   end
@@ -294,11 +179,11 @@ local function put_back(kept)
   end
 end
 
-function draw()
+local function draw()
   local lines = { "# Inbox", "" }
   local kept = cursors()
   rows = {}
-  items = vim.list_extend(vim.tbl_map(asked_here, asking), vim.tbl_map(asked_there, told))
+  items = vim.list_extend(vim.tbl_map(asked_here, asking), vim.tbl_map(asked_there, told.items()))
   for _, item in ipairs(items) do
     show(item, lines)
   end
@@ -314,76 +199,24 @@ end
 
 ---@return boolean
 local function shown()
-  return #vim.fn.win_findbuf(buffer()) > 0
+  return #vim.fn.win_findbuf(vim.fn.bufnr("^" .. NAME .. "$")) > 0
 end
-
-local function follow()
-  acp.request("_sould/inbox/subscribe", vim.empty_dict(), function(problem, list)
-    following = problem == nil
-    if problem then
-      message.say(problem, vim.log.levels.WARN)
-    end
-    told = list and list.items or {}
-    draw()
-  end)
-end
-
-local function leave()
-  if following and not shown() then
-    following = false
-    acp.request("_sould/inbox/unsubscribe", vim.empty_dict())
-  end
-end
-
----@param news table
-local function changed(news)
-  if news.everything then
-    follow()
-    return
-  end
-  local ended, known = {}, {}
-  for _, each in ipairs(news.ended or {}) do
-    ended[each.id] = true
-  end
-  told = vim.tbl_filter(function(each)
-    return not ended[each.id]
-  end, told)
-  for index, each in ipairs(told) do
-    known[each.id] = index
-  end
-  for _, each in ipairs(news.items or {}) do
-    told[known[each.id] or #told + 1] = each
-  end
-  draw()
-end
-
-acp.on("_sould/inbox/changed", function(news)
-  if following then
-    changed(news)
-  end
-end)
-
-acp.on_exit(function()
-  local again = following and shown()
-  following = false
-  if again then
-    vim.defer_fn(M.refresh, 1000)
-  end
-end)
 
 ---Looks again, if the inbox is shown.
 function M.refresh()
-  if not shown() then
-    return
-  elseif following then
+  if shown() then
     draw()
-  else
-    follow()
   end
 end
 
+told.watch(function()
+  status.told(#told.items())
+  M.refresh()
+end)
+
 ---Shows the inbox.
 function M.open()
+  told.connect()
   local buf = buffer()
   local window = vim.fn.bufwinid(buf)
   if window ~= -1 then
@@ -396,7 +229,6 @@ function M.open()
       once = true,
       callback = vim.schedule_wrap(function()
         require("sould.chat.view").fit()
-        leave()
       end),
     })
   end
