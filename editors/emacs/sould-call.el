@@ -29,7 +29,10 @@ HIDDEN is a file that is visited for it only."
 
 (define-error 'sould-call-failed "An editor tool failed")
 
-(defconst sould-call--patience 12 "Seconds a language server has.")
+(defcustom sould-language-server-timeout 12
+  "Seconds for which an agent's question waits for a language server."
+  :type 'number
+  :group 'sould)
 
 (defun sould-call-fail (code message &rest arguments)
   "End the call with an error of the catalogue: CODE, and MESSAGE with ARGUMENTS."
@@ -173,7 +176,7 @@ An error of the server, or its silence, is the answer to CALL."
     (with-current-buffer buffer
       (jsonrpc-async-request
        server method params
-       :deferred (gensym) :timeout sould-call--patience
+       :deferred (gensym) :timeout sould-language-server-timeout
        :success-fn (lambda (result) (sould-call-guard call (funcall then result)))
        :error-fn (lambda (failure)
                    (sould-call-guard call

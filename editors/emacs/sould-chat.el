@@ -39,7 +39,33 @@
 (defvar-local sould-chat--questions nil "Places of open questions: (QUESTION BEGIN . END).")
 
 (defconst sould-chat--most-compared 100000 "Pairs of lines that are compared for a diff at most.")
-(defconst sould-chat--most-lines 12 "Lines of a tool's output or diff that are shown.")
+
+(defcustom sould-chat-output-lines 12
+  "Lines of what a tool printed that the chat shows; a question is shown whole."
+  :type 'natnum
+  :group 'sould)
+
+(defcustom sould-chat-display-action nil
+  "How `display-buffer' shows the chat when a prompt is sent from elsewhere."
+  :type display-buffer--action-custom-type
+  :risky t
+  :group 'sould)
+
+(defcustom sould-chat-history-length 200
+  "How many of your messages the chat remembers."
+  :type 'natnum
+  :group 'sould)
+
+(defcustom sould-announce-questions t
+  "Whether a question of an agent is named in the echo area when it comes."
+  :type 'boolean
+  :group 'sould)
+
+(defvar sould-chat-history nil
+  "What was said to agents, newest first.
+`savehist-additional-variables' can keep it.")
+(defvar-local sould-chat--recalled nil "Which of `sould-chat-history' is in the input; nil for none.")
+(defvar-local sould-chat--draft "" "What was typed before the history was looked at.")
 
 (defvar sould-chat-mode-map
   (let ((map (make-sparse-keymap)))
@@ -47,6 +73,7 @@
                    '(("\r" . sould-chat-send) ("\C-j" . newline) ("\C-c\C-c" . sould-chat-send)
                      ("\C-c\C-k" . sould-cancel) ("\C-c\C-t" . sould-steer) ("\C-c\C-s" . sould-switch-session)
                      ("\C-c\C-y" . sould-chat-allow) ("\C-c\C-n" . sould-chat-reject)
+                     ("\M-p" . sould-chat-previous-input) ("\M-n" . sould-chat-next-input)
                      ("\t" . forward-button) ([backtab] . backward-button)))
       (define-key map key command))
     map)
@@ -90,10 +117,10 @@
   "Ask the agent of this project TEXT.
 When the region is active, its text and place go along.  The chat is
 shown, and not selected."
-  (interactive (list (read-string "Ask: ")))
+  (interactive (list (read-string "Ask: " nil 'sould-chat-history)))
   (let ((session (sould-chat--here))
         (about (sould-chat--region)))
-    (display-buffer (sould-chat--buffer session))
+    (display-buffer (sould-chat--buffer session) sould-chat-display-action)
     (sould-agent-prompt session (concat text about))))
 
 (defun sould-chat--region ()
@@ -109,7 +136,7 @@ shown, and not selected."
 (defun sould-steer (text)
   "Say TEXT to the agent while it works.
 When it has ended by then, that is the next prompt."
-  (interactive (list (read-string "Say: ")))
+  (interactive (list (read-string "Say: " nil 'sould-chat-history)))
   (let ((session (sould-chat--here)))
     (if (sould-agent-steer session text)
         (message "Said; the agent has it with its next step")
@@ -178,7 +205,28 @@ When it has ended by then, that is the next prompt."
              (unless (string-empty-p text)
                ;; In this order: where it cannot be sent, it is still there.
                (sould-agent-prompt sould-chat--session text)
+               (let ((history-length sould-chat-history-length))
+                 (add-to-history 'sould-chat-history text))
+               (setq sould-chat--recalled nil)
                (delete-region sould-chat--input (point-max)))))))
+
+(defun sould-chat-previous-input (count)
+  "Put what you said COUNT messages before into the input."
+  (interactive "p")
+  (let ((place (+ (or sould-chat--recalled -1) count)))
+    (cond ((< place -1) (user-error "Nothing was said after this"))
+          ((>= place (length sould-chat-history)) (user-error "Nothing was said before this")))
+    (unless sould-chat--recalled
+      (setq sould-chat--draft (buffer-substring-no-properties sould-chat--input (point-max))))
+    (delete-region sould-chat--input (point-max))
+    (goto-char (point-max))
+    (insert (if (= place -1) sould-chat--draft (nth place sould-chat-history)))
+    (setq sould-chat--recalled (and (>= place 0) place))))
+
+(defun sould-chat-next-input (count)
+  "Put what you said COUNT messages after into the input."
+  (interactive "p")
+  (sould-chat-previous-input (- count)))
 
 (defun sould-chat--question ()
   "The question at point, or the oldest one of this session."
@@ -275,7 +323,7 @@ that show the end go on showing it."
           ('end (when params (sould-chat--add 'note (concat params "\n") 'sould-chat-note)))
           ('gone (setq sould-chat--questions nil)
                  (sould-chat--add 'note (concat params "; your next prompt connects again\n") 'sould-chat-note)))))
-    (when (eq what 'asked)
+    (when (and sould-announce-questions (eq what 'asked))
       (message "sould asks: %s" (plist-get (sould-question-call params) :title)))))
 
 (add-hook 'sould-agent-functions #'sould-chat--happened)
@@ -336,8 +384,8 @@ that show the end go on showing it."
 (defun sould-chat--cut (text)
   "The first lines of TEXT, indented."
   (let* ((lines (split-string (string-trim-right text) "\n"))
-         (more (- (length lines) sould-chat--most-lines)))
-    (concat (mapconcat (lambda (line) (concat "  " line "\n")) (seq-take lines sould-chat--most-lines) "")
+         (more (- (length lines) sould-chat-output-lines)))
+    (concat (mapconcat (lambda (line) (concat "  " line "\n")) (seq-take lines sould-chat-output-lines) "")
             (if (> more 0) (propertize (format "  ... %d more lines\n" more) 'font-lock-face 'sould-chat-note) ""))))
 
 (defun sould-chat--diff (old new)

@@ -13,7 +13,10 @@
 
 (declare-function sould-menu "sould-menu")
 
-(defconst sould-diff--context 3 "Lines shown around a hunk.")
+(defcustom sould-diff-context-lines 3
+  "Lines that `sould-review' shows around a hunk."
+  :type 'natnum
+  :group 'sould)
 
 (defvar-local sould-diff--project nil "The project of this review buffer.")
 
@@ -166,8 +169,8 @@ Where its context ends."
          (base (plist-get hunk :base))
          (now (mapcar (lambda (line) (plist-get line :text)) (plist-get hunk :lines)))
          (behind (+ start (length now)))
-         (first (min start (max after (- start sould-diff--context))))
-         (last (max behind (min before (length lines) (+ behind sould-diff--context))))
+         (first (min start (max after (- start sould-diff-context-lines))))
+         (last (max behind (min before (length lines) (+ behind sould-diff-context-lines))))
          (above (seq-subseq lines (min first (length lines)) (min start (length lines))))
          (below (seq-subseq lines (min behind (length lines)) (min last (length lines))))
          (around (+ (length above) (length below)))

@@ -47,6 +47,11 @@
   "The sign in the margin beside removed lines."
   :group 'sould)
 
+(defcustom sould-mark-words t
+  "Whether words that differ are marked in lines that became others."
+  :type 'boolean
+  :group 'sould)
+
 (defvar-local sould-hunks--overlays nil "All overlays of this buffer's hunks.")
 (defvar-local sould-hunks--words nil "Which words to mark, by the digests of the hunks that are drawn.")
 (defvar-local sould-hunks--margin nil "Whether the margin is shown for our sake.")
@@ -178,7 +183,8 @@ was typed in since, and the server will say what they are."
   "Which words to mark in HUNK, whose removed lines are BASE."
   (let ((digest (plist-get hunk :digest)))
     (or (cdr (assoc digest sould-hunks--words))
-        (let ((marks (sould-words-marks base (mapcar (lambda (line) (plist-get line :text)) (plist-get hunk :lines)))))
+        (let ((marks (and sould-mark-words
+                          (sould-words-marks base (mapcar (lambda (line) (plist-get line :text)) (plist-get hunk :lines))))))
           (push (cons digest marks) sould-hunks--words)
           marks))))
 

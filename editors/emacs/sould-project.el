@@ -47,7 +47,10 @@ program since it was ready last."
 
 (defvar-local sould-project--of-buffer nil "The project of this buffer.")
 
-(defconst sould-project--retries 5 "How often the program is started again when it ends without having been ready.")
+(defcustom sould-connection-attempts 5
+  "How often `sould' is started for a project while it ends at once."
+  :type 'natnum
+  :group 'sould)
 
 ;;;; Which
 
@@ -124,7 +127,7 @@ With START, it has one then."
 (defun sould-project--ended (project)
   "Start the program of PROJECT again, unless it ends again and again."
   (setf (sould-project-ready project) nil)
-  (if (< (cl-incf (sould-project-failures project)) sould-project--retries)
+  (if (< (cl-incf (sould-project-failures project)) sould-connection-attempts)
       (run-at-time 1 nil #'sould-project--again project)
     (message "sould: the connection to %s has ended; `sould-reconnect' starts it again" (sould-project-root project))))
 

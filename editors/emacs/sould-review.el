@@ -11,6 +11,11 @@
 
 (require 'sould-hunks)
 
+(defcustom sould-confirm-bulk-reject t
+  "Whether rejecting all of a file or project asks first."
+  :type 'boolean
+  :group 'sould)
+
 (defvar sould-review--asking nil "Non-nil while a decision of this editor is on its way.")
 (defvar sould-review--own nil "Ids of hunks that were decided in this editor.")
 
@@ -179,6 +184,7 @@ The hunks that are done with it."
       (user-error "Nothing to review in %s" words))
     (sould-sync-flush-all project)
     (when (or (equal verdict "keep")
+              (not sould-confirm-bulk-reject)
               (y-or-n-p (format "Reject %d hunk%s in %s? " (length hunks) (if (cdr hunks) "s" "") words)))
       (sould-review--answered project verdict nil (sould-review--ask project verdict what)))))
 

@@ -112,7 +112,7 @@ wait.  Signals `user-error'.  Only for commands, never for timers."
       (remhash id (sould-rpc-waiting connection)))
     (cond ((plist-get answer :error) (user-error "%s" (plist-get (plist-get answer :error) :message)))
           (answer (plist-get answer :result))
-          ((sould-rpc-live-p connection) (user-error "sould does not answer; what was asked may still be done later"))
+          ((sould-rpc-live-p connection) (user-error "No answer from sould; what was asked may still be done later"))
           (t (user-error "The program has ended")))))
 
 (defun sould-rpc--tell (failure)

@@ -26,7 +26,11 @@
   "Files that are visited for calls of agents only, one for each call.
 They are not reported.")
 
-(defconst sould-sync--delay 0.1 "Seconds in which changes are gathered.")
+(defcustom sould-report-delay 0.1
+  "Seconds in which what you type is gathered before sould is told."
+  :type 'number
+  :group 'sould)
+
 (defconst sould-sync--most-changes 200 "More changes than these are sent as one text.")
 (defconst sould-sync--compared 2000 "Characters up to which it is looked whether a change changes anything.")
 
@@ -156,7 +160,7 @@ They are not reported.")
            (push (list :range (nth 2 before) :text (sould-sync--outward text)) sould-sync--changes))
           (t (setq sould-sync--changes t)))
     (when (and sould-sync--changes (not sould-sync--timer))
-      (setq sould-sync--timer (run-at-time sould-sync--delay nil #'sould-sync--later (current-buffer))))))
+      (setq sould-sync--timer (run-at-time sould-report-delay nil #'sould-sync--later (current-buffer))))))
 
 (defun sould-sync--later (buffer)
   "Report what was typed in BUFFER."

@@ -105,7 +105,9 @@ With each the function that takes the call, and where it is.")
         sould-window--told (seq-filter (lambda (told) (memq (car told) sould-project-all)) sould-window--told))
   (dolist (project sould-project-all)
     (when (sould-project-ready project)
-      (sould-window--tell project))))
+      (sould-window--tell project)))
+  (unless (seq-some #'sould-sync-buffers sould-project-all)
+    (sould-window--unwatch)))
 
 (defun sould-window--forgotten (project)
   "The server of PROJECT knows nothing of this Emacs."
@@ -120,9 +122,24 @@ With each the function that takes the call, and where it is.")
 (add-hook 'sould-project-ready-functions #'sould-window--forgotten)
 (add-hook 'sould-project-told-functions #'sould-window--heard)
 (setq sould-project-call-function (lambda (params reply) (sould-call-answer params reply)))
-(dolist (hook '(post-command-hook window-buffer-change-functions kill-buffer-hook))
-  (add-hook hook #'sould-window--changed))
-(add-function :after after-focus-change-function #'sould-window--changed)
+
+;;;; Watching
+
+(defconst sould-window--hooks '(post-command-hook window-buffer-change-functions kill-buffer-hook)
+  "Hooks that run when what is told may have changed.")
+
+(defun sould-window-watch ()
+  "Tell each change from now on, until no buffer is reported any more."
+  (dolist (hook sould-window--hooks)
+    (add-hook hook #'sould-window--changed))
+  (add-function :after after-focus-change-function #'sould-window--changed)
+  (sould-window--changed))
+
+(defun sould-window--unwatch ()
+  "Leave nothing behind in hooks of Emacs."
+  (dolist (hook sould-window--hooks)
+    (remove-hook hook #'sould-window--changed))
+  (remove-function after-focus-change-function #'sould-window--changed))
 
 (provide 'sould-window)
 ;;; sould-window.el ends here

@@ -15,7 +15,7 @@
 ;;
 ;;     (require 'sould)
 ;;     (global-sould-mode 1)       ; in files of projects
-;;     (sould-setup-keys)          ; C-c s ..., unless you name another prefix
+;;     (sould-setup-keys)          ; C-c , ..., unless you name another prefix
 ;;
 ;; Without `sould-setup-keys' no key is taken.  It needs no other package, and works beside eglot and lsp-mode, whose servers keep
 ;; the buffer.
@@ -63,6 +63,7 @@
         ((sould--fit-p)
          (condition-case failure
              (progn (sould-sync-open)
+                    (sould-window-watch)
                     (sould-hunks-redraw)
                     ;; Another name is another file; it is reported first.
                     (add-hook 'after-set-visited-file-name-hook #'sould-hunks-redraw 90 t))
@@ -93,6 +94,7 @@
 
 ;;;###autoload
 (define-globalized-minor-mode global-sould-mode sould-mode sould--turn-on
+  :predicate t
   :group 'sould)
 
 (defun sould-reconnect ()
@@ -108,6 +110,12 @@
         (sould-mode 1)))))
 
 ;;;; Keys
+
+;; `C-c' and a letter is left to the user, and most signs behind it are those of Org.
+(defcustom sould-prefix-key "C-c ,"
+  "The key that `sould-setup-keys' binds, as `kbd' reads it."
+  :type 'string
+  :group 'sould)
 
 (defvar sould-command-map
   (let ((map (make-sparse-keymap)))
@@ -125,8 +133,8 @@
 
 ;;;###autoload
 (defun sould-setup-keys (&optional prefix)
-  "Bind `sould-command-map' to PREFIX, \\`C-c s' by default, in all buffers."
-  (global-set-key (kbd (or prefix "C-c s")) sould-command-map))
+  "Bind `sould-command-map' to PREFIX, or to `sould-prefix-key', in all buffers."
+  (global-set-key (kbd (or prefix sould-prefix-key)) sould-command-map))
 
 (provide 'sould)
 ;;; sould.el ends here

@@ -30,7 +30,7 @@ def lines_of(emacs: Emacs) -> list[int]:
 
 
 def press(emacs: Emacs, *keys: str) -> None:
-    emacs.screen.press("C-c", "s", *keys)
+    emacs.screen.press("C-c", ",", *keys)
 
 
 def test_a_file_with_cr_lf_stays_one(world: World, open_emacs: OpenEmacs) -> None:

@@ -84,6 +84,60 @@ def test_it_installs_as_a_package_and_loads_what_is_used_only(emacs_program: Pat
     assert said.endswith("(t t nil)")
 
 
+NEIGHBOURS = "(mapc #'require '(diff-mode project crm xref transient flymake jsonrpc url-util button ansi-color))"
+SNAPSHOT = """
+(defun values-now ()
+  (let (found)
+    (mapatoms (lambda (name)
+                (and (boundp name) (not (string-prefix-p "sould" (symbol-name name)))
+                     (string-match-p "-\\(hook\\|hooks\\|functions?\\|alist\\)\\'" (symbol-name name))
+                     (push (cons name (copy-tree (symbol-value name))) found))))
+    found))
+"""
+CHANGED = """
+(princ (list 'changed (delq nil (mapcar (lambda (each) (unless (equal (symbol-value (car each)) (cdr each)) (car each)))
+                                        before))
+             'keys (where-is-internal 'sould-keep)))
+"""
+
+
+def test_loading_it_changes_no_hook_and_binds_no_key(emacs_program: Path, tmp_path: Path) -> None:
+    features = " ".join(sorted(file.stem for file in PACKAGE.glob("*.el")))
+    said = batch(
+        emacs_program, tmp_path, "-L", str(PACKAGE), "--eval", NEIGHBOURS, "--eval", SNAPSHOT,
+        "--eval", "(setq before (values-now))", "--eval", f"(mapc #'require '({features}))", "--eval", CHANGED,
+    )  # fmt: skip
+    assert said.endswith("(changed nil keys nil)"), said
+
+
+def test_turning_the_mode_off_leaves_nothing_behind(world: World, open_emacs: OpenEmacs) -> None:
+    (world.project / "notes.txt").write_text("one\n")
+    emacs = open_emacs("notes.txt")
+    ours = """
+    (vconcat (seq-filter (lambda (each) (and (symbolp each) (string-prefix-p "sould" (symbol-name each))))
+                         (append (default-value 'post-command-hook) (default-value 'kill-buffer-hook)
+                                 (default-value 'window-buffer-change-functions) before-change-functions after-save-hook)))
+    """
+    assert emacs.lisp(ours) != []
+    emacs.command("global-sould-mode")
+    until(lambda: emacs.lisp(ours) == [], PATIENCE, "no hook of the package")
+    assert not emacs.lisp("(advice-function-member-p #'sould-window--changed after-focus-change-function)")
+
+
+def test_there_are_options_for_what_users_differ_in(emacs_program: Path, tmp_path: Path) -> None:
+    features = " ".join(sorted(file.stem for file in PACKAGE.glob("*.el")))
+    options = """
+    (let (found)
+      (mapatoms (lambda (name) (and (custom-variable-p name) (string-prefix-p "sould-" (symbol-name name))
+                                    (get name 'variable-documentation) (push name found))))
+      (princ (length found)))
+    """
+    said = batch(
+        emacs_program, tmp_path, "-L", str(PACKAGE), "--eval", f"(mapc #'require '({features}))", "--eval", options
+    )
+    assert int(said.split()[-1]) >= 12
+
+
 def test_another_language_server_keeps_the_buffer(world: World, open_emacs: OpenEmacs) -> None:
     """eglot takes one server for a buffer; the package is beside it."""
     (world.project / "area.py").write_text("def area(w, h):\n    return w * g\n")

@@ -44,7 +44,7 @@ def two_hunks(emacs: Emacs) -> None:
 
 
 def press(emacs: Emacs, *keys: str) -> None:
-    emacs.screen.press("C-c", "s", *keys)
+    emacs.screen.press("C-c", ",", *keys)
 
 
 def test_hunks_appear_while_point_and_focus_stay_and_one_is_kept_the_other_rejected(
@@ -331,7 +331,7 @@ def test_what_an_agent_asks_to_write_is_shown_before_it_is_written(
     edit = call("StrReplaceFile", "e", path="area.py", edit={"old": "    # later\n", "new": "    # sooner\n"})
     world.script([edit, "text: Done."])
     emacs = open_emacs("area.py")
-    emacs.screen.press("C-c", "s", "c")
+    emacs.screen.press("C-c", ",", "c")
     emacs.screen.wait("RET sends")
     emacs.screen.type("/mode ask")
     emacs.screen.press("Enter")
@@ -347,4 +347,4 @@ def test_what_an_agent_asks_to_write_is_shown_before_it_is_written(
 def test_only_the_keys_that_were_asked_for_are_taken(area: Callable[[], None], open_emacs: OpenEmacs) -> None:
     emacs = open_emacs("area.py")
     assert emacs.lisp("(length (cdr sould-mode-map))") == 0
-    assert emacs.lisp("(where-is-internal 'sould-keep nil)") == [[3, 115, 107]]  # C-c s k
+    assert emacs.lisp("(where-is-internal 'sould-keep nil)") == [[3, 44, 107]]  # C-c , k

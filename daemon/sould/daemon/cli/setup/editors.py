@@ -220,7 +220,7 @@ EDITORS: dict[str, Editor] = {
             _emacs_init,
             _lisp,
             "lsp",
-            "Start Emacs: C-c s ? shows what there is.",
+            "Start Emacs: C-c , ? shows what there is.",
         ),
         Editor(
             "jetbrains",
