@@ -39,7 +39,8 @@ def test_the_settings_of_editors_are_json_and_start_our_command() -> None:
 
 def test_each_editor_that_setup_knows_has_its_line() -> None:
     section = README.split("## Connect your editor")[1].split("\n## ")[0]
-    named = re.findall(r"^\| [^|]+ \| `sould setup ([a-z]+)` \|", section, re.MULTILINE)
+    rows = re.findall(r"^\| [^|]+ \| (`sould setup [^|]+) \|", section, re.MULTILINE)
+    named = [name for row in rows for name in re.findall(r"`(?:sould setup )?([a-z-]+)`", row)]
     assert sorted(named) == sorted(EDITORS)
 
 

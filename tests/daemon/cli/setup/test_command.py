@@ -20,6 +20,10 @@ MINE = '// mine\n{\n    "theme": "One Dark", // dark\n    "agent_servers": {\n  
 JSON_EDITORS = {
     "zed": "config/zed/settings.json",
     "vscode": "config/Code/User/settings.json",
+    "vscodium": "config/VSCodium/User/settings.json",
+    "cursor": "config/Cursor/User/settings.json",
+    "windsurf": "config/Windsurf/User/settings.json",
+    "code-server": "data/code-server/User/settings.json",
     "jetbrains": ".jetbrains/acp.json",
     "kate": "config/kate/lspclient/settings.json",
     "sublime": "config/sublime-text/Packages/User/LSP.sublime-settings",

@@ -11,12 +11,21 @@ from pydantic import JsonValue
 
 from sould.agents.languageservers.programs import languages_in, launch_for
 from sould.daemon.cli.doctor.finding import Finding, SetUp, ok, warn
+from sould.daemon.cli.setup.editors import EDITORS
+from sould.daemon.cli.setup.entry import started
 from sould.daemon.cli.setup.jsonc import parse
+from sould.daemon.cli.setup.places import Places
 from sould.daemon.cli.trust import trust_store
 from sould.daemon.configuration.configuration import ConfigFileError, load
 
 SUBLIME = "Library/Application Support/Sublime Text"
 SET_UP = "Connect yours: sould setup"
+_JSON = (
+    ("zed", "agent_servers", "context_servers"),
+    ("jetbrains", "agent_servers", "mcp_servers"),
+    *((name, "acp.agents", "mcp.servers") for name, editor in EDITORS.items() if editor.extensible),
+)
+"""What `sould setup` calls them, and where they keep agents and MCP servers."""
 
 
 class _Editor(Struct, frozen=True):
@@ -91,12 +100,10 @@ def language_servers(setup: SetUp) -> Iterator[Finding]:
 
 
 def _editors(setup: SetUp) -> Iterator[_Editor]:
-    configuration = Path(setup.environment.get("XDG_CONFIG_HOME") or setup.home / ".config")
-    support = setup.home / "Library/Application Support"
-    yield _Editor("Zed", configuration / "zed/settings.json", "agent_servers", "context_servers")
-    yield _Editor("JetBrains", setup.home / ".jetbrains/acp.json", "agent_servers", "mcp_servers", absolute=True)
-    for base in (configuration, support):
-        yield _Editor("VS Code", base / "Code/User/settings.json", "acp.agents", "mcp.servers")
+    places = Places(setup.environment)
+    for name, servers, tools in _JSON:
+        for each in EDITORS[name].everywhere():
+            yield _Editor(each.title, each.file(places), servers, tools, absolute=name == "jetbrains")
 
 
 def _textual(setup: SetUp) -> Iterator[Path]:
@@ -119,8 +126,9 @@ def _textual(setup: SetUp) -> Iterator[Path]:
 
 def _agents(setup: SetUp, editor: _Editor, settings: JsonValue) -> Iterator[Finding]:
     for name, entry in _entries(settings, editor.servers):
-        command, arguments = entry.get("command"), entry.get("args")
-        if not isinstance(command, str) or Path(command).name != "sould":
+        launch = started(entry)
+        command, arguments = (launch.words[0], launch.words[1:]) if launch is not None else ("", ())
+        if Path(command).name != "sould":
             continue
         if editor.absolute and not Path(command).is_absolute():
             yield warn(
@@ -134,7 +142,7 @@ def _agents(setup: SetUp, editor: _Editor, settings: JsonValue) -> Iterator[Find
                 f"{editor.name}: agent {name!r} has the command {command!r}, which does not exist.",
                 f"Correct it in {editor.file}; `which sould` prints the path.",
             )
-        elif not (isinstance(arguments, list) and "acp" in arguments):
+        elif "acp" not in arguments:
             yield warn(
                 "editors",
                 f'{editor.name}: agent {name!r} starts sould without "acp".',

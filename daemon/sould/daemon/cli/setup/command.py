@@ -4,6 +4,7 @@ import difflib
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -27,10 +28,15 @@ from sould.daemon.paths import Paths
 @click.option("--check", is_flag=True, help="Start sould as the editor would, and say what is wrong.")
 @click.option("--undo", is_flag=True, help="Take back what setup wrote, and nothing else.")
 @click.option(
-    "--vsix", type=click.Path(exists=True, dir_okay=False), help="VS Code: install sould's extension from a file."
+    "--vsix",
+    type=click.Path(exists=True, dir_okay=False),
+    help="VS Code and its forks: install sould's extension from a file.",
 )
 def setup(editor: str | None, dry_run: bool, check: bool, undo: bool, vsix: str | None) -> None:
-    """Connect an EDITOR: zed, vscode, neovim, emacs, jetbrains, helix, kate, sublime. Without one, those found here are offered.
+    """Connect an EDITOR: zed, vscode, vscodium, cursor, windsurf, code-server, neovim, emacs, jetbrains, helix, kate, sublime.
+
+    Without one, those found here are offered. One from Flatpak has its settings elsewhere, and so has VS Code's server on a
+    machine that you work on over SSH: each place where the editor is gets what it needs.
 
     `shell` instead of an editor: Tab completes sould's commands in bash, zsh or fish, whichever is yours.
 
@@ -57,11 +63,27 @@ def setup(editor: str | None, dry_run: bool, check: bool, undo: bool, vsix: str 
     elif editor is None:
         _offer(places, dry_run=dry_run, check=check, undo=undo)
     else:
-        _one(EDITORS[editor], places, dry_run=dry_run, check=check, undo=undo)
+        for each in _meant(EDITORS[editor], places, undo=undo):
+            _one(each, places, dry_run=dry_run, check=check, undo=undo)
     if not (dry_run or check or undo):
         from sould.daemon.cli.setup.firstmodel import offer_model  # noqa: PLC0415 -- the model client is slow to import
 
         offer_model()
+
+
+def _meant(editor: Editor, places: Places, *, undo: bool) -> Sequence[Editor]:
+    """Wherever it is installed; where it is nowhere, the usual place."""
+    return _here(editor, places, undo=undo) or [editor]
+
+
+def _here(editor: Editor, places: Places, *, undo: bool) -> Sequence[Editor]:
+    """Wherever it is installed; for `undo` wherever something was written."""
+    records = Records(Paths(os.environ))
+    return [each for each in editor.everywhere() if (records.of(_kept(each)) if undo else each.present(places))]
+
+
+def _kept(editor: Editor) -> str:
+    return editor.record or editor.name
 
 
 def _one(editor: Editor, places: Places, *, dry_run: bool, check: bool, undo: bool) -> None:
@@ -75,8 +97,7 @@ def _one(editor: Editor, places: Places, *, dry_run: bool, check: bool, undo: bo
 
 def _offer(places: Places, *, dry_run: bool, check: bool, undo: bool) -> None:
     """Each editor that is here; where nobody can be asked, only what would be done."""
-    records = Records(Paths(os.environ))
-    found = [editor for editor in EDITORS.values() if (records.of(editor.name) if undo else editor.present(places))]
+    found = [each for editor in EDITORS.values() for each in _here(editor, places, undo=undo)]
     if not found:
         if undo:
             raise CommandError("There is nothing to take back: setup has connected no editor.")
@@ -101,6 +122,7 @@ def _offer(places: Places, *, dry_run: bool, check: bool, undo: bool) -> None:
 def _connect(editor: Editor, places: Places, *, dry_run: bool) -> None:
     form = _form(editor, places)
     records = Records(Paths(os.environ))
+    missing = bool(editor.programs) and not editor.present(places)
     path: Path | None = None
     try:
         path = editor.file(places)
@@ -123,31 +145,33 @@ def _connect(editor: Editor, places: Places, *, dry_run: bool) -> None:
         return
     kept = f" What was there is in {file.backup.name} beside it." if file.text is not None else ""
     click.echo(f"{editor.title}: sould is set up, in {visible(places.shown(path))}.{visible(kept)}")
+    if missing:
+        click.echo("  It was not found here. When you install it, it reads that.")
     click.echo(f"  {editor.next}")
     click.echo(f"  Try it: sould setup {editor.name} --check")
 
 
 def _write(editor: Editor, form: Format, records: Records, file: File, text: str) -> None:
     """Write, and remember what the file was without anything of ours."""
-    earlier = records.of(editor.name)
+    earlier = records.of(_kept(editor))
     before, made = file.text, tuple[str, ...]()
     if earlier is not None and earlier.file == str(file.path) and file.text is not None:
         before = taken_back(form, earlier.before, earlier.after, file.text)
         before, made = (None if earlier.before is None and not before else before), earlier.made
     written = Record(str(file.path), before, text, made)
-    records.keep(editor.name, written)  # first: what is not remembered cannot be taken back
+    records.keep(_kept(editor), written)  # first: what is not remembered cannot be taken back
     try:
         fresh = files.write(file, text)
     except UnfitError:
-        records.forget(editor.name) if earlier is None else records.keep(editor.name, earlier)
+        records.forget(_kept(editor)) if earlier is None else records.keep(_kept(editor), earlier)
         raise
-    records.keep(editor.name, Record(str(file.path), before, text, made or fresh))
+    records.keep(_kept(editor), Record(str(file.path), before, text, made or fresh))
 
 
 def _undo(editor: Editor, places: Places, *, dry_run: bool) -> None:
     records = Records(Paths(os.environ))
     with records.locked():
-        record = records.of(editor.name)
+        record = records.of(_kept(editor))
         if record is None:
             raise CommandError(f"{editor.title}: there is nothing to take back; setup has written nothing.")
         form = _form(editor, places)
@@ -167,7 +191,7 @@ def _undo(editor: Editor, places: Places, *, dry_run: bool) -> None:
             raise CommandError(
                 f"{editor.title}: {error}. Nothing was changed. To do it by hand, remove this from {record.file}:\n\n{form.manual()}"
             ) from None
-        records.forget(editor.name)
+        records.forget(_kept(editor))
     click.echo(f"{editor.title}: what setup wrote in {visible(places.shown(file.path))} is taken back.")
 
 
@@ -209,17 +233,19 @@ def _check(editor: Editor, places: Places) -> None:
 
 
 def _install_extension(places: Places, editor: str | None, vsix: str) -> None:
-    if editor != "vscode":
-        raise CommandError("--vsix is for VS Code: sould setup vscode --vsix FILE", USAGE)
-    code = places.which("code")
-    if code is None:
+    chosen = EDITORS.get(editor or "")
+    if chosen is None or not chosen.extensible:
+        raise CommandError("--vsix is for VS Code and what is built from it: sould setup vscode --vsix FILE", USAGE)
+    found = places.which(*chosen.programs)
+    if found is None:
+        name = chosen.programs[0]
         raise CommandError(
-            "VS Code: the command `code` is not on PATH. In VS Code, run: Shell Command: Install 'code' command in PATH. "
-            f"Or choose there: Extensions: Install from VSIX…, and {vsix}"
+            f"{chosen.title}: the command `{name}` is not on PATH. There, run: Shell Command: Install '{name}' command in "
+            f"PATH. Or choose: Extensions: Install from VSIX…, and {vsix}"
         )
-    done = subprocess.run([code, "--install-extension", vsix], check=False)
+    done = subprocess.run([found, "--install-extension", vsix], check=False)
     if done.returncode:
         raise CommandError(
-            f"VS Code did not install the extension: `{code} --install-extension {vsix}` ended with {done.returncode}."
+            f"{chosen.title} did not install the extension: `{found} --install-extension {vsix}` ended with {done.returncode}."
         )
-    click.echo("VS Code: the extension is installed. Choose sould in the activity bar.")
+    click.echo(f"{chosen.title}: the extension is installed. Choose sould in the activity bar.")

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import JsonValue
 
 from sould.daemon.cli.output import one_line
@@ -17,7 +18,7 @@ from sould.daemon.cli.setup.check import Face
 from sould.daemon.cli.setup.entry import Entry
 from sould.daemon.cli.setup.format import Format, Launch
 from sould.daemon.cli.setup.helix import Languages
-from sould.daemon.cli.setup.places import Locating, Places, plugin, program
+from sould.daemon.cli.setup.places import Box, Locating, Places, flatpak, plugin, program
 from sould.daemon.cli.setup.programs import LispBlock, LuaFile
 from sould.daemon.cli.setup.shells import ShellBlock, shell
 from sould.daemon.cli.setup.unfit import UnfitError
@@ -43,6 +44,32 @@ class Editor(Struct, frozen=True):
     face: Face
     next: str
     """What to do now, as a sentence."""
+    boxes: tuple[Box, ...] = ()
+    """Where it may be, too."""
+    record: str = ""
+    """What is kept of it goes by this; without it by its name."""
+    extensible: bool = False
+    """Its first program installs VS Code's extensions."""
+
+    def everywhere(self) -> "Sequence[Editor]":
+        """It, and it in each of its boxes, as if these were editors of their own."""
+        return [self, *map(self._within, self.boxes)]
+
+    def _within(self, box: Box) -> "Editor":
+        def there(places: Places) -> Places:
+            return replace(places, box=box)
+
+        def traces(places: Places) -> Sequence[Path]:
+            return [places.home / box.trace]
+
+        def file(places: Places) -> Path:
+            return self.file(there(places))
+
+        def form(places: Places) -> Format:
+            return self.form(there(places))
+
+        title, record = f"{self.title} ({box.title})", f"{self.name}-{box.name}"
+        return replace(self, title=title, programs=(), traces=traces, file=file, form=form, record=record)
 
     def present(self, places: Places) -> bool:
         """Whether it seems to be installed."""
@@ -53,11 +80,16 @@ class Editor(Struct, frozen=True):
 
 
 def _agent(places: Places, **more: JsonValue) -> dict[str, JsonValue]:
-    return {**more, "command": program(places), "args": ["acp"], "env": {}}
+    command, *arguments = _words(places, "acp")
+    return {**more, "command": command, "args": [*arguments], "env": {}}
 
 
 def _server(places: Places, **more: JsonValue) -> dict[str, JsonValue]:
-    return {"command": [program(places), "lsp"], **more}
+    return {"command": [*_words(places, "lsp")], **more}
+
+
+def _words(places: Places, face: Face) -> Sequence[str]:
+    return [*(places.box.out if places.box else ()), program(places), face]
 
 
 def _sublime(places: Places) -> Path:
@@ -66,6 +98,37 @@ def _sublime(places: Places) -> Path:
     older = places.config / "sublime-text-3"
     newer = places.config / "sublime-text"
     return older if older.is_dir() and not newer.is_dir() else newer
+
+
+def _vscode(name: str, title: str, programs: tuple[str, ...], folder: str, *boxes: Box) -> Editor:
+    """VS Code, or what is built from it: `folder` has its settings."""
+
+    def user(places: Places) -> Path:
+        if places.box is not None and not places.box.config:
+            return places.home / places.box.trace / "data/Machine"
+        if name == "code-server":
+            given = places.environment.get("XDG_DATA_HOME", "")
+            return (Path(given) if given.startswith("/") else places.home / ".local/share") / folder / "User"
+        return (places.support if places.box is None else places.config) / folder / "User"
+
+    return Editor(
+        name,
+        title,
+        programs,
+        lambda places: [user(places)],
+        lambda places: user(places) / "settings.json",
+        lambda places: Entry(("acp.agents",), "sould", _agent(places)),
+        "acp",
+        "The extension ACP Client (formulahendry.acp-client) reads this. With a file of sould's own extension instead: "
+        f"sould setup {name} --vsix FILE",
+        boxes,
+        extensible=True,
+    )
+
+
+def _server_of(folder: str) -> Box:
+    """Where an editor on another machine has what it needs on this one, which it works on over SSH."""
+    return Box("remote", "remote server", folder)
 
 
 # --- Neovim and Emacs ------------------------------------------------------------------------------------------------
@@ -190,18 +253,27 @@ EDITORS: dict[str, Editor] = {
             lambda places: Entry(("agent_servers",), "sould", _agent(places, type="custom")),
             "acp",
             "Open the agent panel and choose sould for a new thread.",
+            (flatpak("dev.zed.Zed", confined=False),),
         ),
-        Editor(
+        _vscode(
             "vscode",
             "VS Code",
             ("code",),
-            lambda places: [places.support / "Code/User"],
-            lambda places: places.support / "Code/User/settings.json",
-            lambda places: Entry(("acp.agents",), "sould", _agent(places)),
-            "acp",
-            "The extension ACP Client (formulahendry.acp-client) reads this. With a file of sould's own extension instead: "
-            "sould setup vscode --vsix FILE",
+            "Code",
+            flatpak("com.visualstudio.code"),
+            _server_of(".vscode-server"),
         ),
+        _vscode(
+            "vscodium",
+            "VSCodium",
+            ("codium",),
+            "VSCodium",
+            flatpak("com.vscodium.codium"),
+            _server_of(".vscodium-server"),
+        ),
+        _vscode("cursor", "Cursor", ("cursor",), "Cursor", _server_of(".cursor-server")),
+        _vscode("windsurf", "Windsurf", ("windsurf",), "Windsurf", _server_of(".windsurf-server")),
+        _vscode("code-server", "code-server", ("code-server",), "code-server"),
         Editor(
             "neovim",
             "Neovim",
@@ -252,6 +324,7 @@ EDITORS: dict[str, Editor] = {
             "lsp",
             "Turn on the plugin LSP Client, and allow the command when Kate asks. Kate has one language server for a file: "
             "sould takes the place of others.",
+            (flatpak("org.kde.kate"),),
         ),
         Editor(
             "sublime",
@@ -262,6 +335,7 @@ EDITORS: dict[str, Editor] = {
             lambda places: Entry(("clients",), "sould", _server(places, enabled=True, selector="source | text")),
             "lsp",
             "Install the package LSP if you do not have it: Package Control: Install Package.",
+            (flatpak("com.sublimetext.three"),),
         ),
         Editor(
             "shell",

@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from sould.daemon.cli.setup import jsonc
 from sould.daemon.cli.setup.format import Launch
+from sould.daemon.cli.setup.places import OUT
 from sould.daemon.cli.setup.unfit import UnfitError
 
 
@@ -71,7 +72,7 @@ class Entry(Struct, frozen=True):
     def launch(self, text: str) -> Launch | None:
         """See `Format`."""
         there = jsonc.get(_parsed(text), self.path)
-        return launched(there) if isinstance(there, dict) else None
+        return started(there) if isinstance(there, dict) else None
 
     def manual(self) -> str:
         """See `Format`."""
@@ -79,9 +80,11 @@ class Entry(Struct, frozen=True):
 
     def _starts(self, found: Launch) -> bool:
         """Whether that is sould, and can be started: by another path is as well."""
-        words = launched(self.value)
-        program = found.words[0]
-        fits = words is not None and found.words[1:] == words.words[1:] and Path(program).name == "sould"
+        wanted = launched(self.value)
+        if wanted is None or len(found.words) != len(wanted.words):
+            return False
+        *out, program, face = found.words
+        fits = (*out, face) == (*wanted.words[:-2], wanted.words[-1]) and Path(program).name == "sould"
         return fits and (not self.absolute or program.startswith("/")) and shutil.which(program) is not None
 
     def _put(self, text: str, path: tuple[str, ...], value: JsonValue) -> str:
@@ -102,6 +105,13 @@ def launched(entry: dict[str, JsonValue]) -> Launch | None:
         return None
     given = environment.items() if isinstance(environment, dict) else ()
     return Launch(tuple(cast("list[str]", words)), {name: value for name, value in given if isinstance(value, str)})
+
+
+def started(entry: dict[str, JsonValue]) -> Launch | None:
+    """What comes of that outside of the editor's sandbox, where it is tried out."""
+    launch = launched(entry)
+    inside = launch is not None and launch.words[: len(OUT)] == OUT
+    return Launch(launch.words[len(OUT) :], launch.environment) if launch is not None and inside else launch
 
 
 def _parsed(text: str) -> JsonValue:

@@ -11,11 +11,31 @@ from msgspec import Struct
 
 from sould.daemon.cli.setup.unfit import UnfitError
 
+OUT = ("flatpak-spawn", "--host")
+"""With these words a program in Flatpak's sandbox starts one outside."""
+SANDBOXES = (".var/app", "snap")
+"""Below the home, what Flatpak and Snap keep of each program: a configuration there is that program's and nobody else's."""
+
+
+class Box(Struct, frozen=True):
+    """A place of its own in which an editor may be installed, too. All paths are below the home."""
+
+    name: str
+    title: str
+    trace: str
+    """What is there if it is."""
+    config: str = ""
+    """What it has in place of ~/.config."""
+    out: tuple[str, ...] = ()
+    """The words with which it starts programs outside; none where it runs outside itself."""
+
 
 class Places(Struct, frozen=True):
     """The directories of one user, and the programs they have."""
 
     environment: Mapping[str, str]
+    box: Box | None = None
+    """The one that is meant, and not what is outside of all."""
 
     @property
     def home(self) -> Path:
@@ -25,9 +45,12 @@ class Places(Struct, frozen=True):
 
     @property
     def config(self) -> Path:
-        """XDG's directory; a relative value counts as unset."""
+        """XDG's directory; a relative value counts as unset, and so does that of the sandbox whose terminal this is."""
+        if self.box is not None and self.box.config:
+            return self.home / self.box.config
         given = self.environment.get("XDG_CONFIG_HOME", "")
-        return Path(given) if given.startswith("/") else self.home / ".config"
+        foreign = any(Path(given).is_relative_to(self.home / each) for each in SANDBOXES)
+        return Path(given) if given.startswith("/") and not foreign else self.home / ".config"
 
     @property
     def support(self) -> Path:
@@ -49,6 +72,11 @@ class Places(Struct, frozen=True):
 
 Locating: TypeAlias = Callable[[Places], Path]
 """Where a configuration is. Raises UnfitError."""
+
+
+def flatpak(app: str, *, confined: bool = True) -> Box:
+    """An editor as Flatpak installs it. `confined`: it does not leave its sandbox by itself."""
+    return Box("flatpak", "Flatpak", f".var/app/{app}", f".var/app/{app}/config", OUT if confined else ())
 
 
 def program(places: Places) -> str:
