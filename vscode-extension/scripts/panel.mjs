@@ -37,9 +37,12 @@ const PAGE = `<!DOCTYPE html>
 `;
 
 const server = createServer((request, response) => {
-  const { pathname } = new URL(request.url, "http://here");
+  const address = addressOf(request);
+  const { pathname } = address ?? { pathname: "" };
   const file = pathname.slice(pathname.lastIndexOf("/"));
-  if (!isAllowed(request)) {
+  if (address === null) {
+    response.writeHead(400, { "content-type": "text/plain" }).end("This is no address.\n");
+  } else if (!isAllowed(request, address)) {
     response
       .writeHead(403, { "content-type": "text/plain" })
       .end("Open the address that the panel said when it was started.\n");
@@ -63,33 +66,35 @@ const server = createServer((request, response) => {
 
 const sockets = new WebSocketServer({ noServer: true, maxPayload: LONGEST_LINE });
 server.on("upgrade", (request, socket, head) => {
+  socket.on("error", () => undefined); // told by its end
+  const address = addressOf(request);
   const { origin } = request.headers;
-  if (
-    new URL(request.url, "http://here").pathname !== "/link" ||
-    !isAllowed(request) ||
-    origin !== `http://${address()}`
-  ) {
+  if (address?.pathname !== "/link" || !isAllowed(request, address) || origin !== `http://${host()}`) {
     socket.end("HTTP/1.1 403 Forbidden\r\n\r\n");
   } else {
     sockets.handleUpgrade(request, socket, head, serve);
   }
 });
 
-server.listen(Number(process.env.PORT ?? 0), "127.0.0.1", () => console.log(`http://${address()}/?token=${token}`));
+server.listen(Number(process.env.PORT ?? 0), "127.0.0.1", () => console.log(`http://${host()}/?token=${token}`));
 
-function address() {
+function host() {
   return `127.0.0.1:${server.address().port}`;
+}
+
+/** What is asked for; null where that is no address. */
+function addressOf(request) {
+  return URL.canParse(request.url, "http://here") ? new URL(request.url, "http://here") : null;
 }
 
 /**
  * By address, and not by another name for it, which a page elsewhere may have given it. Files have the token in their path: what they
  * import is named relative to it.
  */
-function isAllowed(request) {
-  const { pathname, searchParams } = new URL(request.url, "http://here");
+function isAllowed(request, { pathname, searchParams }) {
   const shown = Buffer.from(searchParams.get("token") ?? pathname.split("/")[1]);
   const wanted = Buffer.from(token);
-  return request.headers.host === address() && shown.length === wanted.length && timingSafeEqual(shown, wanted);
+  return request.headers.host === host() && shown.length === wanted.length && timingSafeEqual(shown, wanted);
 }
 
 /** One page: its own `sould acp`, until either ends. */
@@ -107,9 +112,12 @@ function serve(socket) {
   };
   child.once("error", () => ended(`${sould} cannot be run: put sould on PATH, or name it in SOULD.`));
   child.once("close", () => ended(words.trim() || "sould acp has ended."));
+  socket.on("error", () => undefined); // told by its end
   socket.on("message", (data) => {
-    const message = JSON.parse(data.toString());
-    if (String(message.method ?? "").startsWith("_panel/")) {
+    const message = read(data.toString());
+    if (message === undefined) {
+      post({ id: null, error: { code: -32700, message: "This is no message." } });
+    } else if (String(message.method ?? "").startsWith("_panel/")) {
       void own(message, post);
     } else {
       child.stdin.write(`${JSON.stringify(message)}\n`);
@@ -117,6 +125,16 @@ function serve(socket) {
   });
   socket.on("close", () => child.stdin.end());
   connection("connected", "");
+}
+
+/** Undefined for what is no object of JSON. */
+function read(text) {
+  try {
+    const message = JSON.parse(text);
+    return message !== null && typeof message === "object" && !Array.isArray(message) ? message : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** What the other end of the link answers itself: see panel/link.ts. */
@@ -142,7 +160,7 @@ async function own({ id, method, params }, post) {
       post(answer ? { id, result: answer } : { id, error: { code: -32601, message: "A browser cannot do this." } });
     }
   } catch (problem) {
-    post({ id, error: { code: -32603, message: problem.message } });
+    post({ id: id ?? null, error: { code: -32603, message: problem.message } });
   }
 }
 
