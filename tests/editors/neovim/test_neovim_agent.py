@@ -159,6 +159,44 @@ def test_a_question_of_another_session_is_counted_from_the_start(world: World, p
         until((elsewhere / "made.txt").exists, PATIENCE, "the command")
 
 
+def test_nothing_is_allowed_before_its_end_was_in_sight(world: World, program: Path) -> None:
+    def lines(count: int, name: str) -> str:
+        return "".join(f": line {number}\n" for number in range(count)) + f"touch {name}.txt # {'very ' * 100}long"
+
+    world.script(
+        [call("Shell", "a", command=lines(80, "one")), call("Shell", "b", command=lines(400, "two")), "text: Done."]
+    )
+    with opened(world, program) as editor:
+        editor.keys(":Sould mode ask<CR>:Sould prompt go<CR>")
+        editor.screen.wait("1 waiting")
+        editor.keys(":Sould answer 1<CR>")
+        wait_told(editor, "what this allows ends here")
+        editor.screen.wait("touch one.txt", "very long")
+        assert not (world.project / "one.txt").exists()
+        editor.keys(":Sould answer 1<CR>:only<CR>:Sould inbox<CR>")
+        until((world.project / "one.txt").exists, PATIENCE, "the first command")
+        until(lambda: "touch two.txt" in editor.lua(INBOX), PATIENCE, "the second command")
+        editor.keys("/## <CR>:Sould answer 1<CR>")
+        wait_told(editor, "this is all of it")
+        until(lambda: ": line 200\n" in editor.lua(INBOX), PATIENCE, "all of it")
+        editor.keys(":Sould answer 1<CR>")
+        editor.screen.wait("touch two.txt", "very long")
+        assert not (world.project / "two.txt").exists()
+        editor.keys(":Sould answer 1<CR>")
+        until((world.project / "two.txt").exists, PATIENCE, "the second command")
+
+
+def test_what_prints_nothing_or_turns_a_line_around_is_a_mark_in_a_question(world: World, program: Path) -> None:
+    options = [{"label": "a\u202eb", "description": "c\u200bd"}, {"label": "no\rYes"}]
+    world.script(
+        [call("AskUserQuestion", "q", questions=[{"question": "Fine\u2066?", "options": options}]), "text: So."]
+    )
+    with opened(world, program) as editor:
+        editor.keys(":Sould inbox<CR>:Sould prompt choose<CR>")
+        until(lambda: "## Fine\\u2066?" in editor.lua(INBOX), PATIENCE, "the question")
+        assert "1. a\\u202eb: c\\u200bd\n2. no\\u000dYes\n" in editor.lua(INBOX)
+
+
 def test_what_is_about_to_be_written_is_shown_and_cannot_be_decided(world: World, program: Path) -> None:
     world.script([rewrite()[0], "text: Done."])
     with opened(world, program) as editor:

@@ -1,4 +1,6 @@
 --- What a chat shows of a tool call, a plan and a question, as lines of Markdown. Pure: updates in, lines out.
+local clean = require("sould.clean")
+
 local M = {}
 
 local MOST_LINES = 200
@@ -13,7 +15,7 @@ end
 
 ---@param lines string[]
 ---@return string fence longer than any in them
-local function fence(lines)
+function M.fence(lines)
   local longest = 2
   for _, line in ipairs(lines) do
     longest = math.max(longest, #(line:match("^%s*(`+)") or ""))
@@ -35,7 +37,7 @@ local function diff_lines(part)
   local lines = vim.tbl_filter(function(line)
     return line ~= "\\ No newline at end of file"
   end, lines_of(text))
-  local mark = fence(lines)
+  local mark = M.fence(lines)
   table.insert(lines, 1, mark .. "diff")
   table.insert(lines, mark)
   return lines
@@ -43,7 +45,7 @@ end
 
 ---@param content table[]?
 ---@return string[]
-function M.content(content)
+local function whole(content)
   local lines = {}
   for _, part in ipairs(content or {}) do
     if part.type == "diff" then
@@ -54,6 +56,13 @@ function M.content(content)
       table.insert(lines, ("[%s]"):format(part.content.type))
     end
   end
+  return lines
+end
+
+---@param content table[]?
+---@return string[]
+function M.content(content)
+  local lines = whole(content)
   if #lines > MOST_LINES then
     local more = #lines - MOST_LINES
     lines = vim.list_slice(lines, 1, MOST_LINES)
@@ -66,7 +75,7 @@ end
 ---@param call table what is known of a tool call
 ---@return string[]
 function M.card(call)
-  local title = (call.title or "A tool"):gsub("%s*\n%s*", " ")
+  local title = clean.line(call.title or "A tool")
   local lines = { ("> %s %s"):format(SIGNS[call.status] or "○", title) }
   for _, line in ipairs(M.content(call.content)) do
     table.insert(lines, line == "" and ">" or "> " .. line)
@@ -93,19 +102,22 @@ function M.plan(entries)
   return lines
 end
 
+---A question: what it is about, whole, and below it the options.
 ---@param asked table of `session/request_permission`
 ---@return string[]
+---@return integer ends the line, from 0, with which what it is about ends
 function M.question(asked)
   local call = asked.toolCall
-  local lines = { "### ? " .. (call.title or "A question"):gsub("%s*\n%s*", " "), "" }
-  for _, line in ipairs(M.content(call.content)) do
-    table.insert(lines, line)
+  local lines = { "### ? " .. clean.line(call.title or "A question"), "" }
+  for _, line in ipairs(whole(call.content)) do
+    table.insert(lines, (clean.text(line)))
   end
+  local ends = #lines > 2 and #lines - 1 or 0
   table.insert(lines, "")
   for index, option in ipairs(asked.options) do
-    table.insert(lines, ("%d. %s"):format(index, option.name))
+    table.insert(lines, ("%d. %s"):format(index, clean.line(option.name)))
   end
-  return lines
+  return lines, ends
 end
 
 ---@param path string
@@ -115,7 +127,7 @@ end
 ---@param filetype string
 ---@return string
 function M.excerpt(path, first, last, lines, filetype)
-  local mark = fence(lines)
+  local mark = M.fence(lines)
   return ("%s, lines %d to %d:\n%s%s\n%s\n%s"):format(
     short(path),
     first,

@@ -2,7 +2,7 @@
 ---
 --- Talks ACP over `sould.acp` and shows over `sould.chat.view`. Takes the focus on a command of the user's only.
 local acp = require("sould.acp")
-local cards = require("sould.chat.cards")
+local clean = require("sould.clean")
 local lsp = require("sould.lsp")
 local message = require("sould.message")
 local questions = require("sould.chat.questions")
@@ -308,7 +308,7 @@ function M.sessions()
       kind = "sould_session",
       format_item = function(session)
         local day = (session.updatedAt or ""):sub(1, 16):gsub("T", " ")
-        return ("%s  %s"):format(day, session.title or session.sessionId)
+        return ("%s  %s"):format(day, clean.line(session.title or session.sessionId))
       end,
     }, function(session)
       if not session then

@@ -1,7 +1,9 @@
 --- What an agent asks in a chat, and what becomes of it: answered here, or settled elsewhere. Opens nothing by itself.
 local acp = require("sould.acp")
 local cards = require("sould.chat.cards")
+local clean = require("sould.clean")
 local message = require("sould.message")
+local updates = require("sould.chat.updates")
 
 local M = {}
 
@@ -9,6 +11,7 @@ local M = {}
 ---@field id any
 ---@field key string
 ---@field asked table
+---@field ends integer the line of it, from 0, with which what it is about ends
 
 local told = function() end
 
@@ -26,12 +29,13 @@ local asked = 0
 ---@param params table of `session/request_permission`
 function M.ask(chat, id, params)
   asked = asked + 1
-  local question = { id = id, key = "q" .. asked, asked = params }
+  local lines, ends = cards.question(params)
+  local question = { id = id, key = "q" .. asked, asked = params, ends = ends }
   table.insert(chat.questions, question)
-  chat.view:put(question.key, cards.question(params))
+  chat.view:put(question.key, lines)
   told()
   if not chat.view:visible() then
-    message.say(("%s? :Sould answer, or :Sould chat"):format(params.toolCall.title or "A question"))
+    message.say(("%s? :Sould chat shows all of it"):format(clean.line(params.toolCall.title or "A question")))
   end
 end
 
@@ -44,7 +48,7 @@ function M.settle(chat, question, said)
       table.remove(chat.questions, index)
     end
   end
-  local title = (question.asked.toolCall.title or "Question"):gsub("\n", " ")
+  local title = clean.line(question.asked.toolCall.title or "Question")
   chat.view:put(question.key, { ("*%s: %s*"):format(title, said) })
   told()
 end
@@ -57,6 +61,11 @@ function M.reply(chat, question, index, words)
   local option = question.asked.options[index]
   if not option then
     message.say(("there is no option %d"):format(index))
+    return
+  elseif vim.startswith(option.kind, "allow") and not chat.view:shows(question.key, question.ends) then
+    chat.view:open(updates.heading(chat))
+    chat.view:show(question.key, question.ends)
+    message.say("what this allows ends here: read it, and answer again")
     return
   end
   local result = { outcome = { outcome = "selected", optionId = option.optionId } }
@@ -71,10 +80,10 @@ end
 ---@param question sould.Question
 function M.pick(chat, question)
   vim.ui.select(question.asked.options, {
-    prompt = question.asked.toolCall.title,
+    prompt = clean.line(question.asked.toolCall.title or "A question"),
     kind = "sould_answer",
     format_item = function(option)
-      return option.name
+      return clean.line(option.name)
     end,
   }, function(_, index)
     if index then

@@ -1,5 +1,6 @@
 --- What a session says (`session/update`), shown in its chat. Knows the kinds of updates, and asks nothing.
 local cards = require("sould.chat.cards")
+local clean = require("sould.clean")
 
 local M = {}
 
@@ -8,10 +9,10 @@ local M = {}
 function M.heading(chat)
   for _, option in ipairs(chat.options) do
     if option.id == "mode" then
-      return ("%s  [%s]"):format(chat.title, option.currentValue)
+      return ("%s  [%s]"):format(clean.line(chat.title), option.currentValue)
     end
   end
-  return chat.title
+  return clean.line(chat.title)
 end
 
 local kinds = {} ---@type table<string, fun(chat: sould.Chat, update: table)>

@@ -4,6 +4,7 @@
 local cards = require("sould.chat.cards")
 local config = require("sould.config")
 local keys = require("sould.keys")
+local sight = require("sould.sight")
 
 local M = {}
 
@@ -243,6 +244,25 @@ function View:at(row)
   end
 end
 
+---Whether a line of a block ends in sight.
+---@param key string
+---@param line integer of it, from 0
+---@return boolean
+function View:shows(key, line)
+  local first = self:_place(key)
+  return first ~= nil and sight.shows(self.buf, first + line)
+end
+
+---Has a line of a block end in sight, wherever this is shown.
+---@param key string
+---@param line integer of it, from 0
+function View:show(key, line)
+  local first = self:_place(key)
+  if first then
+    sight.show(self.buf, first + line)
+  end
+end
+
 ---Takes everything away, before a conversation is shown from its beginning.
 function View:clear()
   self.held = nil
@@ -268,7 +288,7 @@ local function dress(window, folds)
   if folds then
     set.foldmethod, set.foldenable, set.foldminlines = "manual", true, 1
     set.foldtext = "v:lua.require'sould.chat.view'.fold_text()"
-    set.conceallevel = 2
+    set.conceallevel, set.smoothscroll = 2, true -- of a line that is longer than the window
   else
     set.winfixheight = true
   end

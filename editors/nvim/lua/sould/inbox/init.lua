@@ -1,9 +1,12 @@
 --- What waits for an answer, in all projects: sessions anywhere, and questions of the server to this Neovim.
 ---
 --- Opens on a command of the user's only. A question never takes the focus; it waits here.
+local cards = require("sould.chat.cards")
+local clean = require("sould.clean")
 local keys = require("sould.keys")
 local message = require("sould.message")
 local options = require("sould.inbox.options")
+local sight = require("sould.sight")
 local status = require("sould.status")
 local told = require("sould.inbox.told")
 
@@ -15,7 +18,9 @@ local NAME = "sould://inbox"
 ---@field id any
 ---@field title string
 ---@field about string
----@field lines string[]
+---@field lines string[] what it is about
+---@field cut boolean some of these were left out
+---@field ends? integer the row with which these end
 ---@field options sould.Option[]
 
 ---@class sould.Asking
@@ -80,11 +85,12 @@ end
 ---@param entry sould.Asking
 ---@return sould.Item
 local function asked_here(entry)
-  local item = { id = entry, title = entry.message:match("^[^\n]*"), about = "this Neovim", options = {} }
+  local item = { id = entry, title = entry.message:match("^[^\n]*"), about = "this Neovim", options = {}, cut = false }
   item.lines = vim.list_slice(vim.split(entry.message, "\n"), 2)
   for _, action in ipairs(entry.actions) do
     table.insert(item.options, {
-      name = action.title,
+      name = clean.line(action.title),
+      allows = true,
       take = function()
         entry.answer(action)
         M.refresh()
@@ -101,17 +107,9 @@ local function asked_there(waiting)
   local who = (waiting.asker or "") ~= "" and ", " .. waiting.asker or ""
   item.about = ("%s, “%s”%s"):format(vim.fn.fnamemodify(waiting.session.cwd, ":~"), waiting.session.title, who)
   item.options = options.of(waiting)
+  item.cut = (waiting.more or 0) > 0
   for _, question in ipairs(#(waiting.questions or {}) > 1 and waiting.questions or {}) do
     table.insert(item.lines, question.question)
-  end
-  if (waiting.more or 0) > 0 then
-    table.insert(item.lines, ("... %d more lines"):format(waiting.more))
-    table.insert(item.options, {
-      name = "Show all of it",
-      take = function()
-        told.show(waiting.id)
-      end,
-    })
   end
   return item
 end
@@ -123,22 +121,24 @@ local function show(item, lines)
     table.insert(lines, line)
     rows[#lines] = { item = item, option = option }
   end
-  add("## " .. item.title)
+  add("## " .. clean.line(item.title))
+  item.ends = #lines - 1
+  if #item.lines > 0 then
+    local about = vim.split(clean.text(table.concat(item.lines, "\n")), "\n", { plain = true })
+    local fence = cards.fence(about)
+    add("")
+    add(about[1]:match("^%-%-%- ") and fence .. "diff" or fence)
+    vim.iter(about):each(add)
+    item.ends = #lines - 1
+    add(fence)
+  end
   add("")
-  add(item.about)
+  add(clean.line(item.about))
   add("")
   for index, option in ipairs(item.options) do
     add(("%d. %s"):format(index, option.name), index)
   end
   add("")
-  if #item.lines > 0 then
-    add(item.lines[1]:match("^%-%-%- ") and "```diff" or "```")
-    for _, line in ipairs(item.lines) do
-      add(line)
-    end
-    add("```")
-    add("")
-  end
 end
 
 ---The line on which an item begins.
@@ -223,7 +223,10 @@ function M.open()
     vim.api.nvim_set_current_win(window)
   else
     vim.cmd("botright split")
+    vim.api.nvim_win_set_height(0, math.floor(vim.o.lines * 0.7)) -- what is asked about stands above its options
     vim.api.nvim_win_set_buf(0, buf)
+    local set = vim.wo[0][0]
+    set.wrap, set.smoothscroll, set.foldenable, set.conceallevel = true, true, false, 0
     vim.api.nvim_create_autocmd("WinClosed", {
       pattern = tostring(vim.api.nvim_get_current_win()),
       once = true,
@@ -241,6 +244,21 @@ function M.is_current()
   return vim.api.nvim_buf_get_name(0) == NAME
 end
 
+---@param item sould.Item
+---@param option sould.Option
+---@param words string
+local function take(item, option, words)
+  if option.allows and item.cut then
+    told.show(item.id)
+    message.say("this is all of it: read it, and answer again")
+  elseif option.allows and not sight.shows(buffer(), item.ends) then
+    sight.show(buffer(), item.ends)
+    message.say("what this allows ends here: read it, and answer again")
+  else
+    option.take(words)
+  end
+end
+
 ---Answers what is at the cursor in the inbox, with an option's number, or with the option at the cursor.
 ---@param number integer?
 ---@param words string
@@ -252,18 +270,18 @@ function M.answer(number, words)
   end
   local option = row.item.options[number or row.option]
   if option then
-    option.take(words)
+    take(row.item, option, words)
     return
   end
   vim.ui.select(row.item.options, {
-    prompt = row.item.title,
+    prompt = clean.line(row.item.title),
     kind = "sould_answer",
     format_item = function(each)
       return each.name
     end,
   }, function(each)
     if each then
-      each.take(words)
+      take(row.item, each, words)
     end
   end)
 end

@@ -1,4 +1,5 @@
 --- What can be answered to what waits in a session, and the answer on its way.
+local clean = require("sould.clean")
 local message = require("sould.message")
 local told = require("sould.inbox.told")
 
@@ -6,6 +7,7 @@ local M = {}
 
 ---@class sould.Option
 ---@field name string
+---@field allows? boolean what the question is about: it waits until that was in sight
 ---@field take fun(words: string)
 
 ---@param id string
@@ -24,7 +26,8 @@ local function approval(waiting)
   local options = vim.tbl_map(function(scope)
     local remembers = scope.remembers or ""
     return {
-      name = scope.label .. (remembers ~= "" and ": " .. remembers or ""),
+      name = clean.line(scope.label .. (remembers ~= "" and ": " .. remembers or "")),
+      allows = true,
       take = function()
         answer(waiting.id, "approve", { scope = scope.scope })
       end,
@@ -67,9 +70,9 @@ local function ask_each(waiting, given)
   end
   local labels = {}
   for index, option in ipairs(question.options or {}) do
-    table.insert(labels, ("%d. %s"):format(index, option.label))
+    table.insert(labels, ("%d. %s"):format(index, clean.line(option.label)))
   end
-  local prompt = ("%s %s: "):format(question.question, table.concat(labels, "  "))
+  local prompt = ("%s %s: "):format(clean.line(question.question), table.concat(labels, "  "))
   vim.ui.input({ prompt = prompt, default = question.default }, function(typed)
     if typed then
       ask_each(waiting, vim.list_extend(given, { typed_answer(question, typed) }))
@@ -85,7 +88,7 @@ local function question_options(waiting)
   for _, option in ipairs(question.options or {}) do
     local description = option.description or ""
     table.insert(options, {
-      name = option.label .. (description ~= "" and ": " .. description or ""),
+      name = clean.line(option.label .. (description ~= "" and ": " .. description or "")),
       take = function()
         answer(waiting.id, "answer", { answers = { { chosen = { option.label } } } })
       end,
