@@ -240,14 +240,9 @@ REPLY takes the answer, and ID is the request's."
   (mapcan (lambda (session) (copy-sequence (sould-session-asked session))) sould-agent-sessions))
 
 (defun sould-agent-mode-line ()
-  "Text for the mode line: an agent is working, or waiting for an answer."
-  (let ((waiting (length (sould-agent-questions))))
-    (cond ((> waiting 0) (propertize (format " ?%d" waiting) 'face 'error
-                                     'help-echo "Questions that wait for you: M-x sould-inbox"))
-          ((seq-some (lambda (session) (> (sould-session-running session) 0)) sould-agent-sessions) " working"))))
-
-(defvar sould-mode-line-functions)
-(add-hook 'sould-mode-line-functions #'sould-agent-mode-line)
+  "Text for the mode line: an agent is working here, or nil."
+  (when (seq-some (lambda (session) (> (sould-session-running session) 0)) sould-agent-sessions)
+    " working"))
 
 (provide 'sould-agent)
 ;;; sould-agent.el ends here

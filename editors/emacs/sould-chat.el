@@ -11,7 +11,7 @@
 
 (require 'button)
 (require 'diff-mode)
-(require 'sould-agent)
+(require 'sould-inbox)
 (require 'sould-project)
 (require 'sould-words)
 
@@ -36,7 +36,7 @@
 (defvar-local sould-chat--input nil "Where the input begins.")
 (defvar-local sould-chat--last nil "What was added last: a symbol for its kind.")
 (defvar-local sould-chat--calls nil "Places of tool calls, by id.")
-(defvar-local sould-chat--questions nil "Places of open questions: (QUESTION BEGIN . END).")
+(defvar-local sould-chat--questions nil "Places of open questions: (QUESTION BEGIN BUTTONS . END).")
 
 (defconst sould-chat--most-compared 100000 "Pairs of lines that are compared for a diff at most.")
 
@@ -91,8 +91,9 @@
 \\{sould-chat-mode-map}"
   (setq-local font-lock-defaults '(sould-chat--keywords t)
               scroll-conservatively 101
-              mode-line-process '(:eval (sould-agent-mode-line)))
-  (visual-line-mode 1))
+              mode-line-process '(:eval (sould-inbox-mode-line)))
+  (visual-line-mode 1)
+  (sould-sight-watch #'sould-chat--spans))
 
 ;;;; Commands
 
@@ -155,7 +156,7 @@ When it has ended by then, that is the next prompt."
   (interactive)
   (let* ((root (sould-chat--root))
          (names (mapcar (lambda (each) (cons (format "%s  %s" (substring (plist-get each :updatedAt) 0 16)
-                                                     (or (plist-get each :title) "without a title"))
+                                                     (sould-sight-line (or (plist-get each :title) "without a title")))
                                              each))
                         (sould-agent-list root)))
          (picked (cdr (assoc (completing-read "Session: " (sould-chat--in-order names) nil t) names))))
@@ -230,7 +231,7 @@ When it has ended by then, that is the next prompt."
 
 (defun sould-chat--question ()
   "The question at point, or the oldest one of this session."
-  (or (car (seq-find (lambda (each) (and (>= (point) (cadr each)) (<= (point) (cddr each)))) sould-chat--questions))
+  (or (car (seq-find (lambda (each) (and (>= (point) (nth 1 each)) (<= (point) (cdddr each)))) sould-chat--questions))
       (car (sould-session-asked sould-chat--session))
       (user-error "The agent asks nothing")))
 
@@ -242,7 +243,17 @@ A question with several answers is left to its buttons."
     (when (> (seq-count (lambda (option) (equal (plist-get option :kind) "allow_once")) (sould-question-options question))
              1)
       (user-error "This is a question: choose one of its answers"))
-    (sould-agent-answer question (sould-chat--option question "allow_once"))))
+    (sould-chat--answer question (sould-chat--option question "allow_once"))))
+
+(defun sould-chat--answer (question option)
+  "Answer QUESTION with OPTION; to allow it, all of it must have been in sight."
+  (when (string-prefix-p "allow" (plist-get option :kind))
+    (sould-sight-need (sould-question-id question)))
+  (sould-agent-answer question option))
+
+(defun sould-chat--spans ()
+  "The open questions, each as its id with where it begins and ends."
+  (mapcar (lambda (each) (cons (sould-question-id (car each)) (cons (nth 1 each) (cdddr each)))) sould-chat--questions))
 
 (defun sould-chat-reject (words)
   "Reject what the agent asks, at point or first, and tell it WORDS.
@@ -324,7 +335,7 @@ that show the end go on showing it."
           ('gone (setq sould-chat--questions nil)
                  (sould-chat--add 'note (concat params "; your next prompt connects again\n") 'sould-chat-note)))))
     (when (and sould-announce-questions (eq what 'asked))
-      (message "sould asks: %s" (plist-get (sould-question-call params) :title)))))
+      (message "sould asks: %s" (sould-sight-line (plist-get (sould-question-call params) :title))))))
 
 (add-hook 'sould-agent-functions #'sould-chat--happened)
 
@@ -370,22 +381,24 @@ that show the end go on showing it."
       (puthash id (plist-put known :shown t) sould-chat--calls)
       (sould-chat--add 'tool shown))))
 
-(defun sould-chat--shown (content)
-  "CONTENT of a tool call as text; nil when there is none."
+(defun sould-chat--shown (content &optional whole)
+  "CONTENT of a tool call as text, WHOLE or its first lines, or nil."
   (let ((text (mapconcat (lambda (each)
                            (pcase (plist-get each :type)
-                             ("content" (concat (plist-get (plist-get each :content) :text) "\n"))
-                             ("diff" (sould-chat--diff (or (plist-get each :oldText) "") (or (plist-get each :newText) "")))
+                             ("content" (concat (sould-sight-safe (or (plist-get (plist-get each :content) :text) "")) "\n"))
+                             ("diff" (sould-chat--diff (sould-sight-safe (or (plist-get each :oldText) ""))
+                                                       (sould-sight-safe (or (plist-get each :newText) ""))))
                              (_ "")))
                          content "")))
     (unless (string-blank-p text)
-      (sould-chat--cut text))))
+      (sould-chat--cut text whole))))
 
-(defun sould-chat--cut (text)
-  "The first lines of TEXT, indented."
+(defun sould-chat--cut (text whole)
+  "The first lines of TEXT, or the WHOLE of it, indented."
   (let* ((lines (split-string (string-trim-right text) "\n"))
-         (more (- (length lines) sould-chat-output-lines)))
-    (concat (mapconcat (lambda (line) (concat "  " line "\n")) (seq-take lines sould-chat-output-lines) "")
+         (shown (if whole lines (seq-take lines sould-chat-output-lines)))
+         (more (- (length lines) (length shown))))
+    (concat (mapconcat (lambda (line) (concat "  " line "\n")) shown "")
             (if (> more 0) (propertize (format "  ... %d more lines\n" more) 'font-lock-face 'sould-chat-note) ""))))
 
 (defun sould-chat--diff (old new)
@@ -423,28 +436,47 @@ that show the end go on showing it."
 
 (defun sould-chat--ask (question)
   "Show QUESTION with a button for each of its options."
-  (let ((call (sould-question-call question)))
-    (sould-chat--add 'question (format "? %s\n" (plist-get call :title)) 'sould-chat-question)
-    (when-let ((shown (sould-chat--shown (plist-get call :content))))
+  (let* ((begin (copy-marker sould-chat--end))
+         (call (sould-question-call question))
+         (command (sould-chat--command call)))
+    (sould-chat--add 'question (format "? %s\n" (if command
+                                                   (sould-sight-safe (sould-chat--unfenced command))
+                                                 (sould-sight-line (plist-get call :title))))
+                     'sould-chat-question)
+    (when-let ((shown (sould-chat--shown (remq command (plist-get call :content)) t)))
       (sould-chat--add 'question shown))
-    (let ((begin (copy-marker sould-chat--end)) (inhibit-read-only t))
+    (let ((buttons (copy-marker sould-chat--end)))
       (sould-chat--add 'question (concat "  " (mapconcat (lambda (option) (sould-chat--button question option))
                                                          (sould-question-options question) "  ")
                                          "\n"))
-      (let ((end (copy-marker (1- sould-chat--end) t)))
-        (push (cons question (cons begin end)) sould-chat--questions)))))
+      (push (cons question (cons begin (cons buttons (copy-marker (1- sould-chat--end) t)))) sould-chat--questions))))
+
+(defun sould-chat--command (call)
+  "The part of the content of CALL that is its command, or nil.
+The title has that on one line, and may leave out its middle."
+  (when (equal (plist-get call :kind) "execute")
+    (let ((first (car (split-string (plist-get call :title)))))
+      (seq-find (lambda (each)
+                  (let ((text (plist-get (plist-get each :content) :text)))
+                    (and text first (string-prefix-p "```" text)
+                         (string-prefix-p first (string-trim-left (sould-chat--unfenced each))))))
+                (plist-get call :content)))))
+
+(defun sould-chat--unfenced (part)
+  "The text of PART, a code block of a call's content, without its fences."
+  (string-join (butlast (cdr (split-string (plist-get (plist-get part :content) :text) "\n"))) "\n"))
 
 (defun sould-chat--button (question option)
   "A button that answers QUESTION with OPTION."
-  (make-text-button (format "[%s]" (plist-get option :name)) nil
+  (make-text-button (format "[%s]" (sould-sight-line (plist-get option :name))) nil
                     'follow-link t
-                    'action (lambda (_button) (sould-agent-answer question option))))
+                    'action (lambda (_button) (sould-chat--answer question option))))
 
 (defun sould-chat--answered (question how)
   "QUESTION was answered, HOW is in words."
   (when-let ((place (cdr (assq question sould-chat--questions))))
     (setq sould-chat--questions (assq-delete-all question sould-chat--questions))
-    (sould-chat--replace (car place) (cdr place) (concat "  " how) 'sould-chat-note)))
+    (sould-chat--replace (nth 1 place) (cddr place) (concat "  " how) 'sould-chat-note)))
 
 (provide 'sould-chat)
 ;;; sould-chat.el ends here

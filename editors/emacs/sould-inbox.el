@@ -4,13 +4,16 @@
 
 ;;; Commentary:
 
-;; All that sessions ask, of all projects and whichever client began them, told as it comes.  Looking and answering open no
-;; session here, and the first answer wins wherever it is given.
+;; All that sessions ask, of all projects and whichever client began them, told as it comes: by the server of a project from when
+;; that is connected, for the mode line, or by `sould acp' while the inbox is shown.  Looking and answering open no session here,
+;; and the first answer wins wherever it is given.
 
 ;;; Code:
 
 (require 'crm)
 (require 'sould-agent)
+(require 'sould-project)
+(require 'sould-sight)
 
 (defface sould-inbox-title '((t :inherit warning :weight bold))
   "What is asked."
@@ -18,7 +21,7 @@
 
 (defconst sould-inbox--name "*sould inbox*" "The buffer of the inbox.")
 (defvar sould-inbox--items nil "What waits, longest first.")
-(defvar sould-inbox--told nil "The connection that tells what changes.")
+(defvar sould-inbox--told nil "The `sould acp' that tells what changes, where no project does.")
 
 (defvar sould-inbox-mode-map
   (let ((map (make-sparse-keymap)))
@@ -36,6 +39,8 @@
   "What waits for your answer, in all projects.
 \\{sould-inbox-mode-map}"
   (setq-local revert-buffer-function (lambda (&rest _) (sould-inbox-refresh)))
+  (visual-line-mode 1)
+  (sould-sight-watch #'sould-inbox--spans)
   (add-hook 'kill-buffer-hook #'sould-inbox--leave nil t))
 
 ;;;###autoload
@@ -54,12 +59,23 @@
 (defun sould-inbox-refresh ()
   "Ask for all that waits, and for news of it from then on."
   (interactive)
-  (let ((connection (sould-agent-connection)))
-    (setq sould-inbox--told connection)
-    (sould-rpc-request connection "_sould/inbox/subscribe" nil
-                       (lambda (answer)
-                         (setq sould-inbox--items (plist-get answer :items))
-                         (sould-inbox--show)))))
+  (let ((connection (sould-inbox--connection)))
+    (when (eq connection sould-agent--rpc)
+      (setq sould-inbox--told connection))
+    (sould-inbox--subscribe connection)))
+
+(defun sould-inbox--connection ()
+  "The connection over which the inbox is asked."
+  (let ((project (seq-find (lambda (each) (and (sould-project-ready each) (sould-rpc-live-p (sould-project-rpc each))))
+                           sould-project-all)))
+    (if project (sould-project-rpc project) (sould-agent-connection))))
+
+(defun sould-inbox--subscribe (connection)
+  "Be told over CONNECTION what waits."
+  (sould-rpc-request connection "_sould/inbox/subscribe" nil
+                     (lambda (answer)
+                       (setq sould-inbox--items (plist-get answer :items))
+                       (sould-inbox--show))))
 
 (defun sould-inbox--leave ()
   "Be told no more."
@@ -69,7 +85,7 @@
 
 (defun sould-inbox--changed (method params)
   "Take the notification METHOD, if it is about the inbox, with PARAMS."
-  (when (and (equal method "_sould/inbox/changed") sould-inbox--told)
+  (when (equal method "_sould/inbox/changed")
     (if (plist-get params :everything)
         (sould-inbox-refresh)
       (let ((ended (mapcar (lambda (each) (plist-get each :id)) (plist-get params :ended))))
@@ -96,14 +112,33 @@
 (add-hook 'sould-agent-notification-functions #'sould-inbox--changed)
 (add-hook 'sould-agent-ended-hook #'sould-inbox--ended)
 
+(defun sould-inbox--follow (project)
+  "Have the server of PROJECT tell what waits."
+  (sould-inbox--subscribe (sould-project-rpc project)))
+
+(add-hook 'sould-project-ready-functions #'sould-inbox--follow)
+(add-hook 'sould-project-told-functions (lambda (_project method params) (sould-inbox--changed method params)))
+
+(defun sould-inbox-mode-line ()
+  "Text for the mode line: how many questions wait, of whatever session."
+  (let ((waiting (max (length sould-inbox--items) (length (sould-agent-questions)))))
+    (if (= waiting 0)
+        (sould-agent-mode-line)
+      (propertize (format " ?%d" waiting) 'face 'error 'help-echo "Questions that wait for you: M-x sould-inbox"))))
+
+(defvar sould-mode-line-functions)
+(add-hook 'sould-mode-line-functions #'sould-inbox-mode-line)
+
 (defun sould-inbox--show ()
   "Show what waits; point stays on what it is on."
+  (force-mode-line-update t)
   (when-let ((buffer (get-buffer sould-inbox--name)))
     (with-current-buffer buffer
       (let ((inhibit-read-only t)
             (here (plist-get (get-text-property (point) 'sould-item) :id)))
         (erase-buffer)
         (mapc #'sould-inbox--insert sould-inbox--items)
+        (mapc #'sould-inbox--complete sould-inbox--items)
         (insert (if sould-inbox--items "" "Nothing waits for you.\n")
                 (propertize (substitute-command-keys
                              "\\<sould-inbox-mode-map>\\[sould-inbox-approve] approve  \\[sould-inbox-approve-session] approve from now on  \\[sould-inbox-reject] reject, with words  \\[sould-inbox-answer] answer  \\[sould-inbox-dismiss] dismiss")
@@ -120,28 +155,60 @@
       (setq place (next-single-property-change place 'sould-item)))
     place))
 
+(defun sould-inbox--complete (item)
+  "Ask for the lines of ITEM that lists leave out."
+  (unless (memq (plist-get item :more) '(nil 0))
+    (sould-rpc-request (sould-inbox--connection) "_sould/inbox/show" (list :id (plist-get item :id))
+                       (lambda (whole)
+                         (when (seq-some (lambda (each) (equal (plist-get each :id) (plist-get whole :id)))
+                                         sould-inbox--items)
+                           (sould-inbox--take whole)
+                           (sould-inbox--show)))
+                       #'ignore)))
+
+(defun sould-inbox--spans ()
+  "What waits, each as its id with where it begins and ends."
+  (let ((place (point-min)) found)
+    (while place
+      (let ((item (get-text-property place 'sould-item))
+            (next (next-single-property-change place 'sould-item)))
+        (when item
+          (push (cons (plist-get item :id) (cons place (or next (point-max)))) found))
+        (setq place next)))
+    found))
+
 (defun sould-inbox--insert (item)
-  "Insert ITEM."
-  (let* ((begin (point)) (session (plist-get item :session)) (asker (or (plist-get item :asker) "")))
-    (insert (propertize (plist-get item :title) 'font-lock-face 'sould-inbox-title) "\n"
-            (propertize (format "  %s, %s%s\n" (abbreviate-file-name (plist-get session :cwd)) (or (plist-get session :title) "")
-                                (if (string-empty-p asker) "" (concat ", " asker)))
-                        'font-lock-face 'shadow)
-            (mapconcat (lambda (line) (concat "  " line "\n")) (plist-get item :lines) "")
-            (let ((more (or (plist-get item :more) 0))) (if (= more 0) "" (format "  ... %d more lines\n" more)))
+  "Insert ITEM: its commands before all else."
+  (let* ((begin (point))
+         (session (plist-get item :session))
+         (commands (mapcan #'sould-inbox--command (plist-get item :commands)))
+         (about (seq-remove #'string-empty-p
+                            (list (abbreviate-file-name (plist-get session :cwd)) (or (plist-get session :title) "")
+                                  (or (plist-get item :asker) "")))))
+    (insert (propertize (concat (mapconcat (lambda (line) (concat line "\n")) commands "")
+                                (sould-sight-line (plist-get item :title)) "\n")
+                        'font-lock-face 'sould-inbox-title)
+            (propertize (format "  %s\n" (sould-sight-line (string-join about ", "))) 'font-lock-face 'shadow)
+            (mapconcat (lambda (line) (concat "  " (sould-sight-line line) "\n"))
+                       (seq-difference (plist-get item :lines) commands) "")
             (mapconcat #'sould-inbox--question (plist-get item :questions) "")
             "\n")
     (put-text-property begin (point) 'sould-item item)))
 
+(defun sould-inbox--command (command)
+  "The lines of COMMAND, as the lines of an item have them."
+  (mapcar (lambda (line) (concat "$ " line)) (split-string (plist-get command :command) "\n")))
+
 (defun sould-inbox--question (question)
   "QUESTION with its options, as text."
-  (let ((number 0) (body (or (plist-get question :body) "")))
-    (concat "  " (plist-get question :question) "\n"
-            (if (string-empty-p body) "" (replace-regexp-in-string "^" "  " (concat body "\n") nil nil nil 0))
+  (let ((number 0))
+    (concat "  " (sould-sight-line (plist-get question :question)) "\n"
+            (mapconcat (lambda (line) (concat "  " line "\n"))
+                       (split-string (sould-sight-safe (or (plist-get question :body) "")) "\n" t) "")
             (mapconcat (lambda (option)
                          (let ((description (or (plist-get option :description) "")))
-                           (format "    %d. %s%s\n" (cl-incf number) (plist-get option :label)
-                                   (if (string-empty-p description) "" (concat ": " description)))))
+                           (format "    %d. %s%s\n" (cl-incf number) (sould-sight-line (plist-get option :label))
+                                   (if (string-empty-p description) "" (concat ": " (sould-sight-line description))))))
                        (plist-get question :options) ""))))
 
 ;;;; Commands
@@ -152,8 +219,11 @@
       (user-error "Nothing here waits for you")))
 
 (defun sould-inbox--tell (item decision &rest more)
-  "Answer ITEM by DECISION, with MORE parameters."
-  (sould-rpc-request (sould-agent-connection) "_sould/inbox/answer"
+  "Answer ITEM by DECISION, with MORE parameters.
+An approval is given only to what was in sight."
+  (when (equal decision "approve")
+    (sould-sight-need (plist-get item :id)))
+  (sould-rpc-request (sould-inbox--connection) "_sould/inbox/answer"
                      (append (list :id (plist-get item :id) :decision decision) more)
                      (lambda (answer) (message "%s" (plist-get answer :message)))))
 
@@ -217,7 +287,7 @@ Without words its turn ends."
   (let* ((labels (mapcar (lambda (option) (plist-get option :label)) (plist-get question :options)))
          (own (or (null labels) (not (member (plist-get question :words) '(nil "")))))
          (crm-separator "[ \t]*;[ \t]*")
-         (prompt (concat (plist-get question :question) (if (plist-get question :several) " (several with ;) " " ")))
+         (prompt (concat (sould-sight-line (plist-get question :question)) (if (plist-get question :several) " (several with ;) " " ")))
          (typed (cond ((null labels) (list (read-string prompt (plist-get question :default))))
                       ((plist-get question :several) (completing-read-multiple prompt labels nil (not own)))
                       (t (list (completing-read prompt labels nil (not own))))))

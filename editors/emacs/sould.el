@@ -22,6 +22,7 @@
 
 ;;; Code:
 
+(require 'sould-inbox)
 (require 'sould-review)
 (require 'sould-window)
 
@@ -34,7 +35,6 @@
 (autoload 'sould-switch-session "sould-chat" "Show another session of this project." t)
 (autoload 'sould-set-mode "sould-chat" "Choose the mode of this project's session." t)
 (autoload 'sould-set-model "sould-chat" "Choose the model of this project's session." t)
-(autoload 'sould-inbox "sould-inbox" "Show what waits for your answer." t)
 
 ;;;; Modes
 

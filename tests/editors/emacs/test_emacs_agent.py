@@ -334,3 +334,65 @@ def test_the_chat_recalls_what_was_said(world: World, open_emacs: OpenEmacs) -> 
     emacs.screen.press("M-p", "Enter")
     emacs.screen.wait("Three.")
     assert emacs.buffer().count("> say two") == 2
+
+
+def test_a_question_of_another_session_is_counted_from_the_start(world: World, open_emacs: OpenEmacs) -> None:
+    world.script([MAKE, "text: Not made."])
+    one, other = open_emacs("notes.txt"), open_emacs("notes.txt", name="other")
+    assert "?1" not in other.screen.text
+    ask(one, "make it")
+    other.screen.wait("sould ?1")
+    assert not other.lisp('(get-process "sould acp")')
+    one.screen.press("C-c", ",", "x")
+    until(lambda: "?1" not in other.screen.text, PATIENCE, "nothing that waits")
+
+
+LONG = call(
+    "Shell", "l", command="\n".join(["touch made.txt", *(f"true {number}" for number in range(1, 80)), "true end"])
+)
+
+
+def test_a_long_command_is_asked_about_whole_and_allowed_when_both_its_ends_were_seen(
+    world: World, open_emacs: OpenEmacs
+) -> None:
+    world.script([LONG, "text: Made.", LONG, "text: Again."])
+    emacs = open_emacs("notes.txt")
+    emacs.screen.press("C-c", ",", "c")
+    emacs.screen.wait("RET sends")
+    emacs.screen.type("make it")
+    emacs.screen.press("Enter")
+    emacs.screen.wait("true end", "[Allow once]")
+    asked = emacs.buffer()
+    assert all(f"true {number}\n" in asked for number in range(1, 80))
+    emacs.screen.press("C-c", "C-y")
+    emacs.screen.wait("? touch made.txt", "read it to its end, then allow it")
+    assert not (world.project / "made.txt").exists()
+    emacs.screen.press("M->")
+    emacs.screen.wait("[Allow once]")
+    emacs.screen.press("C-c", "C-y")
+    emacs.screen.wait("Made.")
+    assert (world.project / "made.txt").exists()
+    (world.project / "made.txt").unlink()
+
+    emacs.screen.type("once more")
+    emacs.screen.press("Enter")
+    until(lambda: emacs.lisp("(length sould-inbox--items)") == 1, PATIENCE, "the second question")
+    emacs.screen.press("C-c", ",", "i")
+    emacs.screen.wait("$ touch made.txt", "$ true 20")
+    emacs.screen.press("a")
+    emacs.screen.wait("It goes on below")
+    emacs.screen.press("M->", "C-p", "C-p", "C-p")
+    emacs.screen.wait("$ true end")
+    emacs.screen.press("a")
+    emacs.screen.wait("Nothing waits for you.")
+    until((world.project / "made.txt").exists, PATIENCE, "the file")
+
+
+def test_what_prints_nothing_has_a_mark_in_a_question(world: World, open_emacs: OpenEmacs) -> None:
+    options = [{"label": "red\u202e", "description": "w\u200barm"}, {"label": "blue\r"}]
+    world.script([call("AskUserQuestion", "q", questions=[{"question": "Which?", "options": options}]), "text: So."])
+    emacs = open_emacs("notes.txt")
+    ask(emacs, "choose")
+    emacs.screen.wait("[red\\u202e]", "w\\u200barm", "[blue")
+    emacs.screen.press("C-c", ",", "i")
+    emacs.screen.wait("1. red\\u202e: w\\u200barm")
