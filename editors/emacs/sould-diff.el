@@ -123,7 +123,7 @@
 (defun sould-diff--insert-file (path file)
   "Insert a diff of PATH with the hunks of FILE."
   (let* ((hunks (plist-get file :hunks))
-         (name (file-relative-name path (sould-project-root sould-diff--project)))
+         (name (sould-sight-line (file-relative-name path (sould-project-root sould-diff--project))))
          (lines (sould-diff--lines path))
          (end 0))
     (insert (propertize (format "diff a/%s b/%s\n--- %s\n+++ %s\n" name name
@@ -136,7 +136,7 @@
              (next (if hunks (plist-get (car hunks) :start) (length lines))))
         (if (equal (plist-get hunk :kind) "text")
             (setq end (sould-diff--insert-lines hunk lines end next))
-          (insert "@@ -0,0 +0,0 @@ " (sould-hunks-note hunk) "\n"))
+          (insert "@@ -0,0 +0,0 @@ " (sould-hunks-note hunk) (sould-hunks-by hunk) "\n"))
         (put-text-property begin (point) 'sould-hunk hunk)))))
 
 (defun sould-diff--lines (path)
@@ -175,10 +175,10 @@ Where its context ends."
          (below (seq-subseq lines (min behind (length lines)) (min last (length lines))))
          (around (+ (length above) (length below)))
          (old-start (- (plist-get hunk :baseStart) (length above))))
-    (insert (format "@@ -%d,%d +%d,%d @@ hunk %d\n"
+    (insert (format "@@ -%d,%d +%d,%d @@ hunk %d%s\n"
                     (if (= 0 (+ around (length base))) old-start (1+ old-start)) (+ around (length base))
                     (if (= 0 (+ around (length now))) first (1+ first)) (+ around (length now))
-                    (plist-get hunk :id)))
+                    (plist-get hunk :id) (sould-hunks-by hunk)))
     (mapc (lambda (line) (sould-diff--insert-line " " line)) above)
     (mapc (lambda (line) (sould-diff--insert-line "-" line)) base)
     (mapc (lambda (line) (sould-diff--insert-line "+" line)) now)

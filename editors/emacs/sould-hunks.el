@@ -11,6 +11,7 @@
 ;;; Code:
 
 (require 'diff-mode)
+(require 'sould-sight)
 (require 'sould-sync)
 (require 'sould-words)
 
@@ -232,6 +233,15 @@ MARKS are their words to mark."
   "SIGN with FACE, to be shown in the margin."
   (propertize " " 'display `((margin left-margin) ,(propertize sign 'face face))))
 
+(defun sould-hunks-by (hunk)
+  "Which agents of others, that use sould's tools, had a part in HUNK: \", by NAME\"."
+  (let ((names (mapcar (lambda (agent)
+                         (let ((session (plist-get agent :sessionId)))
+                           (when (string-prefix-p "mcp:" session)
+                             (sould-sight-line (substring session (length "mcp:"))))))
+                       (plist-get hunk :agents))))
+    (mapconcat (lambda (name) (concat ", by " name)) (delete-dups (delq nil names)) "")))
+
 (defun sould-hunks-note (hunk)
   "What HUNK, which is not about lines, did to its file."
   (let ((before (plist-get hunk :before)) (after (plist-get hunk :after)))
@@ -239,7 +249,7 @@ MARKS are their words to mark."
       ("add" "sould: a new file")
       ("delete" "sould: this file was deleted")
       ("rename" (format "sould: renamed from %s"
-                        (file-relative-name before (file-name-directory (plist-get hunk :path)))))
+                        (sould-sight-line (file-relative-name before (file-name-directory (plist-get hunk :path))))))
       ("mode" (format "sould: its mode was %s and is %s" before after))
       ("line_ends" (format "sould: its line ends were %s and are %s" before after))
       (_ "sould: its contents are others"))))

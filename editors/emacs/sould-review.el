@@ -221,19 +221,30 @@ The hunks that are done with it."
   (sould-review--bulk "reject" '(:all t) "this project"))
 
 ;;;###autoload
-(defun sould-undo ()
-  "Take back the last decision that was made here."
-  (interactive)
-  (let* ((project (sould-review--project)) (ids (car (sould-project-decided project))))
+(defun sould-undo (&optional older)
+  "Take back the last decision that was made here.
+What is refused stays the last one, to be tried again; with OLDER, a
+prefix argument, the decision before it is taken back."
+  (interactive "P")
+  (let* ((project (sould-review--project))
+         (later (seq-take (sould-project-decided project) (if older 1 0)))
+         (ids (nth (length later) (sould-project-decided project))))
     (unless ids
       (user-error "Nothing was decided here"))
     (let* ((answer (sould-review--ask project "undo" (list :hunks (vconcat (mapcar (lambda (id) (list :id id)) ids)))))
-           (done (plist-get answer :done)))
-      (pop (sould-project-decided project))
-      (dolist (left (plist-get answer :left))
-        (message "sould: %s" (plist-get left :message)))
+           (done (plist-get answer :done))
+           (refused (sould-review--refused (plist-get answer :left))))
+      (setf (sould-project-decided project)
+            (append later (and refused (list refused)) (nthcdr (1+ (length later)) (sould-project-decided project))))
       (when done
-        (message "%s" (sould-review--said "undo" done))))))
+        (message "%s" (sould-review--said "undo" done)))
+      (dolist (left (plist-get answer :left))
+        (message "sould: %s" (plist-get left :message))))))
+
+(defun sould-review--refused (left)
+  "The ids of LEFT that may still be taken back: what stands in the way may go."
+  (mapcar (lambda (each) (plist-get each :id))
+          (seq-filter (lambda (each) (member (plist-get each :why) '("changed" "conflict" "failed" "still_streaming"))) left)))
 
 ;;;; Going there
 
@@ -270,7 +281,7 @@ Before the first one, go to that of the file before."
   (when-let ((hunk (car (sould-review--in-file))))
     (let* ((all (mapcar (lambda (overlay) (plist-get (overlay-get overlay 'sould-hunk) :id)) (sould-hunks-drawn)))
            (place (seq-position all (plist-get hunk :id))))
-      (message "Hunk %d of %d in this file" (1+ (or place 0)) (length all)))))
+      (message "Hunk %d of %d in this file%s" (1+ (or place 0)) (length all) (sould-hunks-by hunk)))))
 
 (defun sould-review--go-file (onward)
   "Go to the first hunk of the next file, if ONWARD, else to the last before."

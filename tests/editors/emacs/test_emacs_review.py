@@ -6,12 +6,15 @@ import subprocess
 from collections.abc import Callable
 
 import pytest
+from fastmcp import Client
+from fastmcp.client.transports import StdioTransport
+from mcp.types import Implementation
 
 from soultest.daemon import until
 from soultest.editors.emacs import Emacs
 from soultest.screen import PATIENCE
 from soultest.souldemacs import OpenEmacs, connected, hunks
-from soultest.world import World, call
+from soultest.world import SOULD, World, call
 
 pytestmark = [pytest.mark.editors, pytest.mark.timeout(300)]
 
@@ -348,3 +351,63 @@ def test_only_the_keys_that_were_asked_for_are_taken(area: Callable[[], None], o
     emacs = open_emacs("area.py")
     assert emacs.lisp("(length (cdr sould-mode-map))") == 0
     assert emacs.lisp("(where-is-internal 'sould-keep nil)") == [[3, 44, 107]]  # C-c , k
+
+
+def test_an_undo_that_is_refused_is_still_there_when_it_can_be_done(
+    world: World, area: Callable[[], None], open_emacs: OpenEmacs
+) -> None:
+    area()
+    emacs = open_emacs("area.py")
+    two_hunks(emacs)
+    emacs.go(2)
+    press(emacs, "k")
+    until(lambda: len(hunks(emacs)) == 1, PATIENCE, "one hunk")
+    emacs.go(8)
+    press(emacs, "r")
+    rejected = AFTER[: AFTER.index("    return area")] + BEFORE[BEFORE.index("    # later") :]
+    emacs.shows(rejected)
+    emacs.go(8)
+    emacs.append("!")
+    emacs.shows(rejected.replace("# later", "# later!"))
+    press(emacs, "u")
+    until(
+        lambda: "sould: " in emacs.lisp('(with-current-buffer "*Messages*" (buffer-string))'), PATIENCE, "the refusal"
+    )
+    assert hunks(emacs) == []
+    emacs.screen.press("BSpace")
+    emacs.shows(rejected)
+    press(emacs, "u")
+    emacs.shows(AFTER)
+    until(lambda: len(hunks(emacs)) == 1, PATIENCE, "the rejected hunk")
+    press(emacs, "u")
+    two_hunks(emacs)
+
+
+def test_keep_all_is_taken_back_as_one(world: World, area: Callable[[], None], open_emacs: OpenEmacs) -> None:
+    area()
+    emacs = open_emacs("area.py")
+    two_hunks(emacs)
+    emacs.command("sould-keep-all")
+    until(lambda: hunks(emacs) == [], PATIENCE, "no hunk")
+    press(emacs, "u")
+    two_hunks(emacs)
+
+
+async def test_a_hunk_of_another_agent_is_shown_under_its_name(world: World, open_emacs: OpenEmacs) -> None:
+    (world.project / "area.py").write_text(BEFORE)
+    world.start()
+    transport = StdioTransport(
+        str(SOULD), ["editor-mcp"], env=dict(world.environment), cwd=str(world.project), keep_alive=False
+    )
+    async with Client(transport, client_info=Implementation(name="helper\u202e", version="1")) as client:
+        read = await client.call_tool("doc_read", {"file": "area.py"})
+        assert read.structured_content is not None
+        digest = read.structured_content["data"]["hash"]
+        edits = [{"oldText": "# later", "newText": "# sooner"}]
+        await client.call_tool("doc_edit", {"edits": [{"file": "area.py", "expectedHash": digest, "hunks": edits}]})
+    emacs = open_emacs("area.py")
+    until(lambda: len(hunks(emacs)) == 1, PATIENCE, "one hunk")
+    press(emacs, "n")
+    emacs.screen.wait("Hunk 1 of 1 in this file, by helper")
+    press(emacs, "v")
+    emacs.screen.wait("hunk 1, by helper")
