@@ -33,6 +33,7 @@ MAY_IMPORT: dict[str, str] = {
     "settings.trusting": "`sould trust`: the user's decision about a directory, with no session",
     "settings.standingrules": "`sould rules`: the rules that hold in a directory, with no session",
     "projects.authors.BY_AGENT": "`sould trust`: how what an agent wrote is told",
+    "projects.authors.OF_OTHERS": "`sould trust`: how what others can write is told",
     "soul.catalog": "`sould agents`: the agents' files, with no session",
     "soul.conditions": "`sould agents`: as above",
     "soul.spec": "`sould agents`: as above",

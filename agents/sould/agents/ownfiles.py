@@ -1,7 +1,7 @@
 """Whether a file says what its user wrote: nobody else may change it, replace it, or replace a directory on its way.
 
 For the user's own configuration, which decides what runs and what is allowed without a question. A project's files are
-not judged so: they count by their content, as it was when the user trusted it. Reads nothing and changes nothing.
+not judged so: see `projectowners`. Reads nothing and changes nothing.
 """
 
 import functools
@@ -64,16 +64,16 @@ def _problem(status: os.stat_result) -> tuple[str, str] | None:
     if stat.S_ISLNK(status.st_mode) or (directory and status.st_mode & stat.S_ISVTX):
         return None  # a link has no mode, and in a directory like /tmp nobody replaces what is another's
     everybody, group = status.st_mode & stat.S_IWOTH, status.st_mode & stat.S_IWGRP
-    if everybody or (group and not _is_private_group(status.st_gid)):
+    if everybody or (group and not is_private_group(status.st_gid, os.geteuid())):
         return f"may be written by other users (mode {stat.S_IMODE(status.st_mode):04o})", "chmod go-w"
     return None
 
 
-def _is_private_group(group: int) -> bool:
+def is_private_group(group: int, uid: int) -> bool:
     """The group that many systems give each user for themselves: of their name, and nobody else is in it."""
     try:
-        user, found = pwd.getpwuid(os.geteuid()), grp.getgrgid(group)
-    except KeyError:
+        user, found = pwd.getpwuid(uid), grp.getgrgid(group)
+    except (KeyError, OverflowError):
         return False
     return group == user.pw_gid and found.gr_name == user.pw_name and set(found.gr_mem) <= {user.pw_name}
 

@@ -1,16 +1,22 @@
 """`AGENTS.md`: what the model is given of it, and what the user is told of the rest."""
 
+import os
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from sould.agents.opening.opening import Opening
 from sould.agents.sessions.session import Session
-from sould.agents.wire.messages import Notification, ToolResult
+from sould.agents.settings.trusting import YES
+from sould.agents.wire.messages import Notification, QuestionRequest, ToolResult
 from soultest.bench import Bench, Watcher, asked, call, finish
+from soultest.gitinit import git_init
 
+OTHER = 65534
+QUESTION = "Trust this project, with the configuration it brings?"
 RULE = "Always answer in verse."
 LONG = "- a rule that is there\n" * 2000
 
@@ -215,3 +221,102 @@ async def test_a_folder_s_instructions_are_given_again_when_they_were_cleared_aw
         assert RULE not in str(session.log.context.messages)
         await finish(session, "go")
         assert RULE in str(session.log.context.messages)
+
+
+def of_another(path: Path) -> str:
+    os.chown(path, OTHER, -1)
+    return "it belongs to nobody (uid 65534)"
+
+
+def in_a_directory_of_another(path: Path) -> str:
+    os.chown(path.parent, OTHER, -1)
+    return f"{path.parent}, where it lies, belongs to nobody (uid 65534)"
+
+
+def for_everybody_to_write(path: Path) -> str:
+    path.chmod(0o666)
+    return "it can be written by everybody"
+
+
+async def trust_asked_about(bench: Bench, answer: str = YES) -> str:
+    """What /trust shows in a new session before it is answered."""
+    watcher = Watcher(await bench.host.new(replace(bench.alone(), capabilities=frozenset({"questions"}))))
+    watcher.answers = {QUESTION: answer}
+    await finish(watcher.session, "/trust")
+    (asked_about,) = watcher.of(QuestionRequest)
+    return asked_about.questions[0].body
+
+
+@pytest.mark.needs_root
+@pytest.mark.parametrize("make", [of_another, in_a_directory_of_another, for_everybody_to_write])
+async def test_what_others_can_write_is_read_once_the_user_was_asked_and_told_whose_it_is(
+    make: Callable[[Path], str], bench: Bench
+) -> None:
+    path = bench.project / "AGENTS.md"
+    write(path, RULE)
+    whose = make(path)
+    bench.script(*["text: ok"] * 3)
+    async with bench.running():
+        watcher = Watcher(await session_in(bench, bench.project))
+        await finish(watcher.session, "hello")
+        assert RULE not in watcher.session.log.context.system_prompt
+        (body,) = told(watcher)
+        assert f"`{path}`: it was not read: {whose}; /trust" in body
+        assert f"AGENTS.md: there NOT ONLY YOURS, {whose}" in await trust_asked_about(bench, "Not now")
+        assert RULE not in (await session_in(bench, bench.project)).log.context.system_prompt
+        await trust_asked_about(bench)
+        assert RULE in (await session_in(bench, bench.project)).log.context.system_prompt
+        with path.open("a") as file:
+            file.write("And in Latin.\n")
+        changed = Watcher(await session_in(bench, bench.project))
+        await finish(changed.session, "hello")
+        assert RULE not in changed.session.log.context.system_prompt
+        (body,) = [each.body for each in changed.of(Notification) if each.type == "trust"]
+        assert f"AGENTS.md: changed NOT ONLY YOURS, {whose}" in body
+
+
+async def test_what_an_empty_folder_called_git_has_beside_it_is_not_the_project_s(bench: Bench) -> None:
+    top, inner = bench.root / "top", bench.root / "top" / "inner"
+    inner.mkdir(parents=True)
+    write(top / "AGENTS.md", RULE)
+    write(top / ".agents" / "skills" / "rule" / "SKILL.md", f"---\nname: rule\ndescription: {RULE}\n---\nx\n")
+    (top / ".git").mkdir()
+    async with bench.running():
+        assert RULE not in (await session_in(bench, inner)).log.context.system_prompt
+        git_init(top)
+        assert (await session_in(bench, inner)).log.context.system_prompt.count(RULE) == 2
+
+
+@pytest.mark.needs_root
+@pytest.mark.parametrize("where", ["superproject", "main checkout"])
+async def test_a_checkout_of_another_instructs_nobody_who_works_in_one_of_theirs(where: str, bench: Bench) -> None:
+    write(bench.project / ".gitignore", "AGENTS.md\n")
+    write(bench.project / "AGENTS.md", RULE)
+    repository(bench.project)
+    if where == "superproject":
+        inner = bench.project / "inner"
+        git(bench.project, "submodule", "--quiet", "add", str(repository(bench.root / "other")), "inner")
+    else:
+        inner = bench.root / "inner"
+        git(bench.project, "worktree", "add", "-q", str(inner))
+    bench.script("text: ok")
+    async with bench.running():
+        assert RULE in (await session_in(bench, inner)).log.context.system_prompt
+        os.chown(bench.project / "AGENTS.md", OTHER, -1)
+        watcher = Watcher(await session_in(bench, inner))
+        await finish(watcher.session, "hello")
+        assert RULE not in watcher.session.log.context.system_prompt
+        assert "it belongs to nobody (uid 65534)" in told(watcher)[0]
+
+
+@pytest.mark.needs_root
+async def test_instructions_of_a_folder_that_are_another_s_are_named_and_not_told(bench: Bench) -> None:
+    write(bench.project / "pkg" / "AGENTS.md", RULE)
+    write(bench.project / "pkg" / "x", "x")
+    os.chown(bench.project / "pkg" / "AGENTS.md", OTHER, -1)
+    bench.script(call("ReadFile", path="pkg/x"), "text: ok")
+    async with bench.running():
+        watcher = Watcher(await session_in(bench, bench.project))
+        await finish(watcher.session, "look")
+    assert RULE not in str(watcher.session.log.context.messages)
+    assert "it belongs to nobody (uid 65534); it is read once it is yours alone" in told(watcher)[0]

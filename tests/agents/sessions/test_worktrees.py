@@ -67,7 +67,7 @@ async def test_a_restricted_session_goes_on_restricted(bench: Bench, repository:
         await finish(session, "/worktree", "c")
         (info,) = [each for each in (await host.list(None, None)).items if each.id != session.id]
         stored = await bench.port.find(info.id)
-        assert TrustStore(bench.state / "trust.json").of_session(stored.directory).state(info.cwd) == "restricted"
+        assert TrustStore(bench.state / "trust.json").of_session(stored.directory, {}).state(info.cwd) == "restricted"
 
 
 async def at_work(bench: Bench, session: Session) -> Watcher:

@@ -339,3 +339,32 @@ def test_the_builtin_skills_are_sound() -> None:
     found = discover([Root(BUILTIN, "builtin")], lambda _: "")
     assert found.problems == ()
     assert {"sould-help", "skill-creator"} <= set(found.skills)
+
+
+@pytest.mark.needs_root
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_project_s_skill_that_is_another_s_waits_for_trust_and_says_whose_it_is(project: Path, alone: bool) -> None:
+    path = write(project / ".agents" / "skills", "text")
+    if alone:
+        path = path.rename(project / ".agents" / "skills" / "text.md")
+        (project / ".agents" / "skills" / "text").rmdir()
+    os.chown(path, 65534, -1)
+    trust = TrustStore(project.parent / "state" / "trust.json")
+    accept = TrustedScripts(trust, project).refusal
+    found = discover(roots_of(project), accept)
+    assert "text" not in found.skills
+    assert "it belongs to nobody (uid 65534)" in found.problems[0]
+    assert found.problems[0].endswith("it is used once you trust this project (`sould trust`).")
+    trust.set(project, "trusted")
+    assert "text" in discover(roots_of(project), accept).skills
+    path.write_text(path.read_text() + "more")
+    assert "it has changed since you trusted this project" in discover(roots_of(project), accept).problems[0]
+
+
+def test_a_skill_of_the_user_s_own_that_everybody_can_write_is_not_used(project: Path) -> None:
+    path = write(project.parent / "home" / ".agents" / "skills", "mine")
+    assert "mine" in discover(roots_of(project), lambda _: "").skills
+    path.chmod(0o666)
+    found = discover(roots_of(project), lambda _: "")
+    assert "mine" not in found.skills
+    assert f"run `chmod go-w {path}`" in found.problems[0]

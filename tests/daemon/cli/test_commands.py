@@ -340,6 +340,17 @@ def test_a_whole_home_cannot_be_trusted(user: User) -> None:
     assert "too wide" in done.stderr
 
 
+def test_trust_asks_about_what_others_can_write(user: User) -> None:
+    path = user.project / "AGENTS.md"
+    path.write_text("Answer in verse.\n")
+    path.chmod(0o666)
+    assert "AGENTS.md: there NOT ONLY YOURS, it can be written by everybody" in user.sould("trust", "--show").stdout
+    refused = user.sould("trust")
+    assert "Nothing was trusted: others than you can write some of these files." in refused.stderr
+    assert "is not trusted" in user.sould("trust", "--show").stdout
+    assert "is trusted" in user.sould("trust", "--yes").stdout
+
+
 def test_doctor_says_that_an_unknown_project_s_configuration_is_ignored(user: User) -> None:
     (user.project / ".mcp.json").write_text("{}")
     found = user.finding("trust")

@@ -89,7 +89,7 @@ def differences(trusted: Contents, now: Contents) -> tuple[Change, ...]:
         for path, found in now.items()
         if trusted.get(path) != found
     ]
-    changes += [Change(Path(path), "removed") for path in trusted if path not in now]
+    changes += [Change(Path(path), "removed") for path in trusted if path not in now and not os.path.lexists(path)]
     return tuple(sorted(changes, key=lambda change: change.path))
 
 

@@ -9,7 +9,7 @@ import contextlib
 import hashlib
 import os
 import time
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -18,8 +18,9 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from sould.agents.errors import JournalFullError, SouldError, why_refused
 from sould.agents.parsed import LATE, Parsed
-from sould.agents.permissions.projectfiles import Change, Contents, contents, differences, unlike
+from sould.agents.permissions.projectfiles import Change, Contents, contents, differences, digest, unlike
 from sould.agents.privatefile import write_private
+from sould.agents.projectowners import Owners
 
 Trust: TypeAlias = Literal["unknown", "trusted", "restricted"]
 
@@ -31,6 +32,9 @@ class TrustError(SouldError):
     """This directory can never be trusted."""
 
     kind = "trust"
+
+
+_UNKNOWN = Owners({})
 
 
 class _Entry(Parsed):
@@ -50,12 +54,14 @@ class TrustStore:
     Beside it, in `trusted/`, a file for each trusted workspace: its configuration by content.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, owners: Owners = _UNKNOWN) -> None:
+        """`owners`: as the user who decides sees them."""
         self._path = path
+        self.owners = owners
 
-    def of_session(self, session: Path) -> "SessionTrust":
-        """The same for one session, by its own directory."""
-        return SessionTrust(self._path, session)
+    def of_session(self, session: Path, environment: Mapping[str, str]) -> "SessionTrust":
+        """The same for one session, by its own directory and the environment of its client."""
+        return SessionTrust(self._path, session, Owners(environment))
 
     def state(self, workspace: Path) -> Trust:
         """What the user said about this directory."""
@@ -131,6 +137,17 @@ class TrustStore:
         resolved = Path(os.path.realpath(workspace))
         return unlike(self._kept(resolved), resolved, paths)
 
+    def waits_for(self, workspace: Path, path: Path, top: Path) -> str:
+        """Why a model is not given a text of the project at `top` unasked: who else decides what it says (D57).
+
+        "" when nobody does, or the user trusts the workspace with this text. Blocks.
+        """
+        others = self.owners.others(path, top)
+        if others and self.state(workspace) == "trusted":
+            kept = self._kept(Path(os.path.realpath(workspace)))
+            return "" if kept.get(os.path.realpath(path)) == digest(path) else others
+        return others
+
     def _keep(self, workspace: Path, seen: Contents) -> None:
         file = self._contents_file(workspace)
         with _kept_in(file):
@@ -176,9 +193,9 @@ class SessionTrust(TrustStore):
     configuration in it, so it never makes trust. What an editor said stays until one says otherwise, also over a restart.
     """
 
-    def __init__(self, path: Path, session: Path) -> None:
+    def __init__(self, path: Path, session: Path, owners: Owners) -> None:
         """`session`: the session's own directory."""
-        super().__init__(path)
+        super().__init__(path, owners)
         self._marker = session / "restricted"
 
     def state(self, workspace: Path) -> Trust:

@@ -17,10 +17,14 @@ from sould.agents.edits.logrecords import LogRecords
 from sould.agents.edits.ownership import ALONE
 from sould.agents.edits.sessionlogs import OLD_LOG
 from sould.agents.edits.state import Edit, EditState
+from sould.agents.gitplaces import work_tree_of
 from sould.agents.permissions.projectfiles import Change
+from sould.agents.projectowners import Owners
 
 BY_AGENT = "BY THE AGENT"
 """How a line of `described` marks what the agent did."""
+OF_OTHERS = "NOT ONLY YOURS"
+"""The same of what others than the user can write."""
 
 
 class Author(Struct, frozen=True):
@@ -42,17 +46,19 @@ def authors(sessions: Path, files: Mapping[Path, str]) -> Mapping[Path, Author]:
     return {path: Author(edit.session_id, (edit.after or "") == files[path]) for path, edit in last.items()}
 
 
-def described(changes: Iterable[Change], workspace: Path, sessions: Path) -> list[str]:
-    """A line for each file: what happened to it, and whether the agent did that; its own come first."""
+def described(changes: Iterable[Change], workspace: Path, sessions: Path, owners: Owners) -> list[str]:
+    """A line for each file: what happened to it, who else can write it, and whether the agent did that; its own come first."""
     found = list(changes)
     written = authors(sessions, {change.path: change.digest for change in found})
     found.sort(key=lambda change: change.path not in written)
-    return [_line(change, workspace, written.get(change.path)) for change in found]
+    return [_line(change, workspace, written.get(change.path), owners) for change in found]
 
 
-def _line(change: Change, workspace: Path, author: Author | None) -> str:
+def _line(change: Change, workspace: Path, author: Author | None, owners: Owners) -> str:
     name = os.path.relpath(change.path, os.path.realpath(workspace))
     line = f"{''.join(each if each.isprintable() else ascii(each)[1:-1] for each in name)}: {change.how}"
+    if others := owners.others(change.path, work_tree_of(change.path.parent) or workspace):
+        line += f" {OF_OTHERS}, {others}"
     if author is None:
         return line
     return f"{line} {BY_AGENT}{'' if author.alone else ', and by somebody since'} (session {author.session_id})"

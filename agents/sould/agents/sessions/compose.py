@@ -161,7 +161,7 @@ async def compose(
         ConfigError, InvalidToolError
     """
     state = load_state(stored.directory)
-    trust = host.policy.trust.of_session(stored.directory)
+    trust = host.policy.trust.of_session(stored.directory, opening.environment)
     if opening.restricted is not None:
         trust.restrict(opening.restricted)
     host = replace(host, policy=replace(host.policy, trust=trust))
@@ -233,7 +233,7 @@ async def make_workplace(config: LiveConfig, policy: Policy, opening: Opening, l
     directories = Directories(opening.cwd, (*opening.additional, *map(Path, log.context.directories)))
     environment = make_environment(config.now, opening, directories)
     skills = await open_catalog(policy.trust, opening, config, policy.changes)
-    return Workplace(opening, directories, environment, skills, config)
+    return Workplace(opening, directories, environment, skills, config, policy.trust)
 
 
 async def open_models(providers: ProviderPool, config: Config, state: SessionState, opening: Opening) -> SessionModels:

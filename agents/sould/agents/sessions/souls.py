@@ -91,6 +91,7 @@ def build_soul(
                 services.files.recorded.untold,
                 judged.root,
                 judged.additional,
+                services.workplace.waits,
                 UnreadInstructions.of(services, crew.market.log).tell,
                 crew.agent_id,
             ),

@@ -10,7 +10,7 @@ from msgspec import Struct
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.sessions.shared import SessionServices
 from sould.agents.settings.toldonce import ToldOnce
-from sould.agents.soul.projectinstructions import LeftOut, project_instructions
+from sould.agents.soul.projectinstructions import LeftOut, Waits, project_instructions
 from sould.agents.wire.notice import notice
 
 MOST_NAMED: Final = 10
@@ -28,16 +28,17 @@ class UnreadInstructions(Struct, frozen=True):
     log: SessionLog
     told: ToldOnce
     cwd: Path
+    waits: Waits
 
     @classmethod
     def of(cls, services: SessionServices, log: SessionLog) -> "UnreadInstructions":
         """Of this session."""
         told = ToldOnce(services.host.storage.directory / "told.json")
-        return cls(log, told, services.workplace.opening.cwd)
+        return cls(log, told, services.workplace.opening.cwd, services.workplace.waits)
 
     async def tell_of_project(self) -> None:
         """Of those that the system prompt is made of."""
-        await self.tell((await asyncio.to_thread(project_instructions, self.cwd)).left_out)
+        await self.tell((await asyncio.to_thread(project_instructions, self.cwd, self.waits)).left_out)
 
     async def tell(self, left_out: Sequence[LeftOut]) -> None:
         """Say what was not said before."""

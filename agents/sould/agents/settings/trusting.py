@@ -4,20 +4,24 @@ Nothing here takes a changed file into use: that happens where the file is read,
 """
 
 import asyncio
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec import Struct, field
 
 from sould.agents.filechanges import FileChanges, Stamp
-from sould.agents.permissions.projectfiles import Change, Contents, Seen, contents, stamp_of
+from sould.agents.gitplaces import work_tree_of
+from sould.agents.permissions.projectfiles import Change, Contents, Seen, contents, digest, stamp_of
 from sould.agents.permissions.servedfiles import HOOKS_FILE, MCP_FILES
 from sould.agents.permissions.trust import SessionTrust, Trust, TrustError, TrustStore
+from sould.agents.projectowners import Owners
 from sould.agents.projects.authors import described
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.settings.toldonce import ToldOnce
 from sould.agents.skills.scripts import has_scripts
 from sould.agents.soul.catalog import PROJECT_FOLDERS
+from sould.agents.soul.projectinstructions import instruction_files
 from sould.agents.toolapi.questions import Questions
 from sould.agents.wire.messages import QuestionItem, QuestionOption
 from sould.agents.wire.notice import notice
@@ -50,9 +54,15 @@ class TrustStatus(Struct, frozen=True):
 
 def standing(trust: TrustStore, workspace: Path, sessions: Path) -> TrustStatus:
     """Read every configuration file, and the edit logs for who wrote it. Blocks."""
-    state, seen = trust.state(workspace), contents(workspace)
+    state, seen = trust.state(workspace), _waiting_files(trust.owners, workspace, contents(workspace))
     changes = trust.changes(workspace, seen) if state == "trusted" else _all(seen)
-    return TrustStatus(state, seen, tuple(described(changes, workspace, sessions)))
+    return TrustStatus(state, seen, tuple(described(changes, workspace, sessions, trust.owners)))
+
+
+def _waiting_files(owners: Owners, workspace: Path, configuration: Contents) -> Contents:
+    """The project's configuration, and the instructions that others than the user can write (D57)."""
+    told = (path for path, top in instruction_files(workspace) if owners.others(path, top))
+    return {**configuration, **{os.path.realpath(path): digest(path) for path in told}}
 
 
 def _is_text_of_a_skill(path: Path) -> bool:
@@ -63,20 +73,22 @@ def _is_text_of_a_skill(path: Path) -> bool:
     return not has_scripts(skill) if skill.is_dir() else skill.suffix == ".md"
 
 
-def _waiting_for_trust(workspace: Path) -> tuple[str, ...]:
-    """The project's agents, MCP servers, hooks, and the skills with programs."""
+def _waiting_for_trust(workspace: Path, owners: Owners) -> tuple[str, ...]:
+    """The project's agents, MCP servers, hooks, and the skills with programs, or that others than the user can write."""
     root = workspace.resolve()
-    found = {_named(Path(path), root) for path in contents(workspace)}
+    found = {_named(Path(path), root, owners) for path in contents(workspace)}
     servers = (f"the MCP servers of {name}" for name in MCP_FILES if (root / name).is_file())
     hooks = (f"the hooks of {HOOKS_FILE}",) if (root / HOOKS_FILE).is_file() else ()
     return (*servers, *hooks, *sorted(name for name in found if name))
 
 
-def _named(path: Path, workspace: Path) -> str:
+def _named(path: Path, workspace: Path, owners: Owners) -> str:
     """The agent or skill that a file of the project's configuration makes; "" for others."""
     skills = next((parent for parent in path.parents if parent.name == "skills"), None)
     if skills is not None:
-        return "" if _is_text_of_a_skill(path) else f"skill {path.relative_to(skills).parts[0]}"
+        others = owners.others(path, work_tree_of(workspace) or workspace)
+        name = f"skill {path.relative_to(skills).parts[0]}"
+        return f"{name} ({others})" if others else "" if _is_text_of_a_skill(path) else name
     homes = [workspace / folder for folder in PROJECT_FOLDERS]
     if path.suffix in (".yaml", ".yml") and path.parent in homes:
         return f"agent {path.stem}"
@@ -110,7 +122,7 @@ class TrustQuestion(Struct):
         """
         if new and not self._introduced and self.trust.state(self.workspace) == "unknown":
             self._introduced = True
-            waiting = await asyncio.to_thread(_waiting_for_trust, self.workspace)
+            waiting = await asyncio.to_thread(_waiting_for_trust, self.workspace, self.trust.owners)
             if waiting:
                 await self._introduce(waiting)
         if self.changes.holds(self._stamp):
@@ -118,19 +130,22 @@ class TrustQuestion(Struct):
         found = await asyncio.to_thread(self._waiting)
         news = frozenset((change.path, change.digest) for change in found)
         if news and news != self._told:
-            lines = await asyncio.to_thread(described, found, self.workspace, self.sessions)
+            lines = await asyncio.to_thread(described, found, self.workspace, self.sessions, self.trust.owners)
             self._publish(TrustStatus("trusted", {}, tuple(lines)).text())
         self._told = news
 
     def _waiting(self) -> list[Change]:
-        """What stays out of use. A skill that is only text is used as it is."""
+        """What stays out of use. A skill that is only text, and only the user's, is used as it is."""
         deciding = self.trust.files(self.workspace)
         self._stamp = self.changes.stamp(deciding)
         if self.trust.state(self.workspace) != "trusted":
             return []
-        self._stamp = stamp_of(self.workspace, self.changes, deciding)
-        changes = self.trust.changes(self.workspace, contents(self.workspace, self._seen))
-        return [change for change in changes if not _is_text_of_a_skill(change.path)]
+        owners, top = self.trust.owners, work_tree_of(self.workspace) or self.workspace
+        told = (path for path, _ in instruction_files(self.workspace))
+        self._stamp = stamp_of(self.workspace, self.changes, (*deciding, *told))
+        seen = _waiting_files(owners, self.workspace, contents(self.workspace, self._seen))
+        changes = self.trust.changes(self.workspace, seen)
+        return [each for each in changes if not _is_text_of_a_skill(each.path) or owners.others(each.path, top)]
 
     async def _introduce(self, waiting: tuple[str, ...]) -> None:
         more = f" and {len(waiting) - MOST_LINES} more" if len(waiting) > MOST_LINES else ""
@@ -169,7 +184,9 @@ class TrustQuestion(Struct):
             await asyncio.to_thread(self.trust.set, self.workspace, "trusted", now.seen)
         except TrustError as error:
             return error.message
-        return "This project is trusted, with its configuration as you saw it. It takes effect with the next prompt."
+        told = any(os.path.realpath(path) in now.seen for path, _ in instruction_files(self.workspace))
+        later = " Instructions do in a new session." if told else ""
+        return f"This project is trusted, with its configuration as you saw it. It takes effect with the next prompt.{later}"
 
 
 def _heading(now: TrustStatus) -> str:

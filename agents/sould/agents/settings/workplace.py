@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -10,11 +11,13 @@ from sould.agents.environment import Environment
 from sould.agents.liveconfig import LiveConfig
 from sould.agents.llm.provider import ModelInfo
 from sould.agents.opening.opening import Opening
+from sould.agents.permissions.trust import TrustStore
 from sould.agents.regularfile import read_text
 from sould.agents.settings.directories import Directories
 from sould.agents.skills.catalog import SkillCatalog
 from sould.agents.soul.conditions import Situation
 from sould.agents.soul.instructions import prompt_arguments, render_prompt
+from sould.agents.soul.projectinstructions import project_instructions
 from sould.agents.soul.spec import AgentSpec
 
 
@@ -26,6 +29,7 @@ class Workplace(Struct, frozen=True):
     environment: Environment
     skills: SkillCatalog
     config: LiveConfig
+    trust: TrustStore
 
     def situation(self, model: ModelInfo) -> Situation:
         """What conditional tools of an agent with this model are judged by, as things are now."""
@@ -48,5 +52,10 @@ class Workplace(Struct, frozen=True):
     def arguments(self, spec: AgentSpec) -> Mapping[str, str]:
         """What the prompt can use: the builtin arguments and the spec's own."""
         now, shell = datetime.now().astimezone(), self.environment.shell
-        builtin = prompt_arguments(self.opening.cwd, self.directories, shell, now, self.skills.describe())
+        told = project_instructions(self.opening.cwd, self.waits).text
+        builtin = prompt_arguments(self.opening.cwd, self.directories, shell, now, told, self.skills.describe())
         return builtin | {"ROLE_ADDITIONAL": ""} | spec.fields.system_prompt_args
+
+    def waits(self, path: Path, top: Path) -> str:
+        """See `TrustStore.waits_for`."""
+        return self.trust.waits_for(self.opening.cwd, path, top)

@@ -1,7 +1,8 @@
 """Where skills are looked for, and what is found there. Project before user before extra before builtin.
 
 Reads only. A project's skills are files the model could read anyway, so plain text ones count in any workspace; those
-that bring programs count only while the user trusts the workspace, and the version they trusted (D23).
+that bring programs, or that others than the user can write, count only while the user trusts the workspace, and the version
+they trusted (D23, D57).
 """
 
 import os
@@ -12,6 +13,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from sould.agents.gitplaces import work_tree_of
+from sould.agents.ownfiles import why_not_own
+from sould.agents.projectowners import Owners
 from sould.agents.skills.scripts import has_scripts
 from sould.agents.skills.skill import SKILL_FILE, Scope, Skill, SkillError, is_skill_file, read_skill
 
@@ -29,15 +32,16 @@ MAX_DEPTH = 4
 _NO_GROUPS = frozenset({"node_modules", "__pycache__"})
 
 Accept = Callable[[Path], str]
-"""Whether a project's skill with programs may be used: "" or the reason why not."""
+"""Whether a project's skill that waits for trust may be used, by its directory or file: "" or the reason why not."""
 
 
 class Root(Struct, frozen=True):
-    """A directory of skills. `within`: nothing in it may lead outside this directory."""
+    """A directory of skills. `within`: nothing in it may lead outside this directory. `owners`: as its user sees them."""
 
     path: Path
     scope: Scope
     within: Path | None = None
+    owners: Owners = Owners({})
 
 
 class Found(Struct, frozen=True):
@@ -65,7 +69,7 @@ def skill_roots(
     user = list(_user(environment))
     known = {root.path for root in user}
     by_scope = (
-        [root for root in _project(cwd) if root.path not in known],
+        [root for root in _project(cwd, environment) if root.path not in known],
         user,
         [Root(_expanded(path, cwd, environment), "extra") for path in extra],
         [builtin],
@@ -82,7 +86,7 @@ def candidates(cwd: Path, environment: Mapping[str, str], extra: Sequence[str] =
     """Every directory that `skill_roots` may name, there or not, but those that ship with sould."""
     chosen = [path for path in environment.get(SKILLS_DIRS, "").split(os.pathsep) if path]
     named = [_expanded(path, cwd, environment) for path in (*chosen, *extra)]
-    found = () if chosen else (root.path for root in (*_project(cwd), *_user(environment)))
+    found = () if chosen else (root.path for root in (*_project(cwd, environment), *_user(environment)))
     return tuple(dict.fromkeys((*found, *named)))
 
 
@@ -114,14 +118,24 @@ def discover(roots: Iterable[Root], accept: Accept) -> Found:
 def _read(path: Path, root: Root, accept: Accept) -> Skill:
     if root.within is not None and not path.resolve().is_relative_to(root.within):
         raise SkillError(f"{path} leads outside the project, so it is not used.")
+    if root.scope == "user" and (problem := why_not_own(path)):
+        raise SkillError(problem)
     skill = _cached(path, root.scope, _version(path))
     if isinstance(skill, SkillError):
         raise SkillError(skill.message)  # not the one that is kept: each raising adds to its traceback
-    if root.scope == "project" and skill.directory is not None and has_scripts(skill.directory):
-        refused = accept(skill.directory)
-        if refused:
-            raise SkillError(f"The skill {skill.name} contains programs ({skill.directory}): {refused}")
+    if root.within is not None and (why := _why_trusted_only(skill, root.owners, root.within)):
+        place = skill.directory or path
+        if refused := accept(place):
+            raise SkillError(f"The skill {skill.name} {why} ({place}): {refused}")
     return skill
+
+
+def _why_trusted_only(skill: Skill, owners: Owners, top: Path) -> str:
+    """What makes a skill of a project one that waits for trust."""
+    if skill.directory is not None and has_scripts(skill.directory):
+        return "contains programs"
+    others = owners.others(skill.path, top)
+    return f"is not only yours, {others}" if others else ""
 
 
 @lru_cache(maxsize=1024)
@@ -196,14 +210,14 @@ def _skill_file(entries: Iterable[Path]) -> Path | None:
     return next((entry for entry in named if entry.name == SKILL_FILE), named[0] if named else None)
 
 
-def _project(cwd: Path) -> Iterator[Root]:
+def _project(cwd: Path, environment: Mapping[str, str]) -> Iterator[Root]:
     """From the working directory up to the git root."""
     chain = [cwd, *cwd.parents]
     top = work_tree_of(cwd) or cwd
     within = top.resolve()
     for directory in chain[: chain.index(top) + 1]:
         for home in HOMES:
-            yield Root(directory / home / "skills", "project", within)
+            yield Root(directory / home / "skills", "project", within, Owners(environment))
 
 
 def _user(environment: Mapping[str, str]) -> Iterator[Root]:

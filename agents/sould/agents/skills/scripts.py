@@ -36,17 +36,17 @@ def has_scripts(directory: Path) -> bool:
 
 
 class TrustedScripts:
-    """Which skills with programs of a workspace may be used: those the user trusted, as they were."""
+    """Which skills of a workspace that wait for trust may be used: those the user trusted, as they were."""
 
     def __init__(self, trust: TrustStore, workspace: Path) -> None:
         self._trust = trust
         self._workspace = workspace
 
-    def refusal(self, directory: Path) -> str:
-        """Why the skill in `directory` may not be used now; "" when it may."""
+    def refusal(self, skill: Path) -> str:
+        """Why the skill in this directory, or of this file, may not be used now; "" when it may."""
         if self._trust.state(self._workspace) != "trusted":
             return WAITS
-        if self._trust.changed(self._workspace, _files(directory)):
+        if self._trust.changed(self._workspace, _files(skill) if skill.is_dir() else (skill,)):
             return "it has changed since you trusted this project; review it and run `sould trust` again."
         return ""
 

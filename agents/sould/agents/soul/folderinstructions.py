@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from sould.agents.projects.untold import Untold
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.loop import StepExtension
-from sould.agents.soul.projectinstructions import Instructions, LeftOut, directories_up, folder_instructions
+from sould.agents.soul.projectinstructions import Instructions, LeftOut, Waits, directories_up, folder_instructions
 from sould.agents.soul.turn import Turn
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import ContextNote
@@ -38,6 +38,7 @@ class FolderInstructions(StepExtension, Struct):
     untold: Untold
     cwd: Path
     additional: Sequence[Path]
+    waits: Waits
     tell: TellLeftOut
     agent_id: str = ""
     _looked: set[str] = field(default_factory=set[str])
@@ -65,7 +66,7 @@ class FolderInstructions(StepExtension, Struct):
         folders = dict(each for path in news for each in self._folders(Path(path)))
         own = directories_up(self.cwd)
         return folder_instructions(
-            [(each, root) for each, root in folders.items() if each not in own], "\n".join(given)
+            [(each, root) for each, root in folders.items() if each not in own], "\n".join(given), self.waits
         )
 
     def _folders(self, directory: Path) -> Iterator[tuple[Path, Path]]:

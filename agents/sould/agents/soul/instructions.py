@@ -13,7 +13,6 @@ from pathlib import Path
 
 from sould.agents.errors import ConfigError
 from sould.agents.regularfile import read_text
-from sould.agents.soul.projectinstructions import project_instructions
 
 BUILTIN = ("NOW", "WORK_DIR", "WORK_DIR_LS", "AGENTS_MD", "SKILLS", "ADDITIONAL_DIRS_INFO", "OS", "SHELL")
 """What every prompt can use (D31)."""
@@ -23,14 +22,14 @@ _ARGUMENT = re.compile(r"\$\{\s*([A-Za-z_]\w*)\s*\}")
 
 
 def prompt_arguments(
-    cwd: Path, additional: Sequence[Path], shell: str, now: datetime, skills: str = "No skills found."
+    cwd: Path, additional: Sequence[Path], shell: str, now: datetime, instructions: str, skills: str
 ) -> dict[str, str]:
-    """The builtin arguments, each under `SOULD_` and `KIMI_` (D31)."""
+    """The builtin arguments, each under `SOULD_` and `KIMI_` (D31). `instructions`: those of the project."""
     values = {
         "NOW": now.isoformat(timespec="seconds"),
         "WORK_DIR": str(cwd),
         "WORK_DIR_LS": list_directory(cwd),
-        "AGENTS_MD": project_instructions(cwd).text,
+        "AGENTS_MD": instructions,
         "SKILLS": skills,
         "ADDITIONAL_DIRS_INFO": "\n".join(f"{path}:\n{list_directory(path)}" for path in additional) or "None.",
         "OS": f"{platform.system()} {platform.release()}",

@@ -1,14 +1,15 @@
 """The project's instructions (`AGENTS.md`): which files hold them, what the model is given of them, and what was left out.
 
-They are quoted data, within a budget, and only of the project, its superproject and the main checkout of its worktree: nobody was
-asked about what a link leads to elsewhere. Nothing here runs or imports anything of the project. Blocks.
+They are quoted data, within a budget, and only of the project, its superproject and the main checkout of its worktree: nobody
+was asked about what a link leads to elsewhere, nor about what others than the user can write. Nothing here runs or imports
+anything of the project. Blocks.
 """
 
 import itertools
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from msgspec import Struct, field
 
@@ -32,6 +33,10 @@ _MOST_NAMES: Final = 20_000
 """Names of a directory that are looked at for one in other letter case."""
 _MOST_SUPERPROJECTS: Final = 8
 """Of submodules in submodules."""
+
+
+Waits: TypeAlias = Callable[[Path, Path], str]
+"""Why a file waits for the user's trust, as a clause, by the top of its project too; "" when it does not. See `TrustStore.waits_for`."""
 
 
 class LeftOut(Struct, frozen=True):
@@ -68,6 +73,9 @@ class _Place(Struct, frozen=True):
 class _Reading(Struct):
     """Reads files one by one until there is no room."""
 
+    waits: Waits
+    way_on: str
+    """What the user can do about a file that waits, as a clause."""
     room: int = BUDGET
     texts: list[str] = field(default_factory=list[str])
     left_out: list[LeftOut] = field(default_factory=list[LeftOut])
@@ -76,6 +84,8 @@ class _Reading(Struct):
         real = Path(os.path.realpath(path))
         if not real.is_relative_to(top) or likelihood(real, PolicyContext(root=top)) != "no":
             self.leave_out(path, "it is a link that leads out of the project or to a secret: it was not read")
+        elif why := self.waits(path, top):
+            self.leave_out(path, f"it was not read: {why}; {self.way_on}")
         elif self.room <= 0:
             self.leave_out(path, f"it was not read: those nearer to the files take all of the {BUDGET // _KIB} KiB")
         else:
@@ -109,25 +119,33 @@ class _Reading(Struct):
         self.texts.append(f"<!-- {found} -->")
 
 
-def project_instructions(cwd: Path) -> Instructions:
+def project_instructions(cwd: Path, waits: Waits) -> Instructions:
     """Of every directory from the top of the project down to `cwd`; the deepest are kept first when the budget runs out.
 
     The project is what git has checked out there, with the superprojects of a submodule.
     """
-    reading = _Reading()
+    reading = _Reading(waits, "/trust, or `sould trust` in a terminal, asks you about it")
     for place in _places_up(cwd):
         _read_place(place, reading)
     return Instructions("\n\n".join(reversed(reading.texts)) or "None.", tuple(reading.left_out))
 
 
-def folder_instructions(folders: Iterable[tuple[Path, Path]], given: str) -> Instructions:
+def folder_instructions(folders: Iterable[tuple[Path, Path]], given: str, waits: Waits) -> Instructions:
     """Of directories in turn, each with the one that links may not leave; not those that the text `given` holds."""
-    reading = _Reading()
+    reading = _Reading(waits, "it is read once it is yours alone, or git's `safe.directory` names its project")
     for directory, top in folders:
         for path in _files_in(directory):
             if not any(mark in given for mark in _marks(path)):
                 reading.take(path, top)
     return Instructions("\n\n".join(reading.texts), tuple(reading.left_out))
+
+
+def instruction_files(cwd: Path) -> Iterator[tuple[Path, Path]]:
+    """The files that `project_instructions` would read, each with the top of its project."""
+    for place in _places_up(cwd):
+        for each in (place, place.main):
+            if each is not None:
+                yield from ((path, each.top) for path in _files_in(each.directory))
 
 
 def directories_up(cwd: Path) -> frozenset[Path]:

@@ -7,12 +7,18 @@ from pathlib import Path
 import click
 
 from sould.agents.permissions.trust import TrustStore
-from sould.agents.projects.authors import BY_AGENT
+from sould.agents.projectowners import Owners
+from sould.agents.projects.authors import BY_AGENT, OF_OTHERS
 from sould.agents.settings.trusting import TrustStatus, standing
 from sould.daemon.cli.helptext import Command
 from sould.daemon.cli.output import CommandError, visible
 from sould.daemon.cli.ownhand import refuse_agent
 from sould.daemon.paths import Paths
+
+_DOUBTS = (
+    (BY_AGENT, "the agent wrote some of these files itself"),
+    (OF_OTHERS, "others than you can write some of these files"),
+)
 
 
 @click.command(cls=Command)
@@ -20,14 +26,14 @@ from sould.daemon.paths import Paths
 @click.option("--show", "action", flag_value="show", help="Only show the current state.")
 @click.option("--forget", "action", flag_value="unknown", help="Forget the decision.")
 @click.option("--restrict", "action", flag_value="restricted", help="Never trust it, and do not mention it again.")
-@click.option("--yes", "-y", is_flag=True, help="Do not ask, also about what the agent wrote itself.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask, also about what the agent, or others, wrote.")
 def trust(directory: Path | None, action: str | None, yes: bool) -> None:
     """Trust the project in DIRECTORY, else in the current one: its own configuration may take part.
 
     A project can bring MCP servers, hooks, agent specs and skills with programs, all of which run as you. None
     of that takes part before you trust the project, and what has changed since waits until you do so again. What
-    it brings, or what changed, is shown; what the agent wrote itself is marked, and you are asked about it. Trust
-    holds for this very directory, not for those above or below it.
+    it brings, or what changed, is shown; what the agent wrote itself is marked, and so is what others than you
+    can write, and you are asked about it. Trust holds for this very directory, not for those above or below it.
 
     Examples:
       sould trust
@@ -57,13 +63,14 @@ def trust(directory: Path | None, action: str | None, yes: bool) -> None:
 def _trust(store: TrustStore, project: Path, sessions: Path, *, yes: bool) -> None:
     now = standing(store, project, sessions)
     _show(now)
-    if any(BY_AGENT in line for line in now.lines) and not yes:
+    doubts = [said for mark, said in _DOUBTS if any(mark in line for line in now.lines)]
+    if doubts and not yes:
+        why = " and ".join(doubts)
         if not sys.stdin.isatty():
             raise CommandError(
-                "Nothing was trusted: the agent wrote some of these files itself. Look at them; if they are what you "
-                "want, run: sould trust --yes"
+                f"Nothing was trusted: {why}. Look at them; if they are what you want, run: sould trust --yes"
             )
-        click.confirm("The agent wrote some of these files itself. Trust them?", abort=True)
+        click.confirm(f"{why[0].upper()}{why[1:]}. Trust them?", abort=True)
     store.set(project, "trusted", now.seen)
 
 
@@ -75,4 +82,4 @@ def _show(now: TrustStatus) -> None:
 
 def trust_store(paths: Paths) -> TrustStore:
     """The decisions of this user, where the daemon reads them."""
-    return TrustStore(Path(paths.state) / "trust.json")
+    return TrustStore(Path(paths.state) / "trust.json", Owners(os.environ))
