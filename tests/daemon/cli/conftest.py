@@ -7,11 +7,14 @@ import pytest
 from soultest.cliuser import User
 from soultest.daemon import Sould, fresh_sould
 
+HOME_ALONE = {"PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring", "HTTPS_PROXY": "http://127.0.0.1:9"}
+"""No keyring, and no way to services of the world: `sould login` tries keys."""
+
 
 @pytest.fixture
 def newcomer(sould: Sould) -> User:
     """Somebody without a daemon, a configuration, a key or a keyring, whose daemon is ended after the test."""
-    sould.environment["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
+    sould.environment |= HOME_ALONE
     return User(sould)
 
 
@@ -25,7 +28,7 @@ def user(newcomer: User) -> User:
 def household() -> Iterator[Sould]:
     """The home of those who come one after the other."""
     with fresh_sould() as fresh:
-        fresh.environment["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
+        fresh.environment |= HOME_ALONE
         yield fresh
 
 

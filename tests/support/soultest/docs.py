@@ -129,6 +129,7 @@ def follow(page: Path, sould: Sould) -> Walk:
     """
     for name in _XDG:
         sould.environment.pop(name)
+    sould.environment["HTTPS_PROXY"] = "http://127.0.0.1:9"  # `sould login` tries keys
     sould.environment["PATH"] = f"{SOULD.parent}:{sould.environment['PATH']}"
     sould.paths = Paths(sould.environment)
     walk = Walk(page, sould)

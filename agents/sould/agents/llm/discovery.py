@@ -212,7 +212,7 @@ async def probe_server(base_url: str, key: SecretStr) -> tuple[ServedModel, ...]
     try:
         async with asyncio.timeout(_PROBE_S):
             body = await _get(host, port, f"{path}/models", key.get_secret_value())
-        return _served(orjson.loads(body))
+        return served_models(orjson.loads(body))
     except (OSError, TimeoutError, ValueError, TypeError, KeyError, AttributeError, asyncio.IncompleteReadError):
         return ()
 
@@ -246,7 +246,7 @@ async def _get(host: str, port: int, path: str, key: str) -> bytes:
     return body
 
 
-def _served(answer: Any) -> tuple[ServedModel, ...]:
+def served_models(answer: Any) -> tuple[ServedModel, ...]:
     """The models of a `/models` answer; servers that say how long their context is do so under different names."""
     models: list[ServedModel] = []
     for item in answer["data"]:

@@ -3,12 +3,13 @@
 import os
 import sys
 from collections.abc import Mapping
+from typing import Final
 
 import click
 from pydantic import SecretStr
 
 from sould.agents.config import ProviderConfig
-from sould.agents.llm.discovery import Found, known_services
+from sould.agents.llm.discovery import Found, ServedModel, known_services
 from sould.agents.privatefile import write_private
 from sould.daemon.cli.helptext import Command
 from sould.daemon.cli.output import USAGE, CommandError, visible
@@ -19,14 +20,21 @@ from sould.daemon.configuration.configuration import Loaded, load
 from sould.daemon.configuration.credentials import Credentials, NoKeyringError
 from sould.daemon.paths import Paths
 
+_SHOWN: Final = 8
+"""Models that are named where one is asked for."""
+
 
 @click.command(cls=Command)
 @click.argument("provider", required=False)
+@click.option("-m", "--model", default="", help="With an address: the model; you are asked for it otherwise.")
 @click.option("--file", "allow_file", is_flag=True, help="Where there is no keyring, use a file without asking.")
 @click.option("--json", "as_json", is_flag=True, help="Print the steps of a sign-in as one JSON object per line.")
 @click.option("--no-browser", is_flag=True, help="Do not open the page of a sign-in here, only show its address.")
-def login(provider: str | None, allow_file: bool, as_json: bool, no_browser: bool) -> None:
+def login(provider: str | None, model: str, allow_file: bool, as_json: bool, no_browser: bool) -> None:
     """Keep the key of a model PROVIDER (kimi, openai, openrouter, or one of your configuration), or sign in to it.
+
+    PROVIDER may be the address of any server that answers as OpenAI's does. The key is tried before it is kept: a model is
+    asked for a word with it.
 
     The key goes to the keyring of your system. Where there is none you are asked once whether a file that only you can
     read (mode 0600) will do. It is read from the terminal without being shown, or from standard input.
@@ -39,6 +47,7 @@ def login(provider: str | None, allow_file: bool, as_json: bool, no_browser: boo
     Examples:
       sould login
       sould login openrouter
+      sould login https://api.groq.com/openai/v1
       pass show moonshot | sould login kimi --file
       sould login acme --json     # for programs: a line with the page's address, then the outcome
     """
@@ -52,20 +61,61 @@ def login(provider: str | None, allow_file: bool, as_json: bool, no_browser: boo
     # scripts and echoes begin with an underscore and need no key
     names = [name for name in dict.fromkeys((*configured, *known)) if not _keyless(configured.get(name))]
     name = provider or _choose(names)
+    if "://" in name:
+        found, key = _at_address(name, model, configured)
+        _keep(found, key, loaded, allow_file=allow_file)
+        return
+    if model:
+        raise CommandError("--model goes with an address; models are chosen by: sould run -m MODEL", USAGE)
     if name not in names:
         if name in configured:
             raise CommandError(f"Provider {name!r} needs no key.", USAGE)
         raise CommandError(
-            f"There is no provider {name!r}; known are: {', '.join(names)}. Others: sould config edit", USAGE
+            f"There is no provider {name!r}; known are: {', '.join(names)}. Of another, give the address: sould login https://…",
+            USAGE,
         )
     oauth = configured[name].oauth if name in configured else None
     if oauth is not None:
         sign_in(name, oauth, as_json=False, allow_file=allow_file, browser=sys.stdin.isatty() and not no_browser)
         return
-    where = _store(name, _read_key(name), allow_file=allow_file)
-    click.echo(f"The key of {name} is stored in {where}.", err=True)
+    models = {key: each for key, each in loaded.config.models.items() if each.provider == name}
+    found = Found(name, configured[name], models) if name in configured else known[name]
+    _keep(found, _read_key(name), loaded, allow_file=allow_file)
+
+
+def _at_address(given: str, model: str, configured: Mapping[str, ProviderConfig]) -> tuple[Found, SecretStr]:
+    """The provider there with one model, and its key: empty for a server that wants none."""
+    from sould.daemon.cli.newserver import base_url, found_at, listed, provider_name  # noqa: PLC0415 -- loads HTTP
+
+    address = base_url(given)
+    name = provider_name(address, configured)
+    key = _read_key(name, may_be_none=True)
+    served = {each.name: each for each in listed(address, key)}
+    if not model and sys.stdin.isatty():
+        names = ", ".join([*served][:_SHOWN])
+        asked = f"Model (it has {names}{', …' if len(served) > _SHOWN else ''})" if served else "Model"
+        model = click.prompt(asked, default=next(iter(served), None), err=True).strip()
+    model = model or next(iter(served), "")
+    if not model:
+        raise CommandError(f"It does not say which models it has. Name one: sould login {address} --model MODEL", USAGE)
+    return found_at(address, name, served.get(model) or ServedModel(model)), key
+
+
+def _keep(found: Found, key: SecretStr, loaded: Loaded, *, allow_file: bool) -> None:
+    """Try the key, store it, and add a provider that is new to the configuration."""
+    from sould.daemon.cli.newserver import why_silent  # noqa: PLC0415 -- as above
+
+    name, model = found.name, next(iter(found.models), "")
+    silent = why_silent(found, key) if model else "it has no model in the configuration."
+    if key.get_secret_value():
+        where = _store(name, key, allow_file=allow_file)
+        click.echo(f"The key of {name} is stored in {where}.", err=True)
+    if silent:
+        click.echo(f"It could not be tried: {visible(silent)}", err=True)
+    else:
+        click.echo(f"{visible(model)} answers.", err=True)
     if name not in loaded.config.providers:
-        configure(known[name], loaded)
+        configure(found, loaded)
 
 
 @click.command(cls=Command)
@@ -115,17 +165,18 @@ def _credentials() -> Credentials:
 def _choose(names: list[str]) -> str:
     if not sys.stdin.isatty():
         raise CommandError(f"Name the provider: sould login PROVIDER (one of {', '.join(names)})", USAGE)
-    return click.prompt("Provider", type=click.Choice(names), default=names[0], err=True)
+    asked = f"Provider ({', '.join(names)}), or the address of another"
+    return click.prompt(asked, default=names[0], err=True).strip()
 
 
-def _read_key(provider: str) -> SecretStr:
+def _read_key(provider: str, *, may_be_none: bool = False) -> SecretStr:
     if sys.stdin.isatty():
-        asked = f"Key of {provider} (not shown)"
+        asked = f"Key of {provider} (not shown{'; empty if it wants none' if may_be_none else ''})"
         text: str = click.prompt(asked, default="", show_default=False, hide_input=True, err=True)
     else:
         text = sys.stdin.readline()
     key = text.strip()
-    if not key:
+    if not key and not may_be_none:
         raise CommandError("The key is empty; nothing was changed.", USAGE)
     if not key.isascii() or not key.isprintable() or " " in key:
         raise CommandError(

@@ -114,6 +114,11 @@ async def try_model(provider: ChatProvider) -> Trial:
     return Trial(provider.info.key, place or provider.info.provider, works, lines)
 
 
+async def ask_plainly(provider: ChatProvider) -> None:
+    """Ask for nothing but words. Raises ProviderError: it does not answer."""
+    await _ask(provider, ())
+
+
 async def _heard_or_refused(provider: ChatProvider, part: str) -> Heard | str:
     try:
         return await _ask(provider, (part,))
