@@ -7,7 +7,6 @@ export interface PageParts {
   readonly source: string;
   readonly script: string;
   readonly style: string;
-  readonly language: string;
 }
 
 /** Its HTML, with a nonce that is used once. */
@@ -23,7 +22,7 @@ export function page(parts: PageParts): string {
     "form-action 'none'",
   ].join("; ");
   return `<!DOCTYPE html>
-<html lang="${escape(parts.language)}">
+<html lang="en">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${policy}">

@@ -140,7 +140,6 @@ export class Panels implements vscode.WebviewViewProvider, vscode.WebviewPanelSe
       source: webview.cspSource,
       script: at("panel.js"),
       style: at("panel.css"),
-      language: vscode.env.language,
     });
   }
 
