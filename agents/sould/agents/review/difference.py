@@ -1,12 +1,13 @@
 """Two whole texts as edits: where lines of one became lines of the other. Pure.
 
 Lines that each side has once are held on to first, as Bram Cohen's patience diff does, so that a moved or new block stays
-one block; what lies between them is compared by longest common subsequence.
+one block; what lies between them is compared by longest common subsequence. Where holding on to them changes more lines than the
+longest common subsequence of the whole would, in no more places, that is what changed.
 """
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, pairwise
 from operator import itemgetter
 
@@ -44,8 +45,7 @@ class _Stretch(Struct, frozen=True):
 def edits_between(old: Sequence[str], new: Sequence[str]) -> tuple[LineEdit, ...]:
     """What turns `old` into `new`: in order, without common lines at their edges, with equal lines between any two."""
     whole = _trimmed(old, new, _Stretch(0, len(old), 0, len(new)))
-    between = chain.from_iterable(_between_unique(old, new, each) for each in _between_alike(old, new, whole))
-    gaps = chain.from_iterable(_compared(old, new, gap) for gap in between)
+    gaps = chain.from_iterable(_fewest(old, new, each) for each in _between_alike(old, new, whole))
     return tuple(LineEdit(gap.a, gap.b, tuple(new[gap.c : gap.d])) for gap in _joined(gaps))
 
 
@@ -82,6 +82,21 @@ def _between_alike(old: Sequence[str], new: Sequence[str], at: _Stretch) -> Iter
 def _go_on_alike(old: Sequence[str], new: Sequence[str], at: _Stretch) -> bool:
     """Whether both begin with a long block that is the same."""
     return min(at.b - at.a, at.d - at.c) >= _BLOCK and old[at.a : at.a + _BLOCK] == new[at.c : at.c + _BLOCK]
+
+
+def _fewest(old: Sequence[str], new: Sequence[str], at: _Stretch) -> list[_Stretch]:
+    """What differs within a stretch: held on to unique lines, or not, where that changes fewer lines in no more places."""
+    held = _joined(chain.from_iterable(_compared(old, new, gap) for gap in _between_unique(old, new, at)))
+    gone, come = sum(gap.b - gap.a for gap in held), sum(gap.d - gap.c for gap in held)
+    if len(held) == 1 or 0 in (gone, come) or (at.b - at.a) * (at.d - at.c) > MOST_COMPARED:
+        return held  # no other way changes fewer lines, or it cannot be known
+    from rapidfuzz.distance import Indel  # noqa: PLC0415 -- slow to load, and every session loads this module
+
+    most = gone + come - 1
+    if Indel.distance(old[at.a : at.b], new[at.c : at.d], score_cutoff=most) > most:
+        return held
+    free = _slid(old, new, _joined(_compared(old, new, at)))
+    return free if len(free) <= len(held) else held
 
 
 def _between_unique(old: Sequence[str], new: Sequence[str], at: _Stretch) -> Iterator[_Stretch]:
@@ -134,7 +149,7 @@ def _compared(old: Sequence[str], new: Sequence[str], at: _Stretch) -> Iterator[
             yield _Stretch(*ends)
 
 
-def _joined(gaps: Iterator[_Stretch]) -> list[_Stretch]:
+def _joined(gaps: Iterable[_Stretch]) -> list[_Stretch]:
     """Those that touch as one, those of nothing left out."""
     joined: list[_Stretch] = []
     for gap in gaps:
@@ -143,6 +158,39 @@ def _joined(gaps: Iterator[_Stretch]) -> list[_Stretch]:
         elif gap.a < gap.b or gap.c < gap.d:
             joined.append(gap)
     return joined
+
+
+def _slid(old: Sequence[str], new: Sequence[str], gaps: Iterable[_Stretch]) -> list[_Stretch]:
+    """Those as one of which one touches the other once it has moved over lines that are alike."""
+    slid: list[_Stretch] = []
+    for gap in gaps:
+        last = slid[-1] if slid else gap
+        between = gap.a - last.b
+        if last is gap:
+            slid.append(gap)
+        elif _is_one_side(gap) and _ends_alike(old, new, gap, between):
+            slid[-1] = _Stretch(last.a, gap.b - between, last.c, gap.d - between)
+        elif _is_one_side(last) and _begins_alike(old, new, last, between):
+            slid[-1] = _Stretch(last.a + between, gap.b, last.c + between, gap.d)
+        else:
+            slid.append(gap)
+    return slid
+
+
+def _is_one_side(gap: _Stretch) -> bool:
+    return gap.a == gap.b or gap.c == gap.d
+
+
+def _ends_alike(old: Sequence[str], new: Sequence[str], gap: _Stretch, count: int) -> bool:
+    """Whether lines that only went, or only came, may as well stand so many lines higher."""
+    lines, start, stop = (new, gap.c, gap.d) if gap.a == gap.b else (old, gap.a, gap.b)
+    return lines[start - count : start] == lines[stop - count : stop]
+
+
+def _begins_alike(old: Sequence[str], new: Sequence[str], gap: _Stretch, count: int) -> bool:
+    """Whether they may as well stand so many lines lower."""
+    lines, start, stop = (new, gap.c, gap.d) if gap.a == gap.b else (old, gap.a, gap.b)
+    return lines[start : start + count] == lines[stop : stop + count]
 
 
 def applied(lines: Lines, edits: Sequence[LineEdit]) -> Lines:
