@@ -42,7 +42,7 @@ case ${1:-} in
         rm -rf dist/wheels
         (cd "$here" && .venv/bin/hatchling build -t wheel -d vscode-extension/dist/wheels >/dev/null)
         "$here/.venv/bin/python" "$here/scripts/carried.py" dist/wheels carried
-        "$bin/vsce" package --no-dependencies --allow-missing-repository --out dist/sould.vsix
+        "$bin/vsce" package --no-dependencies --out dist/sould.vsix
         ;;
     panel)
         shift

@@ -148,7 +148,7 @@ def multi(shown: Workbench) -> None:
     expect(shown.tree("cart.py")).to_be_visible()
     shown.palette("Review All Changes")
     expect(shown.page.locator(".multiDiffEntry")).to_have_count(2)
-    expect(shown.lenses("Keep").first).to_be_visible()
+    expect(shown.page.locator(".multiDiffEntry .line-insert").first).to_be_visible()
 
 
 def panel(shown: Workbench) -> None:

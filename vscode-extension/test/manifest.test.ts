@@ -7,9 +7,11 @@ interface Manifest {
   engines: { vscode: string };
   devDependencies: Record<string, string>;
   extensionKind: string[];
+  repository: { url: string };
   contributes: {
     commands: { command: string }[];
-    keybindings: { command: string; when: string }[];
+    configurationDefaults?: unknown;
+    keybindings: { command: string; key: string; mac?: string; when: string }[];
     menus: Record<string, { command: string }[]>;
   };
 }
@@ -44,6 +46,18 @@ const STABLE = new Set([
   "terminal/title/context",
 ]);
 
+/** Windows takes Ctrl+Alt for AltGr, with which many layouts type. */
+function typesOnPc(key: string): boolean {
+  const held = new Set(key.split("+").slice(0, -1));
+  return held.has("ctrl") === held.has("alt");
+}
+
+/** With Option alone, or with Shift, every key of a Mac types a sign. */
+function typesOnMac(key: string): boolean {
+  const held = new Set(key.split("+").slice(0, -1));
+  return !held.has("cmd") && !held.has("ctrl");
+}
+
 describe("the manifest", () => {
   it("uses nothing that is only proposed", () => {
     expect(manifest.enabledApiProposals).toBeUndefined();
@@ -66,6 +80,21 @@ describe("the manifest", () => {
     for (const { when } of manifest.contributes.keybindings) {
       expect(when).toMatch(/^editorTextFocus && sould\./);
     }
+  });
+
+  it("has no key that types a letter on any layout", () => {
+    for (const { key, mac } of manifest.contributes.keybindings) {
+      expect([key, typesOnPc(key)]).toEqual([key, false]);
+      expect([mac, typesOnMac(mac ?? key)]).toEqual([mac, false]);
+    }
+  });
+
+  it("sets nothing that is other extensions', too", () => {
+    expect(manifest.contributes.configurationDefaults).toBeUndefined();
+  });
+
+  it("says where its source is", () => {
+    expect(manifest.repository.url).toMatch(/^https:\/\/.+\.git$/);
   });
 
   it("runs where the files are, and has the version of sould", () => {
