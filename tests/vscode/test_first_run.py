@@ -70,7 +70,7 @@ def test_it_is_installed_signed_in_to_prompted_and_reviewed(
     [lock] = (world.root / "extensions").glob("sould.sould-*/carried/runtime.lock")
     fill(tmp_path / "wheels", lock)  # there is no index to ask
 
-    window.page.locator('.statusbar-item a[aria-label^="sould"]').click()
+    window.page.locator('.statusbar-item a[aria-label^="sould: Open the chat"]').click()
     toast = window.toast("not installed here")
     expect(toast).to_be_visible()
     panel = ChatPanel(window)

@@ -67,6 +67,22 @@ def test_an_approval_of_another_project_is_given_where_the_user_works(world: Wor
         expect(window.status("1 waiting")).to_have_count(0)
 
 
+def test_a_question_is_answered_from_its_notification_while_its_user_is_elsewhere(
+    world: World, open_window: Open
+) -> None:
+    (world.project / "here.txt").write_text("here\n")
+    with asking(world, call("Shell", "s", command="touch made && echo 'made it'"), "text: Done.") as elsewhere:
+        window = open_window()
+        window.leave()
+        connected(window)
+        toast = window.toast("sould waits for you")
+        expect(toast.get_by_role("link", name="Show", exact=True)).to_be_visible()
+        toast.get_by_role("link", name="Answer", exact=True).click()
+        window.page.locator(".quick-input-list .monaco-list-row").first.click()
+        until((elsewhere / "made").exists, PATIENCE, "the command")
+        expect(toast).to_have_count(0)
+
+
 def test_what_is_answered_elsewhere_is_gone_here(world: World, open_window: Open) -> None:
     (world.project / "here.txt").write_text("here\n")
     with asking(world, call("WriteFile", "w", path="new.txt", content="new\n"), "text: Done."):

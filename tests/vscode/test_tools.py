@@ -184,12 +184,11 @@ def test_marked_places_are_walked_through_by_the_user(shared: tuple[World, Open]
     note = window.page.locator(".codelens-decoration")
     expect(note.filter(has_text="1 of 2: This multiplies")).to_be_visible()
     assert window.focused() == before
-    window.status("How it works 1/2").click()
+    window.lenses("Next").click()
     expect(window.tab("notes.txt")).to_be_visible()
     expect(note.filter(has_text="2 of 2: And this is a note")).to_be_visible()
     window.lenses("Done").click()
     expect(note.filter(has_text="2 of 2")).to_have_count(0)
-    expect(window.status("How it works")).to_have_count(0)
 
 
 def test_problems_and_quick_fixes_are_those_of_the_language_service(shared: tuple[World, Open]) -> None:
@@ -368,7 +367,7 @@ def test_a_terminal_is_read_only_when_its_user_shares_it(shared: tuple[World, Op
         assert told["output"].split()[-1] == "shared-42-ok"
         assert told["exitCode"] == 7
         assert told["cwd"] == str(world.project)
-        window.status("1 shared").click()
+        window.palette("Share No Terminal With Agents")
         expect(window.status("1 shared")).to_have_count(0)
         assert other.error("terminal_read")["code"] in ("no_editor", "not_found")
 

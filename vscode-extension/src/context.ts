@@ -16,7 +16,6 @@ import { Bases } from "./editor/base";
 import { Buffers } from "./editor/buffers";
 import { Chooser } from "./editor/chosen";
 import { Decider } from "./editor/decide";
-import { Entry } from "./editor/entry";
 import { Follower } from "./editor/follow";
 import { Inbox } from "./editor/inbox";
 import { Keys } from "./editor/keys";
@@ -28,6 +27,7 @@ import { Places } from "./editor/places";
 import { QuickDiff } from "./editor/quickdiff";
 import { Rejections } from "./editor/rejected";
 import { Review } from "./editor/review";
+import { Status } from "./editor/status";
 import { Threads } from "./editor/threads";
 import { Titles } from "./editor/titles";
 import { ChangesView } from "./editor/tree";
@@ -143,8 +143,8 @@ export class Context implements vscode.Disposable {
       new Painter(this.model, this.places),
       new QuickDiff(this.model, this.places),
       new ChangesView(this.model, this.places, titles),
-      new Badges(this.model, this.places, this.connection),
-      new Entry(this.connection, this.#version),
+      new Badges(this.model, this.places),
+      new Status(this.connection, this.#version, this.model, waiting, this.tools.terminals),
       new Lender(extension.extension.packageJSON, this.connection, this.places),
       new Offer(
         () => this.setup.find(),

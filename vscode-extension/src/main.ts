@@ -5,7 +5,7 @@ import { NotConnected } from "./connection/connection";
 import { Context } from "./context";
 import { diagnosis } from "./diagnose";
 import type { Chosen } from "./editor/chosen";
-import type { EditNode, ItemNode } from "./editor/inbox";
+import type { EditNode } from "./editor/inbox";
 import type { Verdict } from "./editor/review";
 import type { Item } from "./protocol/inboxshapes";
 import type { Hunk } from "./protocol/shapes";
@@ -78,12 +78,12 @@ function commands(context: Context): Record<string, Handler> {
     },
     "sould.removeComment": (comment) => threads.remove(comment as vscode.Comment),
     "sould.open": (...given) => about(context, given, (hunk) => navigator.open(hunk)),
-    "sould.answer": (node) => answerer.ask(isItem(node) ? node.item : undefined),
-    "sould.approve": (node) => ofItem(node, (item) => answerer.choose(item, { decision: "approve" })),
-    "sould.refuse": (node) => ofItem(node, (item) => answerer.choose(item, { decision: "rejectWithWords" })),
+    "sould.answer": (node) => answerer.ask(answerer.named(node)),
+    "sould.approve": (node) => ofItem(context, node, (item) => answerer.choose(item, { decision: "approve" })),
+    "sould.refuse": (node) => ofItem(context, node, (item) => answerer.choose(item, { decision: "rejectWithWords" })),
     "sould.approveShown": (uri) => answerer.chooseShown(uri instanceof vscode.Uri ? uri : undefined, "approve"),
     "sould.refuseShown": (uri) => answerer.chooseShown(uri instanceof vscode.Uri ? uri : undefined, "rejectWithWords"),
-    "sould.showItem": (node) => ofItem(node, (item) => answerer.show(item)),
+    "sould.showItem": (node) => ofItem(context, node, (item) => answerer.show(item)),
     "sould.showAsked": (node) => answerer.showEdit(node as EditNode),
     "sould.tourNext": () => tools.tour.go(1),
     "sould.tourPrevious": () => tools.tour.go(-1),
@@ -208,18 +208,15 @@ function urisOf(uri: unknown, uris: unknown): vscode.Uri[] {
   return given.filter((each) => each instanceof vscode.Uri);
 }
 
-function isItem(node: unknown): node is ItemNode {
-  return typeof node === "object" && node !== null && "kind" in node && node.kind === "item";
-}
-
 /** A menu of a terminal gives the terminal; the palette gives nothing. */
 function isTerminal(given: unknown): given is vscode.Terminal {
   return vscode.window.terminals.some((each) => each === given);
 }
 
-async function ofItem(node: unknown, does: (item: Item) => Promise<void>): Promise<void> {
-  if (isItem(node)) {
-    await does(node.item);
+async function ofItem(context: Context, given: unknown, does: (item: Item) => Promise<void>): Promise<void> {
+  const item = context.answerer.named(given);
+  if (item !== undefined) {
+    await does(item);
   }
 }
 

@@ -1,5 +1,5 @@
 /** What is shown stays true while the connection, the window's focus and other clients come and go. */
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { Answerer } from "../src/editor/answer";
 import { baseUri, Bases } from "../src/editor/base";
 import { Inbox } from "../src/editor/inbox";
@@ -68,7 +68,11 @@ describe("what waits for the user", () => {
     fake.focused = false;
     waiting.take([inboxItem.parse(WIRE)]);
     expect(fake.notes.size).toBe(1);
+    vi.useFakeTimers();
     fake.focusChanged.fire({ focused: true, active: true });
+    expect(fake.notes.size).toBe(1); // the click that gave the focus may have been meant for it
+    vi.advanceTimersByTime(60_000);
+    vi.useRealTimers();
     await settled();
     expect(fake.notes.size).toBe(0);
     waiting.take([inboxItem.parse(WIRE)]);
@@ -76,6 +80,25 @@ describe("what waits for the user", () => {
     waiting.take([]);
     waiting.take([inboxItem.parse(WIRE)]);
     expect(fake.notes.size).toBe(1);
+  });
+
+  it("can be answered and shown from its notification, which goes when it is answered", async () => {
+    fake.focused = false;
+    const item = inboxItem.parse({ ...WIRE, title: "Read [this](command:evil)" });
+    waiting.take([item]);
+    const [note = ""] = fake.notes;
+    const links = [...note.matchAll(/\[(\w+)\]\(command:([\w.]+)\?(.*?)\)/g)];
+    expect(links.map(([, label, command]) => [label, command])).toEqual([
+      ["Answer", "sould.answer"],
+      ["Show", "sould.showItem"],
+    ]);
+    const answerer = new Answerer(daemon.connection, waiting, inbox);
+    const [given] = JSON.parse(decodeURIComponent(links[0]?.[3] ?? "")) as unknown[];
+    expect(answerer.named(given)).toBe(item);
+    waiting.take([]);
+    await settled();
+    expect(fake.notes.size).toBe(0);
+    expect(() => answerer.named(given)).toThrow("answered already");
   });
 
   it("is shown as a tab for each of several files", async () => {

@@ -55,8 +55,8 @@ class ChatPanel:
 
 
 def open_chat(window: Workbench) -> ChatPanel:
-    """Opens the chat in its side bar, by a click in the status bar."""
-    window.page.locator('.statusbar-item a[aria-label^="sould: Open the chat"]').click()
+    """Opens the chat in its side bar, from the palette."""
+    window.palette("sould: Open Chat")
     panel = ChatPanel(window)
     expect(panel.field).to_be_visible()
     return panel

@@ -314,6 +314,10 @@ class Workbench:
         """Whether VS Code has written this into the browser's storage, where its state outlives a reload."""
         return bool(self.page.evaluate(_STORED, text))
 
+    def leave(self) -> None:
+        """The user works in another window from now on, as far as VS Code is told."""
+        self.page.evaluate("document.hasFocus = () => false; window.dispatchEvent(new Event('blur'))")
+
     def toast(self, text: str) -> Locator:
         """A notification."""
         return self.page.locator(".notification-toast", has_text=text)

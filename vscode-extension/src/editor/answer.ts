@@ -7,9 +7,10 @@ import { choicesOf, pageOf, whereOf, type Choice } from "../inbox/words";
 import type { AnswerParams, GivenAnswer } from "../protocol/inbox";
 import { answered, type Item, type Question } from "../protocol/inboxshapes";
 import { AskedFiles, requestOf } from "./asked";
-import type { EditNode, Inbox } from "./inbox";
+import type { EditNode, Inbox, ItemNode } from "./inbox";
 
 const OWN_WORDS = "Other…";
+const ANSWERED = "This was answered already, or is not asked any more.";
 
 /** An item of the list of answers; `own`: the user's words are asked for. */
 interface Option extends vscode.QuickPickItem {
@@ -36,9 +37,22 @@ export class Answerer implements vscode.Disposable {
   async chooseShown(uri: vscode.Uri | undefined, decision: "approve" | "rejectWithWords"): Promise<void> {
     const item = this.#model.item(requestOf(uri ?? vscode.window.activeTextEditor?.document.uri) ?? "");
     if (item === undefined) {
-      throw new Error("This was answered already, or is not asked any more.");
+      throw new Error(ANSWERED);
     }
     await this.choose(item, { decision });
+  }
+
+  /** What a node of the view stands for, or an id, which links have. */
+  named(given: unknown): Item | undefined {
+    const id = isItemNode(given) ? given.item.id : given;
+    if (typeof id !== "string") {
+      return undefined;
+    }
+    const item = this.#model.item(id);
+    if (item === undefined) {
+      throw new Error(ANSWERED);
+    }
+    return item;
   }
 
   /** Offers all that can be answered to an item, or to the one that waits longest. */
@@ -151,6 +165,10 @@ export class Answerer implements vscode.Disposable {
     }
     await this.#files.close(params.id);
   }
+}
+
+function isItemNode(given: unknown): given is ItemNode {
+  return typeof given === "object" && given !== null && "kind" in given && given.kind === "item";
 }
 
 /** undefined: the user went away, and nothing is answered. */

@@ -1,5 +1,5 @@
 /**
- * What waits for a person, in every project: a view, a part of the status bar, and a notification when nobody looks at this window.
+ * What waits for a person, in every project: a view, and a notification when nobody looks at this window.
  *
  * The notification is one that VS Code lets us take away again: whatever is answered elsewhere is gone here, too.
  */
@@ -9,6 +9,9 @@ import type { Connection } from "../connection/connection";
 import type { InboxModel } from "../inbox/model";
 import { whereOf } from "../inbox/words";
 import { inboxChanged, inboxItem, inboxList, type AskedEdit, type Item } from "../protocol/inboxshapes";
+
+/** Milliseconds that notifications stay when the user is back: as long as it takes to click on one. */
+const LINGERS = 10_000;
 
 export interface ItemNode {
   readonly kind: "item";
@@ -36,29 +39,29 @@ export class Inbox implements vscode.TreeDataProvider<InboxNode>, vscode.Disposa
   readonly #model: InboxModel;
   readonly #log: (line: string) => void;
   readonly #view: vscode.TreeView<InboxNode>;
-  readonly #status: vscode.StatusBarItem;
   /** Notifications that are shown, and how they are taken away. */
   readonly #shown = new Map<string, () => void>();
   /** Items that were notified of, as long as they wait. */
   #notified = new Set<string>();
   readonly #subscriptions: { dispose(): void }[];
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(connection: Connection, model: InboxModel, log: (line: string) => void) {
     this.#connection = connection;
     this.#model = model;
     this.#log = log;
     this.#view = vscode.window.createTreeView("sould.inbox", { treeDataProvider: this });
-    this.#status = vscode.window.createStatusBarItem("sould.inbox", vscode.StatusBarAlignment.Right, 101);
-    this.#status.name = "sould: waiting for you";
     this.#subscriptions = [
       this.#view,
-      this.#status,
       model.onDidChange(() => {
         this.#refresh();
       }),
       vscode.window.onDidChangeWindowState((state) => {
+        clearTimeout(this.#timer);
         if (state.focused) {
-          this.#endNotifications(() => true);
+          this.#timer = setTimeout(() => {
+            this.#endNotifications(() => true);
+          }, LINGERS);
         }
       }),
     ];
@@ -99,6 +102,7 @@ export class Inbox implements vscode.TreeDataProvider<InboxNode>, vscode.Disposa
   }
 
   dispose(): void {
+    clearTimeout(this.#timer);
     this.#endNotifications(() => true);
     this.#subscriptions.forEach((each) => {
       each.dispose();
@@ -108,17 +112,8 @@ export class Inbox implements vscode.TreeDataProvider<InboxNode>, vscode.Disposa
 
   #refresh(): void {
     const { items } = this.#model;
-    const [oldest] = items;
-    this.#view.badge = oldest ? { value: items.length, tooltip: `${items.length} waiting for you` } : undefined;
-    if (oldest === undefined) {
-      this.#status.hide();
-    } else {
-      this.#status.text = `$(bell-dot) ${items.length} waiting`;
-      this.#status.tooltip = `${oldest.title}\n${whereOf(oldest)}`;
-      this.#status.command = "sould.answer";
-      this.#status.backgroundColor = new vscode.ThemeColor("statusBarItem.warningBackground");
-      this.#status.show();
-    }
+    this.#view.badge =
+      items.length > 0 ? { value: items.length, tooltip: `${items.length} waiting for you` } : undefined;
     this.#endNotifications((id) => this.#model.item(id) === undefined);
     this.#notified = new Set([...this.#notified].filter((id) => this.#model.item(id) !== undefined));
     items.forEach((item) => {
@@ -133,7 +128,9 @@ export class Inbox implements vscode.TreeDataProvider<InboxNode>, vscode.Disposa
       return;
     }
     this.#notified.add(item.id);
-    const title = unlinked(`sould waits for you: ${item.title} (${whereOf(item)})`);
+    const said = unlinked(`sould waits for you: ${item.title} (${whereOf(item)})`);
+    const given = encodeURIComponent(JSON.stringify([item.id]));
+    const title = `${said} — [Answer](command:sould.answer?${given}) · [Show](command:sould.showItem?${given})`;
     void vscode.window.withProgress(
       { location: vscode.ProgressLocation.Notification, title },
       () =>

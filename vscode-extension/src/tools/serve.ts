@@ -99,7 +99,7 @@ export class Tools implements vscode.Disposable {
     const soon = (): void => {
       this.#soon();
     };
-    this.terminals = new Terminals(soon);
+    this.terminals = new Terminals();
     this.tour = new Tour(places);
     const problems = new Problems(model);
     const debugging = new Debugging();
@@ -116,6 +116,7 @@ export class Tools implements vscode.Disposable {
       debugging,
       problems,
       this.terminals,
+      this.terminals.onDidChange(soon),
       this.tour,
       vscode.window.onDidChangeWindowState(soon),
       vscode.window.onDidChangeActiveTextEditor(soon),

@@ -5,6 +5,7 @@
  */
 import { stripVTControlCharacters } from "node:util";
 import * as vscode from "vscode";
+import { Emitter } from "../emitter";
 import type { State } from "../protocol/editorshapes";
 import { type Call, ToolError } from "./call";
 import type { CallResult } from "../protocol/editorshapes";
@@ -34,19 +35,15 @@ interface Shared {
 export class Terminals implements vscode.Disposable {
   readonly #shared = new Map<vscode.Terminal, Shared>();
   readonly #running = new WeakMap<vscode.TerminalShellExecution, Ran>();
-  readonly #status: vscode.StatusBarItem;
-  readonly #changed: () => void;
+  readonly #changed = new Emitter<undefined>();
+  /** Another terminal is shared, or one less. */
+  readonly onDidChange = this.#changed.event;
   readonly #subscriptions: { dispose(): void }[];
   #count = 0;
 
-  /** `changed`: another terminal is shared, or one less. */
-  constructor(changed: () => void) {
-    this.#changed = changed;
-    this.#status = vscode.window.createStatusBarItem("sould.terminals", vscode.StatusBarAlignment.Right, 99);
-    this.#status.name = "sould: shared terminals";
-    this.#status.command = "sould.unshareTerminals";
+  constructor() {
     this.#subscriptions = [
-      this.#status,
+      this.#changed,
       vscode.window.onDidStartTerminalShellExecution((event) => {
         this.#began(event);
       }),
@@ -67,7 +64,7 @@ export class Terminals implements vscode.Disposable {
     if (!this.#shared.has(terminal)) {
       this.#count += 1;
       this.#shared.set(terminal, { id: String(this.#count), ran: [] });
-      this.#refresh();
+      this.#changed.fire(undefined);
     }
     if (terminal.shellIntegration === undefined) {
       void vscode.window.showInformationMessage(
@@ -79,7 +76,12 @@ export class Terminals implements vscode.Disposable {
   /** No terminal is shared any more, and what was kept is gone. */
   unshare(): void {
     this.#shared.clear();
-    this.#refresh();
+    this.#changed.fire(undefined);
+  }
+
+  /** What those that are shared are called. */
+  get names(): string[] {
+    return [...this.#shared.keys()].map((terminal) => terminal.name);
   }
 
   /** As the daemon is told. */
@@ -152,20 +154,8 @@ export class Terminals implements vscode.Disposable {
 
   #forget(terminal: vscode.Terminal): void {
     if (this.#shared.delete(terminal)) {
-      this.#refresh();
+      this.#changed.fire(undefined);
     }
-  }
-
-  #refresh(): void {
-    const names = [...this.#shared.keys()].map((each) => each.name);
-    this.#status.text = `$(terminal) ${names.length} shared`;
-    this.#status.tooltip = `Agents may know what is run in: ${names.join(", ")}. Click to share no terminal any more.`;
-    if (names.length > 0) {
-      this.#status.show();
-    } else {
-      this.#status.hide();
-    }
-    this.#changed();
   }
 }
 

@@ -3,7 +3,6 @@
  *
  * The first one is shown beside what the user does; only the user goes on to the others. Nothing is written into any text.
  */
-import * as path from "node:path";
 import * as vscode from "vscode";
 import * as z from "zod";
 import type { Places } from "../editor/places";
@@ -28,7 +27,6 @@ export class Tour implements vscode.CodeLensProvider, vscode.Disposable {
   readonly onDidChangeCodeLenses = this.#changed.event;
   readonly #places: Places;
   readonly #marked: vscode.TextEditorDecorationType;
-  readonly #status: vscode.StatusBarItem;
   readonly #subscriptions: { dispose(): void }[];
   #stops: readonly Stop[] = [];
   #title = "";
@@ -46,13 +44,9 @@ export class Tour implements vscode.CodeLensProvider, vscode.Disposable {
       overviewRulerLane: vscode.OverviewRulerLane.Center,
       overviewRulerColor: new vscode.ThemeColor("focusBorder"),
     });
-    this.#status = vscode.window.createStatusBarItem("sould.tour", vscode.StatusBarAlignment.Right, 98);
-    this.#status.name = "sould: marked by an agent";
-    this.#status.command = "sould.tourNext";
     this.#subscriptions = [
       this.#changed,
       this.#marked,
-      this.#status,
       vscode.languages.registerCodeLensProvider({ scheme: "file" }, this),
       vscode.window.onDidChangeVisibleTextEditors(() => {
         this.#paint();
@@ -171,14 +165,6 @@ export class Tour implements vscode.CodeLensProvider, vscode.Disposable {
   }
 
   #refresh(): void {
-    const stop = this.#stops[this.#at];
-    if (stop === undefined) {
-      this.#status.hide();
-    } else {
-      this.#status.text = `$(milestone) ${plain(this.#title).slice(0, 40)} ${this.#at + 1}/${this.#stops.length}`;
-      this.#status.tooltip = `${stop.note}\n${path.basename(stop.uri.fsPath)}, line ${stop.start + 1}. Click for the next place.`;
-      this.#status.show();
-    }
     this.#paint();
     this.#changed.fire();
   }
