@@ -48,7 +48,9 @@
     ("o" "mode" sould-set-mode)
     ("l" "model" sould-set-model)]
    ["Waiting for you"
-    ("i" "inbox" sould-inbox)]])
+    ("i" "inbox" sould-inbox)]
+   ["Help"
+    ("h" "manual" sould-manual)]])
 
 (declare-function sould-prompt "sould-chat")
 (declare-function sould-chat "sould-chat")
@@ -58,6 +60,7 @@
 (declare-function sould-set-mode "sould-chat")
 (declare-function sould-set-model "sould-chat")
 (declare-function sould-inbox "sould-inbox")
+(declare-function sould-manual "sould")
 (declare-function sould-review "sould-diff")
 
 (provide 'sould-menu)

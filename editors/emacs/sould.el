@@ -1,5 +1,7 @@
 ;;; sould.el --- Review and direct coding agents  -*- lexical-binding: t; -*-
 
+;; Copyright (C) 2026  The sould developers
+
 ;; Author: the sould developers
 ;; Version: 0.1.0
 ;; Package-Requires: ((emacs "28.1"))
@@ -108,6 +110,13 @@
       (with-current-buffer buffer
         (setq sould-project--of-buffer nil)
         (sould-mode 1)))))
+
+;;;###autoload
+(defun sould-manual ()
+  "Show the manual."
+  (interactive)
+  (let ((file (expand-file-name "sould.info" (file-name-directory (locate-library "sould")))))
+    (info (if (file-exists-p file) file "(sould)"))))
 
 ;;;; Keys
 

@@ -85,12 +85,12 @@ def test_it_installs_as_a_package_and_loads_what_is_used_only(emacs_program: Pat
 
 
 NEIGHBOURS = "(mapc #'require '(diff-mode project crm xref transient flymake jsonrpc url-util button ansi-color))"
-SNAPSHOT = """
+SNAPSHOT = r"""
 (defun values-now ()
   (let (found)
     (mapatoms (lambda (name)
                 (and (boundp name) (not (string-prefix-p "sould" (symbol-name name)))
-                     (string-match-p "-\\(hook\\|hooks\\|functions?\\|alist\\)\\'" (symbol-name name))
+                     (string-match-p "-\\(hooks?\\|functions?\\)\\'" (symbol-name name))
                      (push (cons name (copy-tree (symbol-value name))) found))))
     found))
 """
@@ -124,18 +124,40 @@ def test_turning_the_mode_off_leaves_nothing_behind(world: World, open_emacs: Op
     assert not emacs.lisp("(advice-function-member-p #'sould-window--changed after-focus-change-function)")
 
 
-def test_there_are_options_for_what_users_differ_in(emacs_program: Path, tmp_path: Path) -> None:
+NAMED = r"""
+(let (found)
+  (mapatoms (lambda (name)
+              (and (string-match-p "\\`\\(global-\\)?sould-" (symbol-name name))
+                   (not (string-match-p "--\\|-mode\\(-hook\\)?\\'" (symbol-name name)))
+                   (or (commandp name) (and (custom-variable-p name) (get name 'custom-type)))
+                   (push name found))))
+  (princ (list 'named (length (seq-filter #'custom-variable-p found))
+               (mapconcat #'symbol-name (sort found #'string<) " "))))
+"""
+
+
+def test_the_manual_names_every_command_and_option(emacs_program: Path, tmp_path: Path) -> None:
     features = " ".join(sorted(file.stem for file in PACKAGE.glob("*.el")))
-    options = """
-    (let (found)
-      (mapatoms (lambda (name) (and (custom-variable-p name) (string-prefix-p "sould-" (symbol-name name))
-                                    (get name 'variable-documentation) (push name found))))
-      (princ (length found)))
-    """
-    said = batch(
-        emacs_program, tmp_path, "-L", str(PACKAGE), "--eval", f"(mapc #'require '({features}))", "--eval", options
-    )
-    assert int(said.split()[-1]) >= 12
+    load = f"(mapc #'require '({features}))"
+    said = batch(emacs_program, tmp_path, "-L", str(PACKAGE), "--eval", load, "--eval", NAMED)
+    count, _, names = said.rpartition("(named ")[2].rstrip(")").partition(" ")
+    manual = (PACKAGE / "sould.texi").read_text()
+    assert [
+        name for name in names.split() if f"@code{{{name}}}" not in manual and f"@item {name}\n" not in manual
+    ] == []
+    assert int(count) >= 12
+
+
+def nodes(manual: Path) -> str:
+    """What it says, without the line that names its maker and the places that depend on that."""
+    return manual.read_text().partition("\x1f")[2].partition("\x1f\nTag Table")[0]
+
+
+def test_the_manual_that_is_shown_is_made_from_its_source(emacs_program: Path, tmp_path: Path) -> None:
+    (tmp_path / "sould.texi").write_text((PACKAGE / "sould.texi").read_text())
+    make = '(progn (require \'texinfmt) (find-file "sould.texi") (texinfo-format-buffer t) (save-buffer))'
+    batch(emacs_program, tmp_path, "--eval", "(setq make-backup-files nil)", "--eval", make)
+    assert nodes(tmp_path / "sould.info") == nodes(PACKAGE / "sould.info")
 
 
 def test_another_language_server_keeps_the_buffer(world: World, open_emacs: OpenEmacs) -> None:
@@ -156,3 +178,10 @@ def test_another_language_server_keeps_the_buffer(world: World, open_emacs: Open
     emacs.shows("def surface(w, h):\n    return w * g\n")
     until(lambda: [hunk["line"] for hunk in hunks(emacs)] == [1], PATIENCE, "the hunk")
     assert emacs.lisp("(and (eglot-managed-p) (flymake-diagnostics) t)")
+
+
+def test_the_manual_is_shown(world: World, open_emacs: OpenEmacs) -> None:
+    (world.project / "notes.txt").write_text("one\n")
+    emacs = open_emacs("notes.txt")
+    emacs.command("sould-manual")
+    emacs.screen.wait("sould for Emacs", "Setting up", "Inbox")
