@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 from msgspec.structs import replace
 
-from sould.agents.errors import OptionError
+from sould.agents.errors import OptionError, SessionOpenElsewhereError
 from sould.agents.sessionlog.locking import lock_file
 from sould.agents.sessions.hostport import HostPort, PruneRule
 from sould.agents.sessions.session import Session
@@ -108,3 +108,17 @@ async def test_prune_leaves_what_is_open_here_or_elsewhere(bench: Bench, store: 
         assert reasons[live.id] == "The session is open; close it first."
         assert f"pid {os.getpid()}" in reasons[elsewhere.id]
         assert (bench.state / "sessions" / elsewhere.id / "wire.jsonl").exists()
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+async def test_a_session_whose_last_client_left_this_moment_is_not_open(dry_run: bool, bench: Bench) -> None:
+    bench.script("text: one")
+    async with bench.running():
+        watcher = Watcher(await bench.new())
+        await finish(watcher.session, "hello")
+        one = watcher.session.id
+        with pytest.raises(SessionOpenElsewhereError):
+            await (bench.host.require_unused if dry_run else bench.host.delete_unused)(one)
+        await bench.host.detach(one, watcher.id)
+        await (bench.host.require_unused if dry_run else bench.host.delete_unused)(one)
+        assert (bench.state / "sessions" / one).exists() is dry_run

@@ -286,10 +286,27 @@ class SessionHost:
             SessionOpenElsewhereError: it is in memory, or another process writes to it.
         """
         async with self._lock(session_id):
-            if session_id in self._sessions:
-                raise SessionOpenElsewhereError(OPEN)
+            await self._let_go(session_id)
             await asyncio.to_thread(self._store.delete, session_id)
             self._forget(session_id)
+
+    async def require_unused(self, session_id: str) -> None:
+        """Raises what `delete_unused` would."""
+        async with self._lock(session_id):
+            await self._let_go(session_id)
+            self._store.require_unused(session_id)
+
+    async def _let_go(self, session_id: str) -> None:
+        """One whose last client has left is open for nobody, though it takes a moment until it has left the memory.
+
+        Raises:
+            SessionOpenElsewhereError: somebody looks at it, or something of it runs.
+        """
+        live = self._sessions.get(session_id)
+        if live is not None and not live.closed.is_set():
+            if not live.unused:
+                raise SessionOpenElsewhereError(OPEN)
+            await self._unload(live)
 
     def _forget(self, session_id: str) -> None:
         self._loops.forget(session_id)

@@ -14,11 +14,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sould.agents.editortools.routing import EditorBackends
-from sould.agents.errors import OptionError, SessionNotFoundError, SessionOpenElsewhereError, SouldError
+from sould.agents.errors import OptionError, SessionNotFoundError, SouldError
 from sould.agents.gitplaces import branch_of
 from sould.agents.opening.opening import Opening
 from sould.agents.projects.port import ProjectPort
-from sould.agents.sessions.host import OPEN, SessionHost
+from sould.agents.sessions.host import SessionHost
 from sould.agents.sessions.importing import turns_of
 from sould.agents.sessions.inbox import Inbox
 from sould.agents.sessions.ownworktrees import OwnWorktrees
@@ -279,7 +279,7 @@ class HostPort:
             if only is not None and each.info.id not in only:
                 continue
             try:
-                await self._remove(each.info.id, dry_run=dry_run)
+                await (self._host.require_unused if dry_run else self._host.delete_unused)(each.info.id)
             except SessionNotFoundError:
                 continue  # somebody else was faster
             except SouldError as error:
@@ -287,11 +287,3 @@ class HostPort:
             else:
                 removed.append(each)
         return Pruned(tuple(removed), tuple(left))
-
-    async def _remove(self, session_id: str, *, dry_run: bool) -> None:
-        if not dry_run:
-            await self._host.delete_unused(session_id)
-        elif self._host.live(session_id) is not None:
-            raise SessionOpenElsewhereError(OPEN)
-        else:
-            self._store.require_unused(session_id)
