@@ -1,6 +1,8 @@
 """The agent of a session: chosen, reloaded, and a project's only when it is trusted."""
 
+import sys
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
@@ -449,3 +451,36 @@ async def test_the_example_of_the_page_is_an_agent(bench: Bench) -> None:
         await session.options.choose("agent", "critic", "c")
         await finish(session, "hello")
         assert [spec.name for spec in session.soul.tools.toolset.specs] == ["ReadFile", "Grep", "Agent", "CountWords"]
+
+
+async def test_agent_files_are_parsed_beside_the_loop(bench: Bench) -> None:
+    """Those of users and projects: one as long as is allowed takes a second, in which no session would answer."""
+    path = write_agent(bench.config / "agents", tools="'sould.agents.tools.agent:Agent'")
+    kind = write_agent(bench.config / "agents", "helper")
+    broken = write_agent(bench.config / "agents", "broken")
+    broken.write_text("version: 1\nagent: [\n")
+    path.write_text(f"{path.read_text()}  subagents: {{helper: {{path: {kind}}}, broken: {{path: {broken}}}}}\n")
+    bench.script("text: one", "text: two", "text: three")
+    here: list[str] = []
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code.co_name == "get_single_node":
+            here.append(frame.f_code.co_filename)
+
+    async with bench.running():
+        watcher = Watcher(await bench.new())
+        first = watcher.session
+        sys.setprofile(note)
+        try:
+            await first.options.choose("agent", "reviewer", "c")
+            await finish(first, "hello")
+            kind.write_text(kind.read_text() + "  when_to_use: Helps.\n")
+            path.write_text(path.read_text() + "  when_to_use: Reviews.\n")
+            await finish(first, "hello")
+            (bench.config / "agents" / "other.yaml").write_text(path.read_text())
+            await first.options.choose("agent", "other", "c")
+            await finish(first, "hello")
+        finally:
+            sys.setprofile(None)
+        assert "The agent reviewer has changed" in [notice.title for notice in watcher.of(Notification)]
+    assert here == []

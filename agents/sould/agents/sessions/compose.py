@@ -3,6 +3,7 @@
 The one place where the parts of a session meet. Nothing here runs a turn or talks to a client.
 """
 
+import asyncio
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
@@ -276,7 +277,7 @@ async def make_agent(
     """The session's agent, with its model where the user chose none."""
     models, opening = services.model.models, services.workplace.opening
     agents = _catalog(services.host, opening, state)
-    name, spec, problem = first_spec(agents, state.agent or DEFAULT)
+    name, spec, problem = await asyncio.to_thread(first_spec, agents, state.agent or DEFAULT)
     if not (opening.model or state.model):
         await use_model(models, spec)
     market = make_market(

@@ -104,7 +104,7 @@ class TurnPreparation:
         await self._parts.further.mcp.refresh(wait=not asks_nothing)
 
     async def _refresh_agent(self, _: Prompt) -> None:
-        self._parts.agent.refresh()
+        await self._parts.agent.refresh()
 
     async def _renew_skills(self, prompt: Prompt) -> None:
         if not prompt.resumes:

@@ -3,6 +3,8 @@
 A spec that cannot be used leaves the session as it was, and says so once.
 """
 
+import asyncio
+import contextlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -76,11 +78,20 @@ class SessionAgent(Struct):
         self.name = name
         return spec
 
-    def refresh(self) -> None:
+    def read_ahead(self, name: str, *, chosen: bool = False) -> None:
+        """Parse the agent's files, so that `choose` and `refresh` find them parsed. `chosen`: by the user's own word. Blocks."""
+        if chosen:
+            with contextlib.suppress(SouldError):  # which `choose` says
+                self.catalog.choose(name)
+        self.catalog.read_ahead(name)
+
+    async def refresh(self) -> None:
         """At the beginning of a turn: take up what was chosen, what changed on disk, and what conditions now allow."""
         if self.problem:
             self._tell("The chosen agent cannot be used; the default agent is used instead", self.problem)
             self.problem = ""
+        if not self.spec.ships or self._is_due():
+            await asyncio.to_thread(self.read_ahead, self.name)
         self._take_up()
         missing = missing_model(self.models, self.spec)
         if missing and missing not in self._missed:
@@ -180,12 +191,14 @@ class AgentOption:
 
     async def choose(self, value: str, client_id: str) -> None:
         """See `OptionSource`. The agent comes with the model that its spec names."""
+        await asyncio.to_thread(self._agent.read_ahead, value, chosen=True)
         await use_model(self._models, self._agent.choose(value))
         self._state.choose_agent(value, self._agent.catalog.chosen)
 
 
 def first_spec(catalog: AgentCatalog, name: str) -> tuple[str, AgentSpec, str]:
     """The agent a session begins or goes on with, and why it is not the one that was chosen ("": it is)."""
+    catalog.read_ahead(name)
     try:
         return name, catalog.load(catalog.find(name)), ""
     except SouldError as error:

@@ -60,7 +60,10 @@ def read_document(path: Path) -> Document:
         status = path.stat()
     except OSError as error:
         raise ConfigError(f"{path}: the agent file cannot be read: {error.strerror}.") from error
-    return _read(path, (status.st_mtime_ns, status.st_size, status.st_ino))
+    found = _read_once(path, (status.st_mtime_ns, status.st_size, status.st_ino))
+    if isinstance(found, ConfigError):
+        raise ConfigError(found.message)  # not the one that is kept: each raising adds to its traceback
+    return found
 
 
 LARGEST = 256 * 1024
@@ -68,7 +71,14 @@ LARGEST = 256 * 1024
 
 
 @lru_cache(maxsize=64)  # a session looks at its agent's files before each turn, and parsing them takes milliseconds
-def _read(path: Path, _: tuple[int, int, int]) -> Document:
+def _read_once(path: Path, _: tuple[int, int, int]) -> Document | ConfigError:
+    try:
+        return _read(path)
+    except ConfigError as error:
+        return error
+
+
+def _read(path: Path) -> Document:
     try:
         text = read_text(path, LARGEST)
         _check_size(text, path)
