@@ -109,6 +109,33 @@ async def test_what_an_editor_serves_is_offered_and_routed_to_it(world: World) -
     assert found["meta"]["backend"] == "Vim"
 
 
+async def test_an_agent_that_was_there_before_the_editor_is_told_of_its_tools_and_that_they_are_gone(
+    world: World,
+) -> None:
+    transport = StdioTransport(
+        str(SOULD), ["editor-mcp"], env=dict(world.environment), cwd=str(world.project), keep_alive=False
+    )
+    told: asyncio.Queue[str] = asyncio.Queue()
+
+    async def heard(message: Any) -> None:
+        told.put_nowait(getattr(getattr(message, "root", message), "method", ""))
+
+    async with Client(transport, message_handler=heard) as client:
+        assert [tool.name for tool in await client.list_tools()] == ON_DISK
+        async with editor_of(world, ["hover"], {}):
+            assert await told.get() == "notifications/tools/list_changed"
+            assert "hover" in [tool.name for tool in await client.list_tools()]
+        assert await told.get() == "notifications/tools/list_changed"
+        assert [tool.name for tool in await client.list_tools()] == ON_DISK
+
+
+async def test_who_may_not_know_what_is_looked_at_is_told_how_the_user_chooses_that(world: World) -> None:
+    async with editor_of(world, ["editor_state"], {}), agent(world) as client:
+        found = await made(client, "editor_state", {})
+    assert found["data"] == {"shared": False}
+    assert 'sould run "/editor-context on"' in found["meta"]["note"]
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "code"),
     [

@@ -17,15 +17,27 @@ from sould.agents.rpc.params import Json, absolute
 
 if TYPE_CHECKING:
     from sould.agents.editorclients.client import ConnectedEditor
+    from sould.agents.reviewclients.client import ClientConnection
     from sould.agents.sessions.faces import FaceServices
     from sould.agents.sessions.hostport import HostPort
 
 STATE: Final = "_sould/editor/state"
 FORGOTTEN: Final = "_sould/editor/forgotten"
+CHANGED: Final = "_sould/editor/toolsChanged"
 
 
 class EditorPeer(Protocol):
     """Who serves editor tools."""
+
+    @property
+    def id(self) -> str:
+        """The client's."""
+        ...
+
+    @property
+    def connection(self) -> "ClientConnection":
+        """The way to it."""
+        ...
 
     @property
     def name(self) -> str:
@@ -58,9 +70,20 @@ async def state(client: EditorPeer, params: StateParams) -> Json:
 
 
 async def tools(client: EditorPeer, params: ToolsParams) -> Json:
-    """What an agent that is not ours is offered in a directory."""
+    """What an agent that is not ours is offered in a directory; the client is told when that changes."""
     agent = await _agent(client, params.cwd, "")
-    offered = (await client.host()).other_agents.offered(agent)
+    host = await client.host()
+    offered = host.other_agents.offered(agent)
+    known = frozenset(tool.name for tool in offered)
+
+    def changed() -> None:
+        nonlocal known
+        now = frozenset(tool.name for tool in host.other_agents.offered(agent))
+        if now != known and not client.connection.gone:
+            known = now
+            client.connection.notify(CHANGED, {"cwd": params.cwd})
+
+    host.editors.watch(client.id, changed)
     shown = (OfferedTool(tool.name, tool.description, tool.does, tool.schema) for tool in offered)
     return to_builtins(OfferedTools(tuple(shown)))
 

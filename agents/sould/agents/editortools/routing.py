@@ -37,6 +37,14 @@ class Prepare(Protocol):
         ...
 
 
+class Changed(Protocol):
+    """Hears that a client came or left, or says anew what it can do."""
+
+    def __call__(self) -> None:
+        """Look at what is served now; must not block."""
+        ...
+
+
 class Answered(Struct, frozen=True):
     """What a call came to, by which backend, in how many milliseconds."""
 
@@ -54,14 +62,26 @@ class EditorBackends:
         self._clients: dict[str, EditorClient] = {}
         """The one focused last is the last one."""
         self._own = tuple(own)
+        self._watching: dict[str, Changed] = {}
+
+    def watch(self, client_id: str, changed: Changed) -> None:
+        """Tell a client of changes until it leaves; of one that watches already, in this way from now on."""
+        self._watching[client_id] = changed
+
+    def _tell(self) -> None:
+        for changed in tuple(self._watching.values()):
+            changed()
 
     def add(self, client: "EditorClient") -> None:
         """A client came, or says anew what it can do."""
         self._clients[client.id] = client
+        self._tell()
 
     def remove(self, client_id: str) -> None:
         """A client left."""
-        self._clients.pop(client_id, None)
+        self._watching.pop(client_id, None)
+        if self._clients.pop(client_id, None) is not None:
+            self._tell()
 
     def focused(self, client_id: str) -> None:
         """The user looks at this client."""

@@ -7,7 +7,7 @@ is denied: what lies outside the project, secrets, protected files, what runs so
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from pydantic import ValidationError
 
@@ -33,6 +33,11 @@ from sould.agents.workspace import Workspace, WorkspaceError
 
 ClientFilesOf: TypeAlias = Callable[[Path], Mapping[str, Workspace]]
 """What clients of sessions around a directory read and write through: editors that cannot say what they have open (D44)."""
+
+NOT_SHARED: Final = (
+    "The user does not share with agents what they look at in this project. They choose that by `/editor-context on` in a "
+    'session of sould, or in a terminal: sould run "/editor-context on"'
+)
 
 
 class OtherAgents:
@@ -73,7 +78,7 @@ class OtherAgents:
             first = error.errors(include_url=False, include_input=False)[0]
             raise EditorToolError("invalid", faulty(".".join(map(str, first["loc"])) or "arguments", first)) from error
         if name in SHARED and self._memory.editor_context(agent.cwd) != "on":
-            return Done({"shared": False}, {})
+            return Done({"shared": False}, {"note": NOT_SHARED})
         call = ToolCallContext(call_id, 0, tool=name)
         async with self._files(agent) as (recorded, approval):
             files = CallFiles(recorded, approval, self._services.files.projects.locks).for_call(call)

@@ -10,6 +10,7 @@ import sys
 import click
 
 from sould.daemon.cli.conversation import Conversation
+from sould.daemon.cli.editormcp.pipes import Pipes
 from sould.daemon.cli.editormcp.tools import NAME, Server
 from sould.daemon.cli.helptext import Command
 from sould.daemon.cli.output import CommandError
@@ -35,23 +36,16 @@ def editor_mcp(*, http: bool, port: int, cwd: str) -> None:
     directory = os.path.realpath(cwd or os.getcwd())
     if not os.path.isdir(directory):
         raise CommandError(f"There is no directory {cwd}.")
-    conversation = Conversation(NAME)
+    pipes = Pipes(sys.stdin.fileno(), sys.stdout.buffer)
+    conversation = Conversation(NAME) if http else Conversation(NAME, pipes.heard)
     conversation.open()
     try:
         if http:
             _serve_http(Server(conversation, directory), port)
         else:
-            _serve_pipes(Server(conversation, directory))
+            pipes.serve(Server(conversation, directory, follows=True), conversation)
     finally:
         conversation.close()
-
-
-def _serve_pipes(server: Server) -> None:
-    """Until standard input ends."""
-    for line in sys.stdin.buffer:
-        if line.strip() and (answer := server.answer(line)) is not None:
-            sys.stdout.buffer.write(answer)
-            sys.stdout.buffer.flush()
 
 
 def _serve_http(server: Server, port: int) -> None:

@@ -21,6 +21,7 @@ INSTRUCTIONS: Final = (
 )
 INTERNAL: Final = -32603
 NAME: Final = "sould editor-mcp"
+CHANGED: Final = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'
 _LOOKS: Final = frozenset({"read"})
 
 
@@ -35,7 +36,9 @@ class Method(Protocol):
 class Server:
     """Of one project, `cwd`, over a conversation with the daemon that is open."""
 
-    def __init__(self, conversation: Conversation, cwd: str) -> None:
+    def __init__(self, conversation: Conversation, cwd: str, *, follows: bool = False) -> None:
+        """`follows`: the agent is told when there are other tools, by `CHANGED`."""
+        self._follows = follows
         self._conversation = conversation
         self._cwd = cwd
         self._agent = ""
@@ -75,7 +78,7 @@ class Server:
         self._agent = name[:100] if isinstance(name, str) else ""
         return {
             "protocolVersion": wanted if wanted in VERSIONS else VERSIONS[0],
-            "capabilities": {"tools": {"listChanged": False}},
+            "capabilities": {"tools": {"listChanged": self._follows}},
             "serverInfo": {"name": "sould-editor", "title": "Editor tools", "version": VERSION},
             "instructions": INSTRUCTIONS,
         }
