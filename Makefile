@@ -28,7 +28,7 @@ unexport PYTHONDONTWRITEBYTECODE
 $(shell grep -qsxF "$(CURDIR)" $(VENV)/.made || rm -f $(READY))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo panel test test-faults test-hostile test-docs test-clients test-editors test-vscode test-panel test-bench test-install test-lowest test-newest test-pythons lock check extension pictures cases bench bench-peers bench-quick bench-panel schemas fmt faults dist clean
+.PHONY: help setup demo panel test test-faults test-hostile test-hunt test-docs test-clients test-editors test-vscode test-panel test-bench test-install test-lowest test-newest test-pythons lock check extension pictures cases bench bench-peers bench-quick bench-panel schemas fmt faults dist clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -49,6 +49,9 @@ test-faults: $(READY) $(CLIENTS_READY)  ## the fault catalogue, small: kills, fl
 
 test-hostile: $(READY)  ## two hundred tests in a HOME whose git, language, programs and TMPDIR would break them
 	@scripts/hostile.sh $(PYTEST) -n $(WORKERS) $(HOSTILE) $(ARGS)
+
+test-hunt: $(READY)  ## the properties with ten times as many examples and another seed each time; SOULD_SEED=7 repeats one
+	@SOULD_LUCK=hunt $(PYTEST) -n $(WORKERS) --timeout 1800 -m "hypothesis and $(FAST)" $(ARGS)
 
 test-install: $(READY)  ## install each lock with old and new installers, where newer releases exist; downloads
 	@$(PYTEST) -n 2 -m install tests/install $(ARGS)

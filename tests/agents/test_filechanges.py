@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from sould.agents import filechanges
 from sould.agents.filechanges import FileChanges
+from soultest.luck import examples
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere everything is looked at each time")
 
@@ -192,7 +193,7 @@ def taken(root: str, step: tuple[str, str, str]) -> None:
             Path(one).chmod(0o700 if Path(one).stat().st_mode & 0o077 else 0o755)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(STEPS, NAMES, NAMES)
 def test_whatever_looking_would_find_different_has_changed(
     steps: list[tuple[str, str, str]], file: str, tree: str

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies
 
 from sould.agents.textencoding import UTF_8, Encoding, NoBytesError, NoTextError, decoded, encoded, may_be_shown_as
+from soultest.luck import examples
 
 CHINESE: Final = "// 读取配置文件\nint main() { return 1; }\n// 如果文件不存在则创建\n"
 JAPANESE: Final = "// 設定ファイルを読み込む\nint x = 1;\n// エラーが発生しました\n"
@@ -128,7 +129,7 @@ def test_a_file_stays_in_the_encoding_it_was_read_in_while_it_can_be() -> None:
 
 
 @given(strategies.binary(max_size=200))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_whatever_is_read_gives_the_same_bytes_again(data: bytes) -> None:
     try:
         read = decoded(data)

@@ -17,6 +17,7 @@ from sould.agents.rpc.errors import METHOD_NOT_FOUND, ConnectionGoneError, RpcEr
 from sould.agents.rpc.framing import LineSplitter, TooLong, find_id
 from sould.agents.rpc.messages import Invalid, Request, parse
 from soultest.bench.memory import MemoryStream, stream_pair
+from soultest.luck import examples
 
 Json = dict[str, Any]
 
@@ -368,7 +369,7 @@ members = st.fixed_dictionaries(
 
 
 @given(st.binary(max_size=200) | members.map(lambda value: json.dumps(value).encode()))
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 def test_any_line_is_one_message_or_one_error(line: bytes) -> None:
     message = parse(line)
     if isinstance(message, Invalid):

@@ -24,6 +24,7 @@ from sould.agents.directories.preimages import PreimageStore
 from sould.agents.directories.refs import DIRECTORY, UNKEPT, is_kept
 from sould.agents.directories.secretblobs import SecretJudge
 from sould.agents.directories.watching import Watches
+from soultest.luck import examples
 
 NAMES = ["a", "b c", "line\nbreak", "ümlaut", os.fsdecode(b"not text \xff")]
 MUCH = 1 << 30
@@ -73,20 +74,20 @@ def looking(
             store.close()
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=examples(60), deadline=None)
 @given(rounds)
 def test_a_look_finds_what_changed_and_knows_what_it_was(chosen: list[list[tuple[str, str, int, str]]]) -> None:
     compare(chosen, Watches(), QUICK)
 
 
-@settings(max_examples=5, deadline=None, derandomize=True)
+@settings(max_examples=examples(5), deadline=None)
 @given(rounds, st.sampled_from([0, 3, 1000]))
 def test_a_program_looks_alike_watched_or_not(chosen: list[list[tuple[str, str, int, str]]], most: int) -> None:
     """`most`: folders; with more of them it is as on systems where nothing can be watched."""
     compare(chosen, Watches(most), 0.0)
 
 
-@settings(max_examples=15, deadline=None, derandomize=True)
+@settings(max_examples=examples(15), deadline=None)
 @given(rounds)
 def test_looking_where_nothing_can_be_watched_finds_the_same(chosen: list[list[tuple[str, str, int, str]]]) -> None:
     compare(chosen, Watches(0), QUICK)
@@ -109,7 +110,7 @@ def compare(chosen: list[list[tuple[str, str, int, str]]], watches: Watches, qui
                     seen[id(directory)] = check(directory, seen[id(directory)])
 
 
-@settings(max_examples=8, deadline=None, derandomize=True)
+@settings(max_examples=examples(8), deadline=None)
 @given(st.lists(in_place, max_size=6), st.lists(steps, max_size=4), st.booleans())
 def test_what_calls_do_while_everything_is_looked_at_is_found(
     during: list[tuple[str, str, int, str]], later: list[tuple[str, str, int, str]], watched: bool
@@ -139,7 +140,7 @@ def test_what_calls_do_while_everything_is_looked_at_is_found(
             check(directory, now)
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.lists(steps, min_size=1, max_size=12), st.lists(steps, min_size=1, max_size=12), st.booleans())
 def test_what_the_user_changes_while_a_program_runs_is_found_with_it(
     program: list[tuple[str, str, int, str]], user: list[tuple[str, str, int, str]], watched: bool

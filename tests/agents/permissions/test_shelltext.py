@@ -12,6 +12,7 @@ from sould.agents.permissions.policy import RunCommand, decide
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.rules import Rules
 from sould.agents.permissions.shelltext import RUNNERS, read_loosely, read_strictly
+from soultest.luck import examples
 
 HARMLESS = [
     "ls",
@@ -194,7 +195,9 @@ def fake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    max_examples=examples(150),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(line=lines())
 def test_what_is_read_strictly_is_what_bash_runs(line: str, fake: Path, tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from sould.agents.tools import ToolCallContext
 from sould.agents.workspace import FileChangedError, TextFile, WorkspaceError
 from soultest.bench.tools import no_commands
 from soultest.gitinit import git_init
+from soultest.luck import examples
 
 
 class Desk:
@@ -66,7 +67,7 @@ async def write(files: SessionFiles, path: Path, text: str, number: int = 1) -> 
 texts = st.text(alphabet="ab\r\n\ufeffé", max_size=20)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["a", "b/c"]), texts), max_size=8), st.booleans())
 def test_every_text_can_be_restored_exactly_from_what_was_saved(writes: list[tuple[str, str]], restart: bool) -> None:
     async def scenario(desk: Desk) -> None:
@@ -257,7 +258,7 @@ async def test_a_file_outside_belongs_to_the_project_around_it(desk: Desk) -> No
     await files.aclose()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.sampled_from(["a", "b"]), min_size=1, max_size=5), st.floats(0, 1))
 def test_a_log_that_ends_anywhere_opens_with_all_that_is_whole(names: list[str], part: float) -> None:
     """`kill -9` at any byte: what was settled by the disk or the log is known, and the next edit has a number of its own."""

@@ -9,6 +9,7 @@ from sould.agents.review.decisions import Decided, Decision, decided, taken_back
 from sould.agents.review.difference import edits_between
 from sould.agents.review.lines import Lines
 from sould.agents.review.text import ReviewedText
+from soultest.luck import examples
 
 CALLS = [agent("T1"), agent("T2"), agent("T3", "S2")]
 LINES = st.lists(st.sampled_from("abcdefgh"), max_size=4)
@@ -45,7 +46,7 @@ def after(text: ReviewedText, what: str, write: tuple[int, int, list[str]]) -> R
     return text.user_wrote(edits, "disk" if what == "disk" else "typed")
 
 
-@settings(max_examples=600, derandomize=True, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 @given(
     base=st.lists(st.sampled_from("abcdefgh"), min_size=5, max_size=30),
     end=st.sampled_from(["\n", ""]),
@@ -89,7 +90,7 @@ def test_at_once_is_one_after_the_other(
         assert at_once.text == one
 
 
-@settings(max_examples=600, derandomize=True, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 @given(
     base=st.lists(st.sampled_from("abcdefgh"), min_size=5, max_size=30),
     end=st.sampled_from(["\n", ""]),

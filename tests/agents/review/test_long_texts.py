@@ -14,6 +14,7 @@ from sould.agents.review.decisions import Decided, Decision, decided, taken_back
 from sould.agents.review.difference import LineEdit, applied, edits_between
 from sould.agents.review.lines import Lines
 from sould.agents.review.text import ReviewedText
+from soultest.luck import examples
 
 BLOCKS = 5
 BETWEEN = "between"
@@ -107,7 +108,7 @@ def _without_between(lines: Lines) -> Lines:
     return tuple(line for line in lines if not line.startswith(BETWEEN))
 
 
-@settings(max_examples=150, derandomize=True, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(EVENT, min_size=2, max_size=12), st.sampled_from(TURNS), st.sampled_from(TURNS))
 def test_turns_are_taken_back_in_a_long_text_as_in_a_short_one(
     events: list[tuple[str, dict[int, list[int]], int]], turn: str, then: str
@@ -121,7 +122,7 @@ def test_turns_are_taken_back_in_a_long_text_as_in_a_short_one(
         assert long.is_whole
 
 
-@settings(max_examples=100, derandomize=True, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 2_500), st.integers(0, 400), st.integers(0, 400)), max_size=6),
     st.sampled_from([3, 40, 5_000]),

@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 from tests.agents.review.machine import Reviewing
 
 from sould.agents.review.difference import LineEdit, applied, edits_between
+from soultest.luck import examples
 
 TestReviewing = Reviewing.TestCase
-TestReviewing.settings = settings(
-    max_examples=300, stateful_step_count=15, derandomize=True
-)  # `make faults` looks further
+TestReviewing.settings = settings(max_examples=examples(300), stateful_step_count=15)  # `make faults` looks further
 
 
 def test_edits_between_two_texts_turn_one_into_the_other() -> None:

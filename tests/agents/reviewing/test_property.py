@@ -19,6 +19,7 @@ from sould.agents.edits.snapshot import SNAPSHOT
 from sould.agents.projects.housekeeping import clear
 from sould.agents.projects.port import ProjectPort
 from sould.agents.reviewing.listing import ReviewedHunk
+from soultest.luck import examples
 
 NAMES = ("a.txt", "sub/b.txt")
 NAME = st.sampled_from(NAMES)
@@ -272,7 +273,7 @@ def _inserted(text: str, place: int, line: str) -> str:
 
 TestReviewing = Reviewing.TestCase
 TestReviewing.settings = settings(
-    max_examples=40,
+    max_examples=examples(40),
     stateful_step_count=12,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

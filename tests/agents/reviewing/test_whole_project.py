@@ -3,11 +3,12 @@
 from hypothesis import HealthCheck, settings
 from tests.agents.reviewing.projectmachine import WholeProject
 
+from soultest.luck import examples
+
 TestWholeProject = WholeProject.TestCase
 TestWholeProject.settings = settings(
-    max_examples=8,
+    max_examples=examples(8),
     stateful_step_count=8,
     deadline=None,
-    derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
 )

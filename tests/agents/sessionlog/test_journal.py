@@ -30,6 +30,7 @@ from sould.agents.wire.messages import (
     WireMessage,
 )
 from sould.agents.wire.stream import joined
+from soultest.luck import examples
 from soultest.streams import messages, until
 
 
@@ -112,7 +113,9 @@ def test_text_that_is_not_unicode_is_written_as_question_marks() -> None:
 
 
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    max_examples=examples(60),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(stream=st.lists(messages, max_size=30))
 async def test_reading_gives_back_every_message_once(

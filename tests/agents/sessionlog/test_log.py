@@ -29,6 +29,7 @@ from sould.agents.wire.messages import (
     TurnEnd,
     WireMessage,
 )
+from soultest.luck import examples
 from soultest.streams import Screen, messages, rendered
 
 
@@ -85,7 +86,9 @@ async def test_everybody_is_shown_only_what_is_in_the_journal_already(tmp_path: 
 
 
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    max_examples=examples(60),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(stream=st.lists(messages, min_size=1, max_size=30), data=st.data())
 async def test_a_client_that_resumes_anywhere_sees_all_and_nothing_twice(
@@ -120,7 +123,7 @@ async def test_a_client_that_resumes_anywhere_sees_all_and_nothing_twice(
 
 
 @given(st.lists(st.lists(st.text(min_size=1, max_size=3), min_size=1, max_size=4), min_size=1, max_size=6))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(40))
 async def test_text_published_at_once_is_recorded_remembered_and_numbered_as_text_that_comes_delta_by_delta(
     tmp_path: Path, writer: JournalWriter, batches: list[list[str]]
 ) -> None:

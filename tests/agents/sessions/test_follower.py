@@ -18,6 +18,7 @@ from sould.agents.sessions.pendingprompts import PendingPrompts, recorded_end
 from sould.agents.turns.turns import Prompt
 from sould.agents.wire.content import FunctionCall, TextPart
 from sould.agents.wire.messages import ToolCall, ToolCallPart, ToolOutput, TurnBegin, TurnEnd, WireMessage
+from soultest.luck import examples
 from soultest.streams import messages, rendered
 
 
@@ -120,7 +121,9 @@ def big(text: str) -> TextPart:
 
 rooms = st.lists(st.integers(1, 5), max_size=12)
 anything = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    max_examples=examples(60),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 
 

@@ -38,6 +38,7 @@ from sould.agents.wire.messages import (
 )
 from soultest.bench import Bench, Watcher, call, finish
 from soultest.bench.tools import no_commands
+from soultest.luck import examples
 from soultest.ordertools import NAMES, PATHS, Stage
 
 PLACES = ("", "/p", "/p/a", "/p/a/deep", "/p/b", "/elsewhere")
@@ -131,7 +132,7 @@ async def play(bench: Step, random: Random, most: int) -> None:
         bench.stage.finish(number)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(steps, st.randoms(use_true_random=False))
 def test_any_mix_of_calls_keeps_the_order_of_effects_and_all_others_run_beside(
     step: list[Made], random: Random
@@ -153,7 +154,7 @@ def test_any_mix_of_calls_keeps_the_order_of_effects_and_all_others_run_beside(
     asyncio.run(scenario())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(steps, st.integers(1, 3), st.integers(0, 9), st.randoms(use_true_random=False))
 def test_with_little_room_and_cancelled_at_any_point_every_call_has_one_result(
     step: list[Made], room: int, most: int, random: Random

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sould.agents.sessions.session import Session
 from sould.agents.wire.messages import FilesRestored
 from soultest.bench import Watcher, call, finish, make_bench
+from soultest.luck import examples
 
 AGENT, SHELL, USER, UNDO, REWIND, REDO = "agent", "shell", "user", "undo", "rewind", "redo"
 moves = st.lists(
@@ -23,7 +24,7 @@ moves = st.lists(
 )
 
 
-@settings(max_examples=10, deadline=None, derandomize=True)
+@settings(max_examples=examples(10), deadline=None)
 @given(moves)
 def test_turning_time_loses_no_line_of_the_users_and_leaves_git_and_other_files_as_they_are(
     chosen: list[tuple[str, int]],

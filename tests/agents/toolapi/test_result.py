@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sould.agents.toolapi.result import LIMIT, LINE_LIMIT, LINE_MARK, ToolResultBuilder
+from soultest.luck import examples
 
 pieces = st.lists(
     st.one_of(
@@ -16,7 +17,7 @@ pieces = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(pieces, st.integers(400, 2500), st.integers(100, 500))
 def test_the_bounds_hold_for_any_input(written: list[str], limit: int, line_limit: int) -> None:
     builder = ToolResultBuilder(limit=limit, line_limit=line_limit)
@@ -32,7 +33,7 @@ def test_the_bounds_hold_for_any_input(written: list[str], limit: int, line_limi
         assert text == whole
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(pieces)
 def test_how_the_output_is_split_into_pieces_makes_no_difference(written: list[str]) -> None:
     whole, parts = (ToolResultBuilder(limit=1000, line_limit=100) for _ in range(2))

@@ -23,6 +23,7 @@ from sould.agents.workspace import ResolvedPath
 from sould.daemon.cli.run.prompting import DETAILS, Permission
 from sould.daemon.cli.run.render import DIFF_LINES, TextRenderer, Update, diffs
 from sould.daemon.process.waiting import shown_request
+from soultest.luck import examples
 
 ROOT = Path("/w")
 OLD = "one\r\ntwo \nthree"
@@ -119,7 +120,7 @@ EDITS = st.builds(edit, TEXT, LONG)
 CALLS = st.builds(external, LONG)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.one_of(*(st.tuples(each, each) for each in (COMMANDS, EDITS, CALLS))))
 def test_f77_two_different_actions_never_render_the_same(actions: tuple[Action, Action]) -> None:
     one, other = map(question, actions)
