@@ -18,6 +18,8 @@ VSIX := $(EXTENSION)/dist/sould.vsix
 WORKERS ?= 3
 PYTEST := $(BIN)/python -m pytest
 FAST := not acpx and not docs and not editors and not vscode and not panel and not bench and not faults and not install
+# Where tests that start no process are.
+INNER := tests/agents tests/acp tests/daemon tests/test_house.py tests/test_readme.py tests/test_sealed.py
 # Git, ignored files, HOME, the user's settings; the installed program, too.
 HOSTILE := tests/test_sealed.py tests/daemon/test_paths.py tests/daemon/cli/test_worktree.py tests/agents/settings \
 	$(addprefix tests/agents/,edits/test_ownership.py reviewing/test_git_by_agents.py directories/test_ignored.py projects/test_identity.py)
@@ -28,7 +30,7 @@ unexport PYTHONDONTWRITEBYTECODE
 $(shell grep -qsxF "$(CURDIR)" $(VENV)/.made || rm -f $(READY))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo panel test test-faults test-hostile test-hunt test-docs test-clients test-editors test-vscode test-panel test-bench test-install test-lowest test-newest test-pythons lock check extension pictures cases bench bench-peers bench-quick bench-panel schemas fmt faults dist clean
+.PHONY: help setup demo panel test test-quick test-all test-faults test-hostile test-hunt test-docs test-clients test-editors test-vscode test-panel test-bench test-install test-lowest test-newest test-pythons lock check extension pictures cases bench bench-peers bench-quick bench-panel schemas fmt faults dist clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -41,17 +43,22 @@ demo: $(READY)  ## watch an editor's client work with the agent, without a key a
 panel: $(READY)  ## the agent panel of the VS Code extension in a plain browser; DIR="folder ..." to work elsewhere than here
 	@scripts/extension.sh panel $(DIR)
 
-test: $(READY) $(CLIENTS_READY)  ## run the tests
-	@$(PYTEST) -n $(WORKERS) -m "$(FAST)" $(ARGS)
+test-quick: $(READY)  ## in a minute or two: the tests that start no process
+	@SOULD_LUCK=quick $(PYTEST) -q -n $(WORKERS) -m "quick and $(FAST) and not node" $(INNER) $(ARGS)
 
-test-faults: $(READY) $(CLIENTS_READY)  ## the fault catalogue, small: kills, floods, full disks (make faults runs it large)
+test: $(READY)  ## run the tests, the program itself too, without network and npm
+	@$(PYTEST) -n $(WORKERS) -m "$(FAST) and not node" $(ARGS)
+
+test-all: check test test-faults test-hostile test-bench test-docs test-clients test-editors test-vscode test-panel  ## every test but those that download
+
+test-faults: $(READY)  ## the fault catalogue, small: kills, floods, full disks (make faults runs it large)
 	@$(PYTEST) -n $(WORKERS) tests/faults $(ARGS)
 
 test-hostile: $(READY)  ## two hundred tests in a HOME whose git, language, programs and TMPDIR would break them
 	@scripts/hostile.sh $(PYTEST) -n $(WORKERS) $(HOSTILE) $(ARGS)
 
 test-hunt: $(READY)  ## the properties with ten times as many examples and another seed each time; SOULD_SEED=7 repeats one
-	@SOULD_LUCK=hunt $(PYTEST) -n $(WORKERS) --timeout 1800 -m "hypothesis and $(FAST)" $(ARGS)
+	@SOULD_LUCK=hunt $(PYTEST) -n $(WORKERS) --timeout 1800 -m "hypothesis and $(FAST) and not node" $(INNER) $(ARGS)
 
 test-install: $(READY)  ## install each lock with old and new installers, where newer releases exist; downloads
 	@$(PYTEST) -n 2 -m install tests/install $(ARGS)
@@ -70,8 +77,8 @@ test-pythons: $(READY) $(CLIENTS_READY) $(EDITORS_READY)  ## the demo and the te
 lock: $(READY)  ## pin what is installed anew: ARGS=--upgrade, or ARGS="--upgrade-package NAME"
 	@$(BIN)/python scripts/lock.py $(ARGS)
 
-test-clients: $(READY) $(CLIENTS_READY)  ## the scenarios of several clients with acpx, too, which is slow
-	@$(PYTEST) -n $(WORKERS) -m acpx tests/e2e $(ARGS)
+test-clients: $(READY) $(CLIENTS_READY)  ## what needs npm: the clients and language servers of others, acpx among them
+	@$(PYTEST) -n $(WORKERS) -m "acpx or (node and $(FAST))" $(ARGS)
 
 test-editors: $(READY) $(EDITORS_READY) $(CLIENTS_READY)  ## drive the editors that install from Debian, npm or PyPI, as a person would
 	@$(PYTEST) -n $(WORKERS) -m editors tests/editors $(ARGS)
@@ -121,7 +128,7 @@ fmt: $(READY)  ## format, and mend what ruff can mend
 	@$(BIN)/ruff check --fix .
 	@scripts/extension.sh fmt
 
-faults: $(READY) $(CLIENTS_READY)  ## the fault catalogue at its full sizes and times, an hour (make test-faults runs it small)
+faults: $(READY)  ## the fault catalogue at its full sizes and times, an hour (make test-faults runs it small)
 	@SOULD_FAULTS=full $(PYTEST) -n 0 --timeout 1800 --junitxml .faults.xml -m "faults or model_servers" tests/faults tests/agents/soul $(ARGS); found=$$?; \
 	$(BIN)/python scripts/faultreport.py .faults.xml tests/faults/REPORT.md; rm -f .faults.xml; exit $$found
 

@@ -18,6 +18,7 @@ from soultest.bench.acp import Connect, connected
 from soultest.daemon import Sould, fresh_sould
 from soultest.schema import PACKAGE
 from soultest.sealed import seal
+from soultest.tiers import Tiers
 
 seal()
 
@@ -51,6 +52,13 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     if "PYTEST_XDIST_WORKER" not in os.environ:
         told = [*lacking.values(), f"SOULD_SEED={luck.seed()} repeats the examples of this run."]
         sys.stdout.writelines(f"tests: {said}\n" for said in told)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what stays in this process."""
+    tiers = Tiers(config.pluginmanager.get_plugins())
+    for item in filter(tiers.quick, items):
+        item.add_marker("quick")
 
 
 @pytest.fixture(scope="module")

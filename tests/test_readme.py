@@ -75,3 +75,9 @@ def test_links_lead_to_what_is_there() -> None:
 def test_every_mode_it_names_exists_and_the_other_way_round() -> None:
     rows = set(re.findall(r"^\| `([a-z]+)` \| ", README.split("## Modes")[1].split("\n## ")[0], re.MULTILINE))
     assert rows == {"plan", "ask", "review", "full"}
+
+
+def test_every_target_that_tests_is_named_for_contributors() -> None:
+    targets = set(re.findall(r"^(test[a-z-]*): ", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert "test-quick" in targets
+    assert targets <= set(re.findall(r"^make ([a-z-]+)", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE))
