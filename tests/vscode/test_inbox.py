@@ -83,6 +83,26 @@ def test_a_question_is_answered_from_its_notification_while_its_user_is_elsewher
         expect(toast).to_have_count(0)
 
 
+def test_a_long_command_is_allowed_once_its_end_was_in_sight(world: World, open_window: Open) -> None:
+    (world.project / "here.txt").write_text("here\n")
+    command = "\n".join(["touch made", *(f"echo {number}" for number in range(120)), "echo 'the end'"])
+    with asking(world, call("Shell", "s", command=command), "text: Done.") as elsewhere:
+        marker = elsewhere / "made"
+        window = open_window()
+        connected(window)
+        window.status("1 waiting").click()
+        answers = window.page.locator(".quick-input-list .monaco-list-row")
+        expect(answers.first).to_contain_text("Reject")
+        window.shows("touch made")
+        assert not marker.exists()
+        window.page.locator(".editor-instance .view-line", has_text="echo 15").first.click()
+        window.key("Control+End")
+        window.shows("echo 119")
+        expect(answers.first).to_contain_text("Allow once")
+        answers.first.click()
+        until(marker.exists, PATIENCE, "the command")
+
+
 def test_what_is_answered_elsewhere_is_gone_here(world: World, open_window: Open) -> None:
     (world.project / "here.txt").write_text("here\n")
     with asking(world, call("WriteFile", "w", path="new.txt", content="new\n"), "text: Done."):

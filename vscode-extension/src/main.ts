@@ -79,7 +79,7 @@ function commands(context: Context): Record<string, Handler> {
     "sould.removeComment": (comment) => threads.remove(comment as vscode.Comment),
     "sould.open": (...given) => about(context, given, (hunk) => navigator.open(hunk)),
     "sould.answer": (node) => answerer.ask(answerer.named(node)),
-    "sould.approve": (node) => ofItem(context, node, (item) => answerer.choose(item, { decision: "approve" })),
+    "sould.approve": (node) => ofItem(context, node, (item) => answerer.approve(item)),
     "sould.refuse": (node) => ofItem(context, node, (item) => answerer.choose(item, { decision: "rejectWithWords" })),
     "sould.approveShown": (uri) => answerer.chooseShown(uri instanceof vscode.Uri ? uri : undefined, "approve"),
     "sould.refuseShown": (uri) => answerer.chooseShown(uri instanceof vscode.Uri ? uri : undefined, "rejectWithWords"),

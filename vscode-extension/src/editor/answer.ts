@@ -1,9 +1,10 @@
 /** Answers what waits, when the user asks to: by a list of what can be said, and a line for words. Never a modal dialog. */
 import * as vscode from "vscode";
-import { unlinked } from "./notice";
+import { visible } from "../../panel/session/visible";
+import { iconless, unlinked } from "./notice";
 import type { Connection } from "../connection/connection";
 import type { InboxModel } from "../inbox/model";
-import { choicesOf, pageOf, whereOf, type Choice } from "../inbox/words";
+import { choicesOf, fitsLine, pageOf, whereOf, type Choice } from "../inbox/words";
 import type { AnswerParams, GivenAnswer } from "../protocol/inbox";
 import { answered, type Item, type Question } from "../protocol/inboxshapes";
 import { AskedFiles, requestOf } from "./asked";
@@ -12,9 +13,9 @@ import type { EditNode, Inbox, ItemNode } from "./inbox";
 const OWN_WORDS = "Other…";
 const ANSWERED = "This was answered already, or is not asked any more.";
 
-/** An item of the list of answers; `own`: the user's words are asked for. */
+/** An item of the list of answers; without an `answer` the user's words are asked for. */
 interface Option extends vscode.QuickPickItem {
-  readonly own: boolean;
+  readonly answer?: string;
 }
 
 export class Answerer implements vscode.Disposable {
@@ -55,18 +56,23 @@ export class Answerer implements vscode.Disposable {
     return item;
   }
 
-  /** Offers all that can be answered to an item, or to the one that waits longest. */
+  /** Approves what is shown whole where the user approves it; anything else is shown first. */
+  async approve(item: Item): Promise<void> {
+    await (fitsLine(item) ? this.choose(item, { decision: "approve" }) : this.ask(item));
+  }
+
+  /**
+   * Offers all that can be answered to an item, or to the one that waits longest. What does not fit above the answers is shown beside
+   * them, and can be allowed once its end was in sight.
+   */
   async ask(item = this.#model.items[0]): Promise<void> {
     if (item === undefined) {
       vscode.window.setStatusBarMessage("$(check) Nothing waits for you", 5_000);
       return;
     }
     const title = `${item.title} — ${whereOf(item)}`;
-    const picked = await vscode.window.showQuickPick(choicesOf(item), {
-      title,
-      placeHolder: placeOf(item),
-      ignoreFocusOut: true,
-    });
+    const isRead = item.kind !== "approval" || fitsLine(item) ? () => true : endInSight(await this.#show(item));
+    const picked = await pick(item, title, isRead);
     if (picked !== undefined) {
       await this.choose(item, picked);
     }
@@ -100,33 +106,45 @@ export class Answerer implements vscode.Disposable {
 
   /** All of an item: its changes as diffs, anything else as a page. */
   async show(item: Item): Promise<void> {
-    const whole = await this.#inbox.whole(item);
-    if (whole.edits.length > 0) {
-      for (const at of whole.edits.keys()) {
-        // In the one tab of previews only the last would be seen.
-        await this.showEdit({ kind: "edit", item: whole, at }, { preview: whole.edits.length === 1 });
-      }
-      return;
-    }
-    await vscode.commands.executeCommand("vscode.open", this.#files.put(`/${item.id}/asked.txt`, pageOf(whole)), {
-      preview: true,
-    });
+    await this.#show(item);
   }
 
   /** One change that waits, beside what is there. */
-  async showEdit(node: EditNode, how = { preview: true }): Promise<void> {
+  async showEdit(node: EditNode): Promise<void> {
+    await this.#showEdit(node, { preview: true });
+  }
+
+  /** Returns what was shown last. */
+  async #show(item: Item): Promise<vscode.Uri | undefined> {
+    const whole = await this.#inbox.whole(item);
+    if (whole.edits.length > 0) {
+      let last: vscode.Uri | undefined;
+      for (const at of whole.edits.keys()) {
+        // In the one tab of previews only the last would be seen.
+        last = await this.#showEdit({ kind: "edit", item: whole, at }, { preview: whole.edits.length === 1 });
+      }
+      return last;
+    }
+    const page = this.#files.put(`/${item.id}/what is asked.sould-request`, pageOf(whole));
+    await vscode.commands.executeCommand("vscode.open", page, { preview: true });
+    return page;
+  }
+
+  async #showEdit(node: EditNode, how: { readonly preview: boolean }): Promise<vscode.Uri | undefined> {
     const given = node.item.edits[node.at];
     const edit = given?.cut ? (await this.#inbox.whole(node.item)).edits[node.at] : given;
-    if (edit !== undefined) {
-      const name = basename(edit.path);
-      const at = `/${node.item.id}/${node.at}`;
-      // With several files, or parts of one, nothing but a yes or a no is possible.
-      const editable = node.item.kind !== "unknown" && node.item.edits.length === 1 && !edit.part;
-      const before = this.#files.put(`${at}/before/${name}`, edit.before);
-      const after = this.#files.put(`${at}/after/${name}`, edit.after, editable);
-      const title = `${name} (asked: ${node.item.title}${editable ? "; you can edit it" : ""})`;
-      await vscode.commands.executeCommand("vscode.diff", before, after, title, how);
+    if (edit === undefined) {
+      return undefined;
     }
+    const name = basename(edit.path);
+    const at = `/${node.item.id}/${node.at}`;
+    // With several files, or parts of one, nothing but a yes or a no is possible.
+    const editable = node.item.kind !== "unknown" && node.item.edits.length === 1 && !edit.part;
+    const before = this.#files.put(`${at}/before/${name}`, edit.before);
+    const after = this.#files.put(`${at}/after/${name}`, edit.after, editable);
+    const title = `${visible(name)} (asked: ${node.item.title}${editable ? "; you can edit it" : ""})`;
+    await vscode.commands.executeCommand("vscode.diff", before, after, title, how);
+    return after;
   }
 
   /** With what the user made of it in the diff. */
@@ -171,6 +189,48 @@ function isItemNode(given: unknown): given is ItemNode {
   return typeof given === "object" && given !== null && "kind" in given && given.kind === "item";
 }
 
+/** Whether the end of a document was in sight since it was shown; where nothing could be shown nothing was. */
+function endInSight(uri: vscode.Uri | undefined): () => boolean {
+  let seen = false;
+  return () => {
+    seen ||= vscode.window.visibleTextEditors.some(
+      ({ document, visibleRanges }) =>
+        document.uri.toString() === uri?.toString() &&
+        visibleRanges.some((range) => range.end.line >= document.lineCount - 1),
+    );
+    return seen;
+  };
+}
+
+/** What the user chooses; an approval can be chosen from when all of the item was read. */
+async function pick(item: Item, title: string, isRead: () => boolean): Promise<Choice | undefined> {
+  const list = vscode.window.createQuickPick<Choice>();
+  const look = (): void => {
+    const read = isRead();
+    list.items = choicesOf(item)
+      .filter((choice) => read || choice.decision !== "approve")
+      .map((choice) => ({ ...choice, label: iconless(choice.label), detail: iconless(choice.detail) }));
+    list.placeholder = read ? placeOf(item) : "To allow it, scroll to the end of what is asked";
+  };
+  Object.assign(list, { title, ignoreFocusOut: true });
+  look();
+  const looking = vscode.window.onDidChangeTextEditorVisibleRanges(look);
+  try {
+    return await new Promise((resolve) => {
+      list.onDidAccept(() => {
+        resolve(list.selectedItems[0]);
+      });
+      list.onDidHide(() => {
+        resolve(undefined);
+      });
+      list.show();
+    });
+  } finally {
+    looking.dispose();
+    list.dispose();
+  }
+}
+
 /** undefined: the user went away, and nothing is answered. */
 async function askOne(question: Question): Promise<GivenAnswer | undefined> {
   const title = [question.header, question.question].filter(Boolean).join(": ");
@@ -178,12 +238,12 @@ async function askOne(question: Question): Promise<GivenAnswer | undefined> {
     return await ownWords(title, question);
   }
   const options: Option[] = question.options.map((option) => ({
-    label: option.label,
-    detail: option.description,
-    own: false,
+    label: iconless(option.label),
+    detail: iconless(option.description),
+    answer: option.label,
   }));
   if (question.words !== "") {
-    options.push({ label: OWN_WORDS, detail: question.words, own: true });
+    options.push({ label: OWN_WORDS, detail: iconless(question.words) });
   }
   const asked = { title, placeHolder: question.body, ignoreFocusOut: true };
   const picked = question.several
@@ -193,8 +253,8 @@ async function askOne(question: Question): Promise<GivenAnswer | undefined> {
     return undefined;
   }
   const all = Array.isArray(picked) ? picked : [picked];
-  const chosen = all.filter((option) => !option.own).map((option) => option.label);
-  if (!all.some((option) => option.own)) {
+  const chosen = all.flatMap((option) => option.answer ?? []);
+  if (chosen.length === all.length) {
     return { chosen };
   }
   const own = await ownWords(title, question);

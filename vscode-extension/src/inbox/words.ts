@@ -42,18 +42,36 @@ export function choicesOf(item: Item): Choice[] {
   ];
 }
 
+/** Characters of a request that a list of answers shows above itself, in a window of any width. */
+const LINE = 60;
+
+/** Whether all of what is asked stands in the one line above a list of answers, so that it can be allowed there. */
+export function fitsLine(item: Item): boolean {
+  const [command, ...more] = item.commands;
+  const asked = command?.command ?? item.lines[0] ?? item.title;
+  return (
+    more.length === 0 &&
+    item.edits.length === 0 &&
+    item.lines.length <= 1 &&
+    item.more === 0 &&
+    asked.length <= LINE &&
+    !asked.includes("\n")
+  );
+}
+
 /** Who asks, where: "shop · Tidy up". */
 export function whereOf(item: Item): string {
   const project = path.basename(item.session.project || item.session.cwd);
   return [project, item.asker || item.session.title].filter(Boolean).join(" · ");
 }
 
-/** The whole request, as a page of text. */
+/** The whole request, as a page of text: its commands first. */
 export function pageOf(item: Item): string {
-  const parts = [item.title, `${whereOf(item)} (${item.session.cwd})`, ""];
+  const parts: string[] = [];
   for (const command of item.commands) {
-    parts.push(`In ${command.directory}:`, "", ...command.command.split("\n").map((line) => `    ${line}`), "");
+    parts.push(...command.command.split("\n").map((line) => `    ${line}`), "", `In ${command.directory}`, "");
   }
+  parts.push(item.title, `${whereOf(item)} (${item.session.cwd})`, "");
   parts.push(...item.lines);
   if (item.more > 0) {
     parts.push(`… and ${item.more} lines more`);

@@ -3,6 +3,7 @@ import * as vscode from "vscode";
 import * as z from "zod";
 import type { Connection } from "../connection/connection";
 import { NotConnected } from "../connection/connection";
+import { iconless } from "../editor/notice";
 import type { Places } from "../editor/places";
 import type { Panels } from "./panels";
 
@@ -40,7 +41,7 @@ export class Importer {
     }
     const picked = await vscode.window.showQuickPick(
       found.map((each) => ({
-        label: plain(each.title),
+        label: iconless(each.title) || "Untitled",
         description: `${NAMES[each.agent] ?? each.agent}, ${each.updatedAt.slice(0, 10)}`,
         path: each.path,
         agent: each.agent,
@@ -56,9 +57,4 @@ export class Importer {
       await this.#panels.show({ session: { id: imported.parse(made).sessionId, cwd } });
     }
   }
-}
-
-/** Without what VS Code would draw as icons. */
-function plain(title: string): string {
-  return title.replaceAll("$(", "$\u200b(") || "Untitled";
 }
