@@ -60,6 +60,9 @@ def test_a_hundred_hunks_are_rejected_undone_and_walked_by_a_macro(world: World,
     with opened(world, program) as editor:
         change(world)
         wait_many(editor, MANY)
+        assert 0 < len(editor.lua(SIGNS)) < MANY, "what is far out of sight is not drawn"
+        editor.keys("G")
+        until(lambda: editor.lua(SIGNS)[-1].startswith("5051 "), PATIENCE, "the last hunk drawn")
         editor.keys(":Sould reject all<CR>")
         editor.shows("".join(old))
         editor.undo()

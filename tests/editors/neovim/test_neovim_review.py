@@ -59,6 +59,20 @@ def test_hunks_are_drawn_kept_rejected_and_taken_back(world: World, program: Pat
         wait_pending(editor)
 
 
+def test_a_dot_keeps_or_rejects_the_next_hunk_as_well(world: World, program: Path) -> None:
+    world.script(rewrite())
+    with opened(world, program) as editor:
+        change(world)
+        wait_pending(editor, ONE, TWO, THREE)
+        editor.keys("gg ak")
+        wait_pending(editor, TWO, THREE)
+        editor.keys("7G.")
+        wait_pending(editor, TWO)
+        editor.keys("5G ar")
+        editor.shows(NEW.replace("area(width, h)", "area(w, h)"))
+        wait_pending(editor)
+
+
 def test_words_typed_into_a_hunk_are_asked_about_when_it_is_rejected(world: World, program: Path) -> None:
     world.script(rewrite())
     with opened(world, program) as editor:

@@ -28,9 +28,11 @@ from soultest.world import World
 pytestmark = [pytest.mark.editors, pytest.mark.timeout(300)]
 
 
-def test_no_key_is_taken_unasked(world: World, program: Path) -> None:
-    world.script([])
-    names = '{ "]h", "[h", "ih", " ak", " ar", " aK", " aR", " au", " aq", " ac", " ai", "<C-s>", "<CR>", "<Esc>" }'
+def test_no_key_is_taken_unasked_but_in_buffers_of_our_own(world: World, program: Path) -> None:
+    world.script(["text: Hello."])
+    names = (
+        '{ "]h", "[h", "ih", " ak", " ar", " aK", " aR", " au", " aq", " ac", " ai", "<C-s>", "<CR>", "<Esc>", "." }'
+    )
     asked = f"""
         local taken = {{}}
         for _, key in ipairs({names}) do
@@ -40,13 +42,47 @@ def test_no_key_is_taken_unasked(world: World, program: Path) -> None:
         end
         return taken
     """
-    with opened(world, program, more='require("sould").setup()') as editor:
-        pass
     none = SETTINGS.replace("{ keys = true }", "")
-    with neovim(world, program, none, world.project / "area.py", "none") as editor:
+    with neovim(world, program, none, world.project / "area.py") as editor:
+        editor.ready()
+        assert editor.lua(asked) in ([], {})
         editor.keys(":Sould chat<CR>")
         editor.screen.wait(":Sould send")
-        assert editor.lua(asked) in ([], {})
+        assert editor.lua(asked) == ["n<C-s>", "i<C-s>", "n<CR>"]
+        editor.keys("ihi<C-s>")
+        editor.screen.wait("Hello.")
+        types = editor.lua(
+            "return vim.tbl_map(function(w) return vim.bo[vim.fn.winbufnr(w)].filetype end, { 1, 2, 3 })"
+        )
+        assert sorted(types) == ["python", "sould_chat", "sould_prompt"]
+
+
+def test_commands_mappings_and_colours_are_there_without_setup(world: World, program: Path) -> None:
+    world.script(rewrite())
+    change(world)
+    bare = SETTINGS.replace('require("sould").setup({ keys = true })', "vim.keymap.set('n', 'gk', '<Plug>(SouldKeep)')")
+    with neovim(world, program, bare, world.project / "area.py") as editor:
+        coloured = "return vim.api.nvim_get_hl(0, { name = 'SouldAdd' }).bg ~= nil"
+        until(lambda: editor.lua(coloured), PATIENCE, "colours")
+        assert editor.lua("return #vim.lsp.get_clients()") == 0
+        editor.keys(":Sould start<CR>")
+        wait_pending(editor, ONE, TWO, THREE)
+        editor.keys("7Ggk")
+        wait_pending(editor, ONE, TWO)
+
+
+def test_a_file_outside_of_projects_starts_nothing_unasked(world: World, program: Path) -> None:
+    world.script([])
+    stray = world.root / "stray" / "notes.txt"
+    stray.parent.mkdir()
+    stray.write_text("a note\n")
+    projects = "return vim.tbl_map(function(each) return each.root end, require('sould.lsp').projects())"
+    with opened(world, program) as editor:
+        editor.keys(f":edit {stray}<CR>")
+        until(lambda: editor.buffer() == "a note\n", PATIENCE, "the file")
+        assert editor.lua(projects) == [str(world.project)]
+        editor.keys(":Sould start<CR>")
+        until(lambda: str(stray.parent) in editor.lua(projects), PATIENCE, "a connection")
 
 
 def test_checkhealth_says_what_is_there(world: World, program: Path) -> None:
@@ -86,28 +122,12 @@ def test_without_the_program_there_is_one_message(world: World, program: Path) -
         assert told(editor).count("is not there") == 1
 
 
-def test_an_old_neovim_has_the_language_server_alone(world: World) -> None:
-    world.script([*rewrite(), "text: Names say more.", "text: It multiplies."])
+def test_an_old_neovim_is_told_what_it_can_have_instead(world: World) -> None:
+    world.script([])
     with neovim(world, installed("nvim-0.7"), SETTINGS, world.project / "area.py") as editor:
-        editor.ready()
-        change(world)
-        editor.shows(NEW)
-        until(lambda: "Reject" in editor.lenses(), PATIENCE, "code lenses")
-        editor.keys("7G:Sould reject<CR>")
-        editor.holds(world.project / "area.py", NEW.replace("return width", "return w"))
-        editor.shows(NEW.replace("return width", "return w"))
-        editor.keys(":Sould undo<CR>")
-        editor.holds(world.project / "area.py", NEW)
-        editor.shows(NEW)
-        editor.keys("gg:Sould next<CR>")
-        until(lambda: editor.lua("return vim.fn.line('.')") == 5, PATIENCE, "the next hunk")
-        editor.keys(":Sould why<CR>")
-        wait_told(editor, "Names say more.")
-        editor.keys(":7Sould explain<CR>")
-        wait_told(editor, "It multiplies.")
-        editor.keys(":Sould fix<CR>")
-        wait_told(editor, "nothing is reported here")
-        assert "E5108" not in told(editor)
+        wait_told(editor, "this plugin needs Neovim 0.10 or newer")
+        assert editor.lua("return vim.fn.exists(':Sould')") == 0
+        assert editor.lua("return require('sould').statusline()") == ""
 
 
 def test_a_connection_that_ends_is_made_again(world: World, program: Path) -> None:

@@ -1,17 +1,21 @@
 """What only Neovim knows, asked for by an agent: its diagnostics, its language servers, its windows."""
 
+import asyncio
 import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fastmcp import Client
+from fastmcp.client.transports import StdioTransport
+from mcp.types import Implementation
 
 from soultest.daemon import until
 from soultest.editors.neovim import Neovim
 from soultest.editors.plugin import OLD, opened, pending, spot, wait_taken
 from soultest.screen import PATIENCE
-from soultest.world import World, call
+from soultest.world import SOULD, World, call
 
 pytestmark = [pytest.mark.editors, pytest.mark.timeout(300)]
 
@@ -208,6 +212,22 @@ def test_what_an_agent_is_told_of_this_neovim_is_asked_about_and_shown(world: Wo
         editor.keys(":Sould prompt /editor-context off<CR>:Sould prompt look<CR>")
         editor.screen.wait("Three.")
         assert everything(editor).count(shared) == 2
+
+
+def test_a_hunk_of_another_agent_has_its_name(world: World, program: Path) -> None:
+    world.script([])
+    edits = [{"file": "area.py", "hunks": [{"oldText": "# areas\n", "newText": "# all areas\n"}]}]
+
+    async def edit() -> None:
+        served = StdioTransport(
+            str(SOULD), ["editor-mcp"], env=dict(world.environment), cwd=str(world.project), keep_alive=False
+        )
+        async with Client(served, client_info=Implementation(name="other agent", version="1")) as agent:
+            await agent.call_tool("doc_edit", {"edits": edits})
+
+    with opened(world, program) as editor:
+        asyncio.run(edit())
+        editor.screen.wait("# all areas #1 by other agent")
 
 
 def everything(editor: Neovim) -> str:

@@ -281,10 +281,6 @@ M.commands = {
 
 ---@param called table as of nvim_create_user_command
 function M.run(called)
-  if vim.fn.has("nvim-0.10") == 0 then
-    require("sould.plain").run(called)
-    return
-  end
   local name, text = called.args:match("^(%S+)%s*(.-)%s*$")
   local command = M.commands[name or "hunks"]
   if not command then
@@ -304,9 +300,6 @@ end
 ---@param line string
 ---@return string[]
 function M.complete(lead, line)
-  if vim.fn.has("nvim-0.10") == 0 then
-    return require("sould.plain").complete(lead)
-  end
   local name = line:match("Sould!?%s+(%S+)%s")
   local found = {}
   if not name then

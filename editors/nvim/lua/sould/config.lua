@@ -13,8 +13,8 @@ local M = {}
 ---@field hunks? string
 ---@field chat? string
 ---@field inbox? string
----@field send? string in a chat only
----@field answer? string in a chat only
+---@field send? string|false in a chat only; there unasked, unless it is false
+---@field answer? string|false in a chat and the inbox only; the same
 
 ---@class sould.Options
 ---@field command string[] how `sould` is started

@@ -2,11 +2,7 @@
 local M = {}
 
 local health = vim.health
-local start = health.start or health.report_start
-local ok = health.ok or health.report_ok
-local info = health.info or health.report_info
-local warn = health.warn or health.report_warn
-local bad = health.error or health.report_error
+local ok, info, warn, bad = health.ok, health.info, health.warn, health.error
 
 ---@param command string
 ---@return boolean
@@ -71,24 +67,17 @@ local function keys()
 end
 
 function M.check()
-  start("sould")
+  health.start("sould")
   local command = require("sould.config").options.command[1]
-  local new = vim.fn.has("nvim-0.10") == 1
-  if new then
-    ok("Neovim " .. tostring(vim.version()))
-  else
-    warn("Neovim before 0.10: code lenses, code actions and commands only", { "install Neovim 0.10 or newer" })
-  end
+  ok("Neovim " .. tostring(vim.version()))
   if not program(command) then
     return
   end
   daemon(command)
-  if new then
-    connections()
-    keys()
-    if not vim.o.termguicolors then
-      info("'termguicolors' is off: colours are the nearest of your terminal's 256")
-    end
+  connections()
+  keys()
+  if not vim.o.termguicolors then
+    info("'termguicolors' is off: colours are the nearest of your terminal's 256")
   end
 end
 

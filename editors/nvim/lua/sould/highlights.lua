@@ -64,6 +64,19 @@ function M.set()
   end
 end
 
+local OWN = { "sould_chat", "sould_prompt", "sould_inbox" }
+
+---Gives a buffer of ours its file type, and has it shown as Markdown: without what the user has for files of that.
+---@param buf integer
+---@param filetype "sould_chat"|"sould_prompt"|"sould_inbox"
+function M.markdown(buf, filetype)
+  vim.treesitter.language.register("markdown", OWN)
+  vim.bo[buf].filetype = filetype
+  if not pcall(vim.treesitter.start, buf, "markdown") then
+    vim.bo[buf].syntax = "markdown"
+  end
+end
+
 ---Sets the groups now, after each change of the colour scheme and of 'background'.
 function M.setup()
   M.set()

@@ -6,10 +6,9 @@ local M = {}
 function M.setup(options)
   require("sould.config").set(options)
   if vim.fn.has("nvim-0.10") == 0 then
-    require("sould.plain").setup()
+    vim.notify("sould: this plugin needs Neovim 0.10 or newer; docs/editors/lsp.md has settings for this one", 3)
     return
   end
-  require("sould.highlights").setup()
   require("sould.keys").setup()
   require("sould.lsp").setup()
 end

@@ -26,8 +26,8 @@ local function review()
   plug("Object", { "o", "x" }, "<Cmd>lua require('sould.review.move').select()<CR>", "the hunk at the cursor")
   for name, verdict in pairs({ Keep = "keep", Reject = "reject" }) do
     plug(name, "n", function()
-      operate().cursor(verdict)
-    end, verdict .. " the hunk at the cursor")
+      return operate().repeatable(verdict)
+    end, verdict .. " the hunk at the cursor", { expr = true })
     plug(name, "x", function()
       operate().selection(verdict)
     end, verdict .. " what is selected")
@@ -39,13 +39,17 @@ end
 
 local COMMANDS = { Undo = "undo", Hunks = "hunks", Chat = "chat", Inbox = "inbox", Send = "send", Answer = "answer" }
 
----Makes the `<Plug>` mappings, and maps the keys that were asked for.
-function M.setup()
+---Makes the `<Plug>` mappings.
+function M.plugs()
   review()
   for name, command in pairs(COMMANDS) do
     plug(name, "n", "<Cmd>Sould " .. command .. "<CR>", command)
   end
   plug("Send", "i", "<Cmd>Sould send<CR>", "send")
+end
+
+---Maps the keys that were asked for.
+function M.setup()
   local keys = config.mapped()
   local function map(modes, key, name)
     if key then
@@ -70,10 +74,10 @@ function M.setup()
   map("n", keys.inbox, "Inbox")
 end
 
----Maps the keys of a chat in its buffer.
+---Maps the keys of a chat or of the inbox in its buffer, which is ours: these are there unasked.
 ---@param buf integer
-function M.chat(buf)
-  local keys = config.mapped()
+function M.own(buf)
+  local keys = vim.tbl_extend("force", { send = config.keys.send, answer = config.keys.answer }, config.mapped())
   if keys.send then
     vim.keymap.set({ "n", "i" }, keys.send, "<Plug>(SouldSend)", { buffer = buf, remap = true, desc = "sould: send" })
   end

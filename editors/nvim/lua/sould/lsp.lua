@@ -21,41 +21,49 @@ local GIVE_UP_AFTER = 8
 
 local projects = {} ---@type table<string, sould.Project>
 
-local roots = {} ---@type table<string, string> by path: a status line asks for each screen
+---@class sould.Root
+---@field folder string
+---@field is_project boolean else it is only where the file lies, and no connection is made for it unasked
+
+local roots = {} ---@type table<string, sould.Root> by path: a status line asks for each screen
 
 ---@param path string
----@return string
+---@return sould.Root
 local function find_root(path)
   local own = config.options.root
   local found = own and own(path)
   if found then
-    return vim.fs.normalize(found)
+    return { folder = vim.fs.normalize(found), is_project = true }
   end
   local git = vim.fs.root(path, ".git")
   if git then
-    return git
+    return { folder = git, is_project = true }
   end
   local here = vim.fs.normalize(vim.uv.cwd() or ".")
-  return vim.startswith(path, here .. "/") and here or vim.fs.dirname(path)
+  local below = vim.startswith(path, here .. "/")
+  return { folder = below and here or vim.fs.dirname(path), is_project = below }
 end
 
----The project that a path is in.
 ---@param path string
----@return string
-function M.root_of(path)
+---@return sould.Root
+local function place_of(path)
   roots[path] = roots[path] or find_root(path)
   return roots[path]
+end
+
+---@param buf integer
+---@return sould.Root
+local function place_of_buffer(buf)
+  local path = vim.api.nvim_buf_get_name(buf)
+  local has_file = path ~= "" and vim.bo[buf].buftype == ""
+  return place_of(vim.fs.normalize(has_file and path or (vim.uv.cwd() or ".") .. "/."))
 end
 
 ---The project of a buffer with a file; for others that of the working directory.
 ---@param buf integer
 ---@return string
 function M.root(buf)
-  local path = vim.api.nvim_buf_get_name(buf)
-  if path ~= "" and vim.bo[buf].buftype == "" then
-    return M.root_of(vim.fs.normalize(path))
-  end
-  return M.root_of(vim.fs.normalize(vim.uv.cwd() or ".") .. "/.")
+  return place_of_buffer(buf).folder
 end
 
 ---@param project sould.Project
@@ -343,14 +351,47 @@ connect = function(project)
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     if reviewable(buf) and M.root(buf) == project.root then
       vim.lsp.buf_attach_client(buf, id)
+      require("sould.review.draw").watch(buf)
     end
   end
+end
+
+local function focused()
+  for root in pairs(projects) do
+    M.notify(root, "_sould/review/report", { event = "focus", cwd = root })
+  end
+end
+
+local begun = false
+
+---Follows what is opened, from the first connection on.
+local function begin()
+  if begun then
+    return
+  end
+  begun = true
+  local group = vim.api.nvim_create_augroup("sould_lsp", {})
+  vim.api.nvim_create_autocmd({ "BufReadPost", "BufNewFile", "BufFilePost", "FileType" }, {
+    group = group,
+    callback = function(event)
+      vim.schedule(function()
+        if vim.api.nvim_buf_is_valid(event.buf) and (config.options.autostart or M.connected(M.root(event.buf))) then
+          M.attach(event.buf)
+        end
+      end)
+    end,
+  })
+  vim.api.nvim_create_autocmd("FocusGained", { group = group, callback = focused })
+  require("sould.review.comments")
+  require("sould.tools.window").setup()
+  state.watch(status.review)
 end
 
 ---The project of this directory, connected if it can be.
 ---@param root string
 ---@return sould.Project
 function M.ensure(root)
+  begin()
   local project = projects[root]
   if not project then
     project = { root = root, failures = 0 }
@@ -362,13 +403,14 @@ function M.ensure(root)
   return project
 end
 
----Attaches a buffer that has a file.
+---Attaches a buffer that has a file in a project.
 ---@param buf integer
 function M.attach(buf)
-  if not reviewable(buf) then
+  local place = place_of_buffer(buf)
+  if not reviewable(buf) or not (place.is_project or projects[place.folder]) then
     return
   end
-  local project = M.ensure(M.root(buf))
+  local project = M.ensure(place.folder)
   if project.client and not vim.lsp.buf_is_attached(buf, project.client) then
     vim.lsp.buf_attach_client(buf, project.client)
   end
@@ -410,29 +452,9 @@ function M.connected(root)
   return client ~= nil and client.initialized == true
 end
 
-local function focused()
-  for root in pairs(projects) do
-    M.notify(root, "_sould/review/report", { event = "focus", cwd = root })
-  end
-end
-
 ---Attaches what is open, and what will be.
 function M.setup()
-  local group = vim.api.nvim_create_augroup("sould_lsp", {})
-  vim.api.nvim_create_autocmd({ "BufReadPost", "BufNewFile", "BufFilePost", "FileType" }, {
-    group = group,
-    callback = function(event)
-      vim.schedule(function()
-        if vim.api.nvim_buf_is_valid(event.buf) and (config.options.autostart or M.connected(M.root(event.buf))) then
-          M.attach(event.buf)
-        end
-      end)
-    end,
-  })
-  vim.api.nvim_create_autocmd("FocusGained", { group = group, callback = focused })
-  require("sould.review.comments")
-  require("sould.tools.window").setup()
-  state.watch(status.review)
+  begin()
   for _, buf in ipairs(config.options.autostart and vim.api.nvim_list_bufs() or {}) do
     M.attach(buf)
   end

@@ -3,6 +3,7 @@
 --- Adds to the first one wherever it is shown, without moving a cursor that is not at its end. Knows no protocol.
 local cards = require("sould.chat.cards")
 local config = require("sould.config")
+local highlights = require("sould.highlights")
 local keys = require("sould.keys")
 local sight = require("sould.sight")
 
@@ -25,13 +26,14 @@ local count = 0
 local by_buffer = {} ---@type table<integer, sould.View>
 
 ---@param name string
+---@param filetype "sould_chat"|"sould_prompt"
 ---@return integer
-local function buffer(name)
+local function buffer(name, filetype)
   local buf = vim.api.nvim_create_buf(false, true)
   vim.api.nvim_buf_set_name(buf, name)
   vim.bo[buf].buftype, vim.bo[buf].swapfile, vim.bo[buf].bufhidden = "nofile", false, "hide"
-  vim.bo[buf].filetype = "markdown"
-  keys.chat(buf)
+  highlights.markdown(buf, filetype)
+  keys.own(buf)
   return buf
 end
 
@@ -39,8 +41,8 @@ end
 function M.new()
   count = count + 1
   local view = setmetatable({ blocks = {} }, View)
-  view.buf = buffer("sould://chat/" .. count)
-  view.prompt = buffer("sould://prompt/" .. count)
+  view.buf = buffer("sould://chat/" .. count, "sould_chat")
+  view.prompt = buffer("sould://prompt/" .. count, "sould_prompt")
   vim.bo[view.buf].modifiable, vim.bo[view.buf].undolevels = false, -1
   vim.b[view.buf].sould_chat, vim.b[view.prompt].sould_chat = count, count
   vim.bo[view.prompt].omnifunc = "v:lua.require'sould.chat'.complete"
@@ -288,7 +290,7 @@ local function dress(window, folds)
   if folds then
     set.foldmethod, set.foldenable, set.foldminlines = "manual", true, 1
     set.foldtext = "v:lua.require'sould.chat.view'.fold_text()"
-    set.conceallevel, set.smoothscroll = 2, true -- of a line that is longer than the window
+    set.conceallevel, set.smoothscroll = 0, true -- nothing of what is asked about is out of sight
   else
     set.winfixheight = true
   end

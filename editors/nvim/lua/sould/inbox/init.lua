@@ -3,6 +3,7 @@
 --- Opens on a command of the user's only. A question never takes the focus; it waits here.
 local cards = require("sould.chat.cards")
 local clean = require("sould.clean")
+local highlights = require("sould.highlights")
 local keys = require("sould.keys")
 local message = require("sould.message")
 local options = require("sould.inbox.options")
@@ -77,8 +78,9 @@ local function buffer()
   end
   buf = vim.api.nvim_create_buf(false, true)
   vim.api.nvim_buf_set_name(buf, NAME)
-  vim.bo[buf].filetype, vim.bo[buf].modifiable = "markdown", false
-  keys.chat(buf)
+  vim.bo[buf].modifiable = false
+  highlights.markdown(buf, "sould_inbox")
+  keys.own(buf)
   return buf
 end
 

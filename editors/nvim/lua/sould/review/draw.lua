@@ -2,6 +2,7 @@
 ---
 --- Draws with extmarks alone: never changes a text, a cursor or a window. A hunk whose lines are not in the buffer at
 --- its place is left as it was drawn before; what is typed and what the server says of it cross on their way.
+local clean = require("sould.clean")
 local coming = require("sould.review.coming")
 local config = require("sould.config")
 local lines = require("sould.review.lines")
@@ -18,7 +19,7 @@ local REMOVED = { line = "SouldDelete", word = "SouldDeleteWord" }
 ---@class sould.Drawn
 ---@field hunk sould.Hunk
 ---@field range integer the extmark that spans it
----@field marks integer[]
+---@field marks integer[]? of its lines; nil as long as they were not near what a window shows
 ---@field looks string
 
 local drawn = {} ---@type table<integer, table<integer, sould.Drawn>> by buffer and hunk
@@ -55,6 +56,14 @@ local NOTES = {
   stale = "changed meanwhile",
 }
 
+---The agent of somebody else's that wrote it last, which has no session here.
+---@param hunk sould.Hunk
+---@return string?
+local function another(hunk)
+  local last = hunk.agents[#hunk.agents]
+  return last and last.sessionId:match("^mcp:(.+)$")
+end
+
 ---@param hunk sould.Hunk
 ---@return string
 local function label(hunk)
@@ -64,6 +73,8 @@ local function label(hunk)
       table.insert(notes, said)
     end
   end
+  local agent = another(hunk)
+  note(agent and "by " .. clean.line(agent))
   note(NOTES[hunk.state])
   note(hunk.committed and "committed by the agent")
   note((hunk.shownIn or "") ~= "" and "in review in " .. hunk.shownIn)
@@ -136,9 +147,27 @@ local function draw_removed(buf, hunk, old, spans, marks)
 end
 
 ---@param buf integer
+---@return [integer, integer][] rows that windows show, or show when they go a screen on
+local function near(buf)
+  return vim.tbl_map(function(window)
+    local height, first = vim.api.nvim_win_get_height(window), vim.fn.line("w0", window)
+    return { first - height, math.max(first + height, vim.fn.line("w$", window)) + height }
+  end, vim.fn.win_findbuf(buf))
+end
+
 ---@param hunk sould.Hunk
----@return sould.Drawn
-local function draw_hunk(buf, hunk)
+---@param shown [integer, integer][]
+---@return boolean
+local function is_near(hunk, shown)
+  return vim.iter(shown):any(function(rows)
+    return hunk.start <= rows[2] and hunk.start + #hunk.lines >= rows[1]
+  end)
+end
+
+---@param buf integer
+---@param hunk sould.Hunk
+---@return integer[] marks
+local function draw_lines(buf, hunk)
   local marks = {} ---@type integer[]
   local last = vim.api.nvim_buf_line_count(buf) - 1
   local row = math.min(hunk.start, last)
@@ -161,11 +190,20 @@ local function draw_hunk(buf, hunk)
       { virt_text = { { "  " .. label(hunk), "SouldLabel" } }, virt_text_pos = "eol", hl_mode = "combine" }
     table.insert(marks, vim.api.nvim_buf_set_extmark(buf, namespace, row, 0, options))
   end
-  local stop = math.min(hunk.start + #hunk.lines, last + 1)
+  return marks
+end
+
+---@param buf integer
+---@param hunk sould.Hunk
+---@param shown [integer, integer][]
+---@return sould.Drawn
+local function draw_hunk(buf, hunk, shown)
+  local last = vim.api.nvim_buf_line_count(buf) - 1
+  local row, stop = math.min(hunk.start, last), math.min(hunk.start + #hunk.lines, last + 1)
   local range = { end_row = stop, end_col = 0, strict = false, right_gravity = #hunk.lines == 0 }
   return {
     hunk = hunk,
-    marks = marks,
+    marks = is_near(hunk, shown) and draw_lines(buf, hunk) or nil,
     range = vim.api.nvim_buf_set_extmark(buf, namespace, row, 0, range),
     looks = "",
   }
@@ -175,7 +213,7 @@ end
 ---@param shown sould.Drawn
 local function erase(buf, shown)
   vim.api.nvim_buf_del_extmark(buf, namespace, shown.range)
-  for _, mark in ipairs(shown.marks) do
+  for _, mark in ipairs(shown.marks or {}) do
     vim.api.nvim_buf_del_extmark(buf, namespace, mark)
   end
 end
@@ -231,7 +269,7 @@ function M.render(buf)
     return
   end
   local file = state.file(state.path(buf))
-  local before, now = drawn[buf] or {}, {}
+  local before, now, rows = drawn[buf] or {}, {}, near(buf)
   behind[buf] = nil
   for _, hunk in ipairs(file and file.hunks or {}) do
     local shown = before[hunk.id]
@@ -247,7 +285,7 @@ function M.render(buf)
       if shown then
         erase(buf, shown)
       end
-      now[hunk.id] = draw_hunk(buf, hunk)
+      now[hunk.id] = draw_hunk(buf, hunk, rows)
       now[hunk.id].looks = looks
     end
   end
@@ -261,9 +299,22 @@ function M.render(buf)
   uncover_top(buf)
 end
 
+---Draws the lines of hunks that windows came near to.
+function M.in_sight()
+  for buf in pairs(watched) do
+    local rows = drawn[buf] and near(buf) or {}
+    for _, shown in pairs(#rows > 0 and drawn[buf] or {}) do
+      if not shown.marks and is_near(shown.hunk, rows) and in_place(buf, shown, shown.hunk) and is_there(buf, shown.hunk) then
+        shown.marks = draw_lines(buf, shown.hunk)
+      end
+    end
+  end
+end
+
 ---@param buf integer
 local function forget(buf)
   drawn[buf], behind[buf] = nil, nil
+  state.forget_path(buf)
   if vim.api.nvim_buf_is_valid(buf) then
     vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
   end

@@ -71,6 +71,22 @@ function M.operator(verdict)
   return "g@"
 end
 
+local function here(verdict)
+  return function()
+    M.cursor(verdict)
+  end
+end
+
+M.keep_here, M.reject_here = here("keep"), here("reject")
+
+---For an expression mapping: the hunk at the cursor, and with `.` that at the cursor then.
+---@param verdict "keep"|"reject"
+---@return string
+function M.repeatable(verdict)
+  vim.o.operatorfunc = ("v:lua.require'sould.review.operate'.%s_here"):format(verdict)
+  return "g@l"
+end
+
 ---What is selected in visual mode, which ends.
 ---@param verdict "keep"|"reject"
 function M.selection(verdict)

@@ -178,20 +178,34 @@ function M.comments(root)
   return reviews[root] and reviews[root].comments or {}
 end
 
+local paths = {} ---@type table<integer, { name: string, path: string }> by buffer: a status line asks for each screen
+
 ---The path of a buffer's file as the server names it: without links. Empty for a buffer without a file.
 ---@param buf integer
 ---@return string
 function M.path(buf)
+  buf = buf == 0 and vim.api.nvim_get_current_buf() or buf
   local name = vim.api.nvim_buf_get_name(buf)
   if name == "" or vim.bo[buf].buftype ~= "" then
     return ""
   end
+  local known = paths[buf]
+  if known and known.name == name then
+    return known.path
+  end
   local real = vim.uv.fs_realpath(name)
   if real then
+    paths[buf] = { name = name, path = real }
     return real
   end
   local folder = vim.uv.fs_realpath(vim.fs.dirname(name))
   return folder and folder .. "/" .. vim.fs.basename(name) or name
+end
+
+---A buffer is read again, or gone: a link may lead elsewhere since.
+---@param buf integer
+function M.forget_path(buf)
+  paths[buf] = nil
 end
 
 ---The loaded buffer of a file, if there is one.
