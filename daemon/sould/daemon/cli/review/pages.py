@@ -315,6 +315,8 @@ class Pages:
         numbers = self._answered.pop()
         outcome = outcome_of(self._client.undo(numbers))
         self._say(reviewtext.answer([(self._names, outcome)], SPEECH))
+        if refused := [left.id for left in outcome.left]:
+            self._answered.append(refused)  # it can be taken back when what is in the way is gone
         self._load()
         back = [page.place for page in self._pages if page.hunk.id in {done.id for done in outcome.done}]
         self._passed -= {page.name for page in self._pages if page.place in back}

@@ -1,0 +1,150 @@
+"""One list of what a decision comes to, whatever client it is made in: Neovim, Emacs, the dialogue at a terminal."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Callable, Generator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from soultest.daemon import until
+from soultest.editors.deciding import Deciding, deciding
+from soultest.editors.plugin import INSTALLED, NEW, OLD, rewrite
+from soultest.screen import PATIENCE
+from soultest.world import SOULD, World, call
+
+pytestmark = [pytest.mark.editors, pytest.mark.timeout(300)]
+
+AREA = [1, 2, 3]
+ALL = [*AREA, 4]
+"""The last one is in another file, which no bulk decision is about."""
+TYPED = "  # mine"
+REJECTED = NEW.replace("return width", "return w")
+"""Without the third hunk."""
+
+
+GAPS = {
+    "test_an_undo_that_is_refused_can_be_done_later": "Emacs forgets a decision whose undo is refused",
+    "test_a_daemon_that_is_silent_keeps_nobody_from_typing_and_decides_later": "Emacs waits for the answer to a decision",
+}
+"""What is not so in Emacs yet."""
+
+
+@pytest.fixture
+def world() -> Generator[World]:
+    root = Path(tempfile.mkdtemp(prefix="sould-decide-"))
+    made = World(root)
+    made.environment["PATH"] = os.pathsep.join([str(SOULD.parent), str(INSTALLED / "bin"), made.environment["PATH"]])
+    subprocess.run(["git", "init", "-q", str(made.project)], check=True, env=made.environment)
+    (made.project / "area.py").write_text(OLD)
+    write, *end = rewrite()
+    made.script([write, call("WriteFile", "z", path="zoo.py", content="ape = 1\n"), *end])
+    yield made
+    made.close()
+    shutil.rmtree(root, ignore_errors=True)
+
+
+@pytest.fixture(params=["nvim-0.10", "nvim-0.12", "emacs-28", "emacs-30", "terminal"])
+def client(world: World, request: pytest.FixtureRequest) -> Generator[Callable[[], Deciding]]:
+    """Opens each client in turn."""
+    gap = GAPS.get(request.node.originalname) if str(request.param).startswith("emacs") else None
+    if gap:
+        request.node.add_marker(pytest.mark.xfail(reason=gap, strict=False))
+    with ExitStack() as stack:
+        yield lambda: stack.enter_context(deciding(world, str(request.param)))
+
+
+def left(world: World, *numbers: int) -> None:
+    """Wait until these hunks wait for a decision."""
+
+    def pending() -> list[int]:
+        listed = json.loads(world.sould("review", "list", "--json").stdout)
+        return sorted(hunk["id"] for file in listed["files"] for hunk in file["hunks"])
+
+    until(lambda: pending() == [*numbers], PATIENCE, f"the hunks {numbers}")
+
+
+def test_a_hunk_that_its_user_changed_meanwhile_is_looked_at_again(
+    world: World, client: Callable[[], Deciding]
+) -> None:
+    user = client()
+    user.look(3)
+    user.types(7, TYPED)
+    user.reject(3)
+    user.choose("drop")
+    user.shows(REJECTED)
+    left(world, 1, 2, 4)
+
+
+def test_what_becomes_of_ones_words_is_a_choice(world: World, client: Callable[[], Deciding]) -> None:
+    user = client()
+    user.look(3)
+    user.types(7, TYPED)
+    user.reject(3)
+    user.choose("mine")
+    user.shows(NEW.replace("    return width * h\n", f"    return w * h\n    return width * h{TYPED}\n"))
+    left(world, 1, 2, 4)
+
+
+def test_one_undo_takes_back_all_of_a_decision(world: World, client: Callable[[], Deciding]) -> None:
+    user = client()
+    user.keep_file()
+    left(world, 4)
+    user.undo()
+    left(world, *ALL)
+    user.shows(NEW)
+
+
+def test_all_of_a_file_is_rejected_and_comes_back_at_once(world: World, client: Callable[[], Deciding]) -> None:
+    user = client()
+    user.reject_file()
+    user.shows(OLD)
+    left(world, 4)
+    user.undo()
+    user.shows(NEW)
+    left(world, *ALL)
+
+
+def test_an_undo_that_is_refused_can_be_done_later(world: World, client: Callable[[], Deciding]) -> None:
+    user = client()
+    user.reject(3)
+    user.shows(REJECTED)
+    left(world, 1, 2, 4)
+    user.types(7, TYPED)
+    user.undo()
+    user.says("cannot be put back")
+    user.takes_typed_back(TYPED)
+    user.undo()
+    user.shows(NEW)
+    left(world, *ALL)
+
+
+def test_a_daemon_that_is_gone_takes_no_decision_with_it(world: World, client: Callable[[], Deciding]) -> None:
+    user = client()
+    user.keep(1)
+    left(world, 2, 3, 4)
+    os.kill(world.daemon(), signal.SIGKILL)
+    user.reject(3)
+    user.shows(REJECTED)
+    left(world, 2, 4)
+
+
+def test_a_daemon_that_is_silent_keeps_nobody_from_typing_and_decides_later(
+    world: World, client: Callable[[], Deciding]
+) -> None:
+    user = client()
+    user.look(3)
+    daemon = world.daemon()
+    os.kill(daemon, signal.SIGSTOP)
+    try:
+        user.reject(3)
+        user.types(11, TYPED)
+    finally:
+        os.kill(daemon, signal.SIGCONT)
+    user.shows(REJECTED.replace("'area'\n", f"'area'{TYPED}\n"))
+    left(world, 1, 2, 4)
