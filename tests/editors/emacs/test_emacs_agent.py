@@ -299,9 +299,10 @@ def test_a_daemon_that_does_not_answer_gives_the_keys_back(world: World, open_em
     try:
         emacs.command("sould-chat")
         emacs.screen.wait("No answer from sould")
-        # The connection of the inbox is begun again by a timer, which must not wait either.
-        emacs.lisp("(progn (delete-process (sould-rpc-process sould-agent--rpc)) nil)")
-        until(lambda: emacs.lisp("(and (sould-rpc-live-p sould-agent--rpc) t)"), PATIENCE, "the next connection")
+        # A connection that was cut is begun again by a timer, which must not wait either.
+        connection = "(sould-project-rpc (car sould-project-all))"
+        emacs.lisp(f"(progn (delete-process (sould-rpc-process {connection})) nil)")
+        until(lambda: emacs.lisp(f"(and (sould-rpc-live-p {connection}) t)"), PATIENCE, "the next connection")
         emacs.screen.press("C-x", "b")
         emacs.screen.wait("Switch to buffer")
         emacs.screen.type("notes.txt")
