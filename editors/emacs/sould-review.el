@@ -231,6 +231,7 @@ prefix argument, the decision before it is taken back."
          (ids (nth (length later) (sould-project-decided project))))
     (unless ids
       (user-error "Nothing was decided here"))
+    (sould-sync-flush-all project)
     (let* ((answer (sould-review--ask project "undo" (list :hunks (vconcat (mapcar (lambda (id) (list :id id)) ids)))))
            (done (plist-get answer :done))
            (refused (sould-review--refused (plist-get answer :left))))
