@@ -14,6 +14,7 @@ import httpx2
 from soultest.bench.mcp import SERVER, configure
 from soultest.cliuser import User
 from soultest.daemon import until
+from soultest.editor import editor
 from soultest.mcpremote import RENEWALS, remote
 from soultest.processes import MARK, marked, until_gone
 from soultest.terminal import HEARS_CTRL_C, terminal
@@ -82,6 +83,20 @@ def test_a_turn_in_the_real_daemon_calls_a_server_and_status_shows_it(user: User
     user.result("again", env={"COLOUR": "blue"})  # which has a server of its own, and is a line of the same
     (line,) = [line.split() for line in user.sould("status").stdout.splitlines() if line.startswith("  box ")]
     assert line[:3] == ["box", "×2", "connected"]  # noqa: RUF001 -- the sign is meant
+
+
+async def test_a_removed_server_ends_at_once_also_in_a_session_that_is_open(user: User) -> None:
+    user.scripted("text: one")
+    user.daemon.start()
+    configure(user.config / "mcp.json", {"box": {"command": sys.executable, "args": [SERVER, "ok"]}})
+    async with editor(user.daemon.world) as (_, _session):
+        assert [server["name"] for server in json.loads(user.sould("status", "--json").stdout)["mcp"]] == ["box"]
+        assert user.sould("mcp", "remove", "box").returncode == 0
+        assert json.loads(user.sould("status", "--json").stdout)["mcp"] == []
+    user.sould("mcp", "add", "box", "--", sys.executable, SERVER, "ok")
+    user.result("hello")
+    assert user.sould("mcp", "remove", "box").returncode == 0
+    assert json.loads(user.sould("status", "--json").stdout)["mcp"] == []
 
 
 def test_the_sign_in_is_forgotten_on_demand(user: User) -> None:

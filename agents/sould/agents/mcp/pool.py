@@ -160,16 +160,24 @@ class McpPool:
         server.move(place)
         return server
 
-    def release(self, server: Server, may_start: MayStart) -> None:
-        """A session no longer uses it: a shared one ends after the idle time, others at once."""
+    def release(self, server: Server, may_start: MayStart, *, removed: bool = False) -> None:
+        """A session no longer uses it: a shared one ends after the idle time, others at once. `removed`: nobody configures it so now."""
         entry = next((entry for entry in self._entries.values() if entry.server is server), None)
         if entry is None or self._group is None:
             return
         server.users.remove(may_start)
         if entry.let_go():
-            kept = server.spec.shared and server.spec.carrier is None
+            kept = server.spec.shared and server.spec.carrier is None and not removed
             seconds = self._config.now.mcp.client.idle_stop_s if kept else 0
             entry.end_by(self._group.create_task(self._end(entry, seconds), name=f"end {server.spec.name}"))
+
+    def end_unused(self) -> None:
+        """Those that only wait for the idle time end now."""
+        for entry in [each for each in self._entries.values() if not each.users]:
+            if entry.ending is not None:
+                entry.ending.cancel()
+            del self._entries[entry.key]
+            entry.task.cancel()
 
     async def _end(self, entry: _Entry, seconds: float) -> None:
         await asyncio.sleep(seconds)

@@ -116,6 +116,11 @@ class SessionServers:
             if not server.attempted.is_set():
                 self._tell(f"Server {name} is still starting; its tools come when it is ready.", "info")
 
+    def follow(self) -> None:
+        """Between turns: follow changed files now."""
+        if self._open:
+            self._renew()
+
     async def _all_attempted(self) -> None:
         for server in list(self._servers.values()):
             await server.attempted.wait()
@@ -280,13 +285,13 @@ class SessionServers:
             server.listeners.add(self._changed)
             self._servers[spec.name] = server
         for server in before.values():
-            self._let_go(server)
+            self._let_go(server, removed=True)
         if self._servers or before:
             self._changed()
 
-    def _let_go(self, server: Server) -> None:
+    def _let_go(self, server: Server, *, removed: bool = False) -> None:
         server.listeners.discard(self._changed)
-        self._pool.release(server, self._may_start(server.spec))
+        self._pool.release(server, self._may_start(server.spec), removed=removed)
 
     def _may_start(self, spec: ServerSpec) -> MayStart:
         """A project's server is started as long as it is what the user trusted; all others are the user's own."""

@@ -121,6 +121,13 @@ class SessionHost:
 
         return OtherAgents(self._services, self._client_files)
 
+    def follow_servers(self) -> None:
+        """MCP servers that are not configured any more end; a session at work follows with its next turn."""
+        for session in self._sessions.values():
+            if not session.busy:
+                session.mcp.follow()
+        self._services.mcp.end_unused()
+
     def _client_files(self, directory: Path) -> Mapping[str, Workspace]:
         """What clients of sessions there, above or below read and write through, by client, the newest last."""
         found: dict[str, Workspace] = {}
@@ -297,11 +304,7 @@ class SessionHost:
             self._store.require_unused(session_id)
 
     async def _let_go(self, session_id: str) -> None:
-        """One whose last client has left is open for nobody, though it takes a moment until it has left the memory.
-
-        Raises:
-            SessionOpenElsewhereError: somebody looks at it, or something of it runs.
-        """
+        """Unless somebody looks at it or something of it runs: leaving the memory takes a moment. Raises SessionOpenElsewhereError."""
         live = self._sessions.get(session_id)
         if live is not None and not live.closed.is_set():
             if not live.unused:

@@ -16,8 +16,7 @@ from sould.agents.liveconfig import FixedConfig
 from sould.agents.llm.discovery import ServedModel
 from sould.agents.llm.pool import ProviderPool
 from sould.agents.llm.provider import ProviderError
-from sould.daemon.cli.client import ControlClient, NotRunningError
-from sould.daemon.cli.control import reached
+from sould.daemon.cli.control import tell_configured
 from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.modeltrial import Trial, try_model
 from sould.daemon.cli.output import CommandError, complain, plural, table, visible
@@ -165,7 +164,7 @@ def edit() -> None:
             if not click.confirm("Edit it again?", default=True, err=True):
                 raise CommandError("The configuration cannot be used as it is.") from None
         else:
-            _tell_daemon()
+            tell_configured()
             return
 
 
@@ -217,12 +216,3 @@ def _report(loaded: Loaded, *, usable: bool = True) -> None:
         click.echo(f"{plural(len(models), 'model')}:\n{table(rows)}")
     else:
         click.echo("No models are configured; they come from the environment and from local servers.")
-
-
-def _tell_daemon() -> None:
-    """A running daemon reads the file at the next turn (D23); it need not run."""
-    try:
-        with reached(), ControlClient.connect() as daemon:
-            daemon.reload()
-    except NotRunningError:
-        pass

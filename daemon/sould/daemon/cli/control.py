@@ -37,3 +37,12 @@ def reached() -> Generator[None]:
         raise CommandError(f"{error}{hint}") from None
     except BridgeError as error:
         raise CommandError(f"{error}", TEMPORARY) from None
+
+
+def tell_configured() -> None:
+    """A running daemon reads what the user configured anew (D23); it need not run."""
+    try:
+        with reached(), ControlClient.connect() as daemon:
+            daemon.reload()
+    except NotRunningError:
+        pass

@@ -19,6 +19,7 @@ from sould.agents.mcp.specs import Loaded, ServerSpec, always, load_file, merge,
 from sould.agents.mcp.trusted import TrustedServers
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.privatefile import write_private
+from sould.daemon.cli.control import tell_configured
 from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.output import CommandError, complain, one_line, plural, table, visible
 from sould.daemon.cli.ownhand import refuse_agent
@@ -218,6 +219,7 @@ def _write(document: dict[str, Any]) -> None:
     path = _file()
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_private(path, orjson.dumps(document, option=orjson.OPT_INDENT_2) + b"\n")
+    tell_configured()
 
 
 def _pair(text: str, mark: str, option: str) -> tuple[str, str]:

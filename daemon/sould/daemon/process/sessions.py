@@ -172,10 +172,11 @@ class Sessions:
                 await composition.aclose()
 
     def reload(self) -> None:
-        """Read the user's configuration again at the next turn."""
+        """Read the user's configuration again at the next turn, and that of MCP servers now."""
         _log.info("reloading the configuration")
         if self._composition is not None:
             self._composition.config.reload()
+            self._composition.host.follow_servers()
 
     @property
     def idle_exit(self) -> float | None:
