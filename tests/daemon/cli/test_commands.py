@@ -334,6 +334,26 @@ def test_trust_is_given_shown_and_taken_back(user: User) -> None:
     assert "is not trusted" in user.sould("trust", "--forget").stdout
 
 
+def test_what_is_about_to_be_trusted_is_shown_and_a_terminal_is_asked(user: User) -> None:
+    text = '{"mcpServers": {"x": {"command": "./evil.sh"}}}'
+    (user.project / ".mcp.json").write_text(text + "\n")
+    (user.project / "evil.sh").write_text("\n".join(f"echo {number}" for number in range(100)))
+    with terminal(user, "trust") as screen:
+        screen.expect("Trust this?")
+        screen.type("n")
+        assert screen.wait() == 130
+    assert text in screen.seen
+    assert "is not trusted" in user.sould("trust", "--show").stdout
+    said = user.sould("trust").stdout
+    assert text in said
+    assert "echo 59" in said
+    assert "the rest is not shown: less" in said
+    (user.project / "evil.sh").write_text("echo changed\n")
+    again = user.sould("trust", "--show").stdout
+    assert "echo changed" in again
+    assert text not in again
+
+
 def test_a_whole_home_cannot_be_trusted(user: User) -> None:
     done = user.sould("trust", str(user.home))
     assert done.returncode == 1

@@ -36,6 +36,8 @@ class TrustStatus(Struct, frozen=True):
     state: Trust
     seen: Contents
     lines: tuple[str, ...]
+    files: tuple[Path, ...] = ()
+    """What the lines are about and is there."""
 
     @property
     def settled(self) -> bool:
@@ -56,7 +58,8 @@ def standing(trust: TrustStore, workspace: Path, sessions: Path) -> TrustStatus:
     """Read every configuration file, and the edit logs for who wrote it. Blocks."""
     state, seen = trust.state(workspace), _waiting_files(trust.owners, workspace, contents(workspace))
     changes = trust.changes(workspace, seen) if state == "trusted" else _all(seen)
-    return TrustStatus(state, seen, tuple(described(changes, workspace, sessions, trust.owners)))
+    files = tuple(change.path for change in changes if change.how != "removed")
+    return TrustStatus(state, seen, tuple(described(changes, workspace, sessions, trust.owners)), files)
 
 
 def _waiting_files(owners: Owners, workspace: Path, configuration: Contents) -> Contents:

@@ -2,18 +2,24 @@
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
+from sould.agents.permissions.projectfiles import digest
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.projectowners import Owners
 from sould.agents.projects.authors import BY_AGENT, OF_OTHERS
+from sould.agents.regularfile import without_waiting
 from sould.agents.settings.trusting import TrustStatus, standing
 from sould.daemon.cli.helptext import Command
-from sould.daemon.cli.output import CommandError, visible
+from sould.daemon.cli.output import CommandError, plural, visible
 from sould.daemon.cli.ownhand import refuse_agent
-from sould.daemon.paths import Paths
+from sould.daemon.paths import Paths, quote
+
+MOST_FILES, MOST_LINES, MOST_BYTES = 20, 60, 64 * 1024
+"""How much of what would be trusted is shown: files, and of each lines."""
 
 _DOUBTS = (
     (BY_AGENT, "the agent wrote some of these files itself"),
@@ -32,8 +38,9 @@ def trust(directory: Path | None, action: str | None, yes: bool) -> None:
 
     A project can bring MCP servers, hooks, agent specs and skills with programs, all of which run as you. None
     of that takes part before you trust the project, and what has changed since waits until you do so again. What
-    it brings, or what changed, is shown; what the agent wrote itself is marked, and so is what others than you
-    can write, and you are asked about it. Trust holds for this very directory, not for those above or below it.
+    it brings, or what changed, is shown with its contents, and a terminal is asked; what the agent wrote itself is
+    marked, and so is what others than you can write, and you are asked about it. Trust holds for this very
+    directory, not for those above or below it.
 
     Examples:
       sould trust
@@ -71,6 +78,8 @@ def _trust(store: TrustStore, project: Path, sessions: Path, *, yes: bool) -> No
                 f"Nothing was trusted: {why}. Look at them; if they are what you want, run: sould trust --yes"
             )
         click.confirm(f"{why[0].upper()}{why[1:]}. Trust them?", abort=True)
+    elif now.lines and not yes and sys.stdin.isatty():
+        click.confirm("Trust this?", abort=True)
     store.set(project, "trusted", now.seen)
 
 
@@ -78,6 +87,25 @@ def _show(now: TrustStatus) -> None:
     if now.lines:
         title = "Changed since you trusted this project:" if now.state == "trusted" else "This project brings:"
         click.echo(f"{title}\n{visible(now.text())}")
+    for path in now.files[:MOST_FILES]:
+        click.echo(click.style(f"\n{visible(str(path))}", bold=True))
+        for line in _content(path, now.seen.get(os.path.realpath(path), "")):
+            click.echo(f"  {visible(line)}")
+    if len(now.files) > MOST_FILES:
+        click.echo(f"\n{plural(len(now.files) - MOST_FILES, 'more file')} of these are not shown. Look at them first.")
+
+
+def _content(path: Path, seen: str) -> Sequence[str]:
+    """What a file holds, if it still holds what would be trusted."""
+    if digest(path) != seen:
+        return ["(changed at this moment: look again)"]
+    try:
+        with open(path, "rb", opener=without_waiting) as file:
+            lines = file.read(MOST_BYTES).decode().splitlines()
+    except (OSError, UnicodeDecodeError):
+        return ["(no text)"]
+    rest = [f"… the rest is not shown: less {quote(str(path))}"] if len(lines) > MOST_LINES else []
+    return [*lines[:MOST_LINES], *rest]
 
 
 def trust_store(paths: Paths) -> TrustStore:
