@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 import click
 
 from sould.daemon.cli.output import one_line, plural, visible
+from sould.daemon.cli.run.markdown import Blocks, is_rendered, rendered
 from sould.daemon.paths import quote
 
 if TYPE_CHECKING:
@@ -157,6 +158,7 @@ class TextRenderer:
     def __init__(self) -> None:
         self._calls: dict[str, Update] = {}
         self._shown: set[str] = set()
+        self._markdown = Blocks() if is_rendered() else None
         self._at_line_start = True
         self._between = False
         self._said = False
@@ -196,6 +198,7 @@ class TextRenderer:
 
     def permission(self, call: Update) -> None:
         """See `Renderer`."""
+        self._end_block()
         if call:
             self._show_call(self._merged(call))
             self._show_diffs(call, again=True)
@@ -210,6 +213,7 @@ class TextRenderer:
 
     def finish(self, result: Result) -> None:
         """See `Renderer`."""
+        self._end_block()
         if not self._at_line_start:
             _write("\n")
             self._at_line_start = True
@@ -220,13 +224,26 @@ class TextRenderer:
             self._line(click.style(f'continue: {latest}sould run --session {result.session_id} "…"', dim=True))
 
     def _say(self, text: str) -> None:
+        if self._markdown is not None:
+            text = self._markdown.take(visible(text))
+        self._put(text)
+
+    def _end_block(self) -> None:
+        """What is said so far stands before what comes."""
+        if self._markdown is not None:
+            self._put(self._markdown.rest())
+
+    def _put(self, text: str) -> None:
         if not text:
             return
+        if self._markdown is not None:
+            gap = "\n" if self._said and not self._between else ""
+            text = gap + rendered(text)
         # where our lines go elsewhere, a blank one parts the texts
         if self._between and self._said and not self._both:
             _write("\n" if self._at_line_start else "\n\n")
         self._between, self._said = False, True
-        _write(visible(text) if sys.stdout.isatty() else text)
+        _write(visible(text) if sys.stdout.isatty() and self._markdown is None else text)
         self._at_line_start = text.endswith("\n")
 
     def _tool(self, update: Update) -> None:
@@ -303,6 +320,7 @@ class TextRenderer:
             self._at_line_start = True
 
     def _line(self, text: str) -> None:
+        self._end_block()
         self._fresh_line()
         self._between = True
         click.echo(text, err=True)

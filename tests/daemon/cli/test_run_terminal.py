@@ -1,0 +1,40 @@
+"""`sould run` at a terminal: the answer as people read it."""
+
+import re
+
+from soultest.cliuser import User
+from soultest.terminal import terminal
+
+
+MARKDOWN = (
+    "Some **bold** and `code`.",
+    "",
+    "- one",
+    "- two",
+    "",
+    "```sh",
+    "echo hi",
+    "",
+    "echo ho",
+    "```",
+    "",
+    "The [end](https://x.invalid).",
+)
+
+
+def test_an_answer_in_markdown_is_rendered_at_a_terminal_and_nowhere_else(user: User) -> None:
+    said = "\n".join(f"line: {line}" for line in MARKDOWN)
+    user.scripted(said, said)
+    with terminal(user, "run", "go", env={"TERM": "xterm-256color"}) as screen:
+        screen.expect("continue: ")
+        assert screen.wait() == 0
+    plain = re.sub(r"\x1b\[[\d;]*m", "", screen.seen).replace("\r", "")
+    assert "\x1b[1mbold\x1b[0m" in screen.seen
+    for shown in (
+        "Some bold and code.\n",
+        " • one\n • two\n",
+        "echo hi\n\n echo ho\n",
+        "The end (https://x.invalid).\n",
+    ):
+        assert shown in plain, plain
+    assert user.sould("run", "go").stdout.splitlines() == [*MARKDOWN]
