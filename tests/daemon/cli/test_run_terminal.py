@@ -1,9 +1,19 @@
-"""`sould run` at a terminal: the answer as people read it."""
+"""`sould run` at a terminal: the answer as people read it, and what Ctrl-C says of a question."""
 
 import re
 
+from soultest.bench import call
 from soultest.cliuser import User
 from soultest.terminal import terminal
+
+
+def test_ctrl_c_while_a_question_waits_says_what_waited(user: User) -> None:
+    user.scripted(call("Shell", command="touch x"), "text: never")
+    with terminal(user, "run", "--mode", "ask", "do it") as screen:
+        screen.expect("Allow once")
+        screen.interrupt()
+        screen.expect("Cancelled. It waited for your answer: touch x")
+        assert screen.wait() == 130
 
 
 MARKDOWN = (

@@ -47,6 +47,8 @@ class Dialogs:
         self._result = result
         self._run = run
         self._answering: asyncio.Task[None] | None = None
+        self.waiting = ""
+        """What waits for the person's answer, in words; "" while nothing does."""
 
     def answer(self, peer: Peer, asked: Asked) -> None:
         """Put it to the person; `peer` is served meanwhile."""
@@ -71,7 +73,7 @@ class Dialogs:
         else:
             peer.answer(asked, result)
         finally:
-            self._answering = None
+            self._answering, self.waiting = None, ""
 
     async def _request_of(self, method: str, params: Params) -> Params:
         match method:
@@ -88,7 +90,7 @@ class Dialogs:
         if not self._request.can_ask:
             self._renderer.permission(asked.tool_call)
             self._renderer.answered()
-        chosen = await self._asked(asked.tool_call, lambda: ask(asked)) if self._request.can_ask else None
+        chosen = await self._asked(asked.tool_call, asked.title, lambda: ask(asked)) if self._request.can_ask else None
         if chosen is None:
             self._run.give_up(self._needs_approval(asked))
             return {"outcome": {"outcome": "cancelled"}}
@@ -98,21 +100,22 @@ class Dialogs:
     async def _form(self, form: Form) -> Params:
         call: Update = {"toolCallId": form.call_id} if form.call_id else {}
         try:
-            return {"action": "accept", "content": await self._asked(call, lambda: fill(form))}
+            return {"action": "accept", "content": await self._asked(call, form.title, lambda: fill(form))}
         except ClosedInputError:
             self._run.give_up(self._needs_answer(form.title))
             return {"action": "cancel"}
 
     async def _server_form(self, asked: TypedForm) -> Params:
+        title = asked.message.split("\n", 1)[0]
         try:
-            return {"action": "accept", "content": await self._asked({}, lambda: fill_typed(asked.form))}
+            return {"action": "accept", "content": await self._asked({}, title, lambda: fill_typed(asked.form))}
         except DeclinedError:
             return {"action": "decline"}
         except ClosedInputError:
-            self._run.give_up(self._needs_answer(asked.message.split("\n", 1)[0]))
+            self._run.give_up(self._needs_answer(title))
             return {"action": "cancel"}
 
-    async def _asked(self, call: Update, asking: Callable[[], Awaitable[T]]) -> T:
+    async def _asked(self, call: Update, title: str, asking: Callable[[], Awaitable[T]]) -> T:
         """One dialog at a time, directly below what it is about. One that was answered elsewhere says so and is over.
 
         Raises:
@@ -120,6 +123,7 @@ class Dialogs:
         """
         if not self._request.can_ask:
             raise ClosedInputError
+        self.waiting = title
         self._renderer.permission(call)
         forget_typed()
         try:

@@ -12,8 +12,6 @@ from collections.abc import Mapping
 from types import FrameType
 from typing import TYPE_CHECKING, Any, cast
 
-import click
-
 from sould.agents.rpc.errors import ConnectionGoneError, RpcError
 from sould.daemon.cli.link import Link
 from sould.daemon.cli.output import (
@@ -25,6 +23,7 @@ from sould.daemon.cli.output import (
     OK,
     TEMPORARY,
     USAGE,
+    one_line,
 )
 from sould.daemon.cli.peer import Asked, Params, Peer
 from sould.daemon.cli.run.render import Renderer, Result, Update, content_text
@@ -60,6 +59,8 @@ class Headless:
         """Why we cancelled the turn: signal, timeout, approval, reader."""
         self._unanswered = ""
         """What nobody here could answer, as the user is told of it."""
+        self._waiting = ""
+        """What waited for an answer when the turn was cancelled."""
         self._dialogs: Dialogs | None = None
         self._message_id: JsonValue = None
         self._misused = False
@@ -211,9 +212,10 @@ class Headless:
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         """The first Ctrl-C cancels the turn and waits for its end; the second leaves at once."""
         if sys.stderr.isatty():
-            click.echo(err=True)  # behind the ^C that the terminal shows
+            os.write(2, b"\n")  # behind the ^C that the terminal shows; what we print may just be under way
         if self._stopped_by == "signal" or not self._result.session_id:
             raise KeyboardInterrupt
+        self._waiting = self._dialogs.waiting if self._dialogs is not None else ""
         self._stop("signal")
 
     def _stop(self, reason: str) -> None:
@@ -238,7 +240,8 @@ class Headless:
         elif self._stopped_by == "timeout":
             self._end(TEMPORARY, f"Cancelled after {self._request.timeout_s:g} s (--timeout).", "timeout")
         else:
-            self._end(CANCELLED, "Cancelled.", "cancelled")
+            asked = f" It waited for your answer: {one_line(self._waiting, 120)}" if self._waiting else ""
+            self._end(CANCELLED, f"Cancelled.{asked}", "cancelled")
 
     def _refused(self, error: RpcError) -> None:
         data = cast("dict[str, Any]", error.data) if isinstance(error.data, dict) else {}
