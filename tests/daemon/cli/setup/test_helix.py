@@ -115,3 +115,10 @@ def test_a_mark_without_its_end_is_no_block_however_often_it_stands_there() -> N
     text = "# sould: written by `sould setup helix`, taken back by `sould setup helix --undo`\n" * 20_000
     result = FORM.added(text)
     assert result.startswith(text)
+
+
+@given(DOCUMENTS)
+def test_what_was_there_comes_back_to_the_byte_beside_what_the_user_wrote_since(text: str) -> None:
+    result = FORM.added(text)
+    assert taken_back(FORM, text, result, f"# before\n{result}") == f"# before\n{text}"
+    assert taken_back(FORM, text, result, f"{result}\n# later\n") == f"{text}\n# later\n"

@@ -97,6 +97,19 @@ def test_what_came_goes_when_the_user_has_changed_other_things(text: str, name: 
     assert after == jsonc.parse(jsonc.put(text, (*inside, name), [1]))
 
 
+@example('{"agent_servers": {"sould": 1}}')
+@example('{"agent_servers": {"sould": /* mine */ "\\u00e9" // x\n}}')
+@example('{"agent_servers": {"a": {"sould": 1}, "sould": [1, // two\n 2,]}}')
+@given(DOCUMENTS | EMPTY)
+def test_what_was_there_comes_back_to_the_byte_beside_what_the_user_wrote_since(text: str) -> None:
+    result = added(text)
+    if result is None:
+        return
+    assert taken_back(ENTRY, text, result, f"{result}\n// later\n") == f"{text}\n// later\n"
+    if not text.startswith("\ufeff"):
+        assert taken_back(ENTRY, text, result, f"/* later */\n{result}") == f"/* later */\n{text}"
+
+
 @given(DOCUMENTS)
 def test_any_member_can_be_removed_and_nothing_else_goes(text: str) -> None:
     document: Any = jsonc.parse(text)

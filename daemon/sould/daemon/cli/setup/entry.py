@@ -66,8 +66,9 @@ class Entry(Struct, frozen=True):
         return text
 
     def meaning(self, text: str) -> object:
-        """See `Format`."""
-        return _parsed(text)
+        """See `Format`. An empty text says what an empty object does."""
+        document = _parsed(text)
+        return {} if document is None else document
 
     def launch(self, text: str) -> Launch | None:
         """See `Format`."""

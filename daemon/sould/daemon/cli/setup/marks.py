@@ -39,11 +39,12 @@ class Marks(Struct, frozen=True):
         return "" if before is None and not rest.strip() else rest
 
     def without(self, text: str) -> str:
-        """`text` without its blocks, and without the line end that parts each from what is before it."""
+        """`text` without its blocks, and without the empty line that parts each from what is before it."""
         while (found := self.span(text)) is not None:
             start, end = found
             before = text[:start].removesuffix("\n")
-            text = before.removesuffix("\r" if len(before) < start else "") + text[end:]
+            before = before.removesuffix("\r") if len(before) < start else before
+            text = (before if before.endswith("\n") else text[:start]) + text[end:]
         return text
 
 
