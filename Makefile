@@ -30,7 +30,7 @@ unexport PYTHONDONTWRITEBYTECODE
 $(shell grep -qsxF "$(CURDIR)" $(VENV)/.made || rm -f $(READY))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo panel test test-quick test-all test-faults test-hostile test-hunt test-docs test-clients test-editors test-vscode test-panel test-bench test-install test-lowest test-newest test-pythons lock check extension pictures cases bench bench-peers bench-quick bench-panel schemas fmt faults dist clean
+.PHONY: help setup demo panel test test-quick test-all test-faults test-hostile test-hunt test-docs test-clients test-editors test-vscode test-panel test-bench test-install test-lowest test-newest test-pythons lock check extension pictures cases bench bench-peers bench-quick bench-panel manpage schemas fmt faults dist clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -119,6 +119,9 @@ bench-quick: $(READY)  ## in a minute: whether a change cost something, this tre
 bench-panel: $(READY)  ## what the agent panel's page costs, in Chromium
 	@scripts/extension.sh build
 	@PYTHONPATH=tests/support:benchmarks $(BIN)/python benchmarks/panel.py
+
+manpage: $(READY)  ## write docs/sould.1 from the help of the commands
+	@$(BIN)/python scripts/manpage.py
 
 schemas: $(READY)  ## write docs/schemas from the types that messages are read and made with
 	@$(BIN)/python scripts/schemas.py

@@ -24,6 +24,11 @@ def test_an_installed_sould_names_its_own_plugins(installed: Path, tmp_path: Pat
     assert f'"{installed / "bin" / "sould"}"' in said.stdout
 
 
+def test_an_installed_sould_has_a_manual_page(installed: Path) -> None:
+    text = (installed / "share/man/man1/sould.1").read_text("utf-8")
+    assert ".SS sould login" in text
+
+
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A virtual environment with the wheel; the libraries are those of the tests."""
