@@ -21,6 +21,7 @@ from sould.agents.errors import JournalFullError
 from sould.agents.settings.state import load_state
 from sould.agents.wire.messages import SessionChanged, ToolResult, TurnEnd
 from soultest.bench import Bench, Watcher, call, finish, make_bench
+from soultest.bench.looks import choose, messages_of
 from soultest.daemon import count
 from soultest.disks import mounted
 
@@ -133,7 +134,7 @@ async def _at_every_write(bench: Bench, disk: Disk, step: int) -> dict[str, list
         assert (after.stop_reason, after.error) == ("finished", None), n
         todos = [each.title for each in load_state(watcher.session.directory).todos]
         assert todos == ["look"] or not _listed(watcher), n
-        said[watcher.session.id] = list(watcher.session.log.context.messages)
+        said[watcher.session.id] = list(messages_of(watcher.session))
         cut_off += end.error is not None
         if writes < n:
             break
@@ -177,7 +178,7 @@ async def _keeps_all(bench: Bench, disk: Disk, step: int) -> None:
     async with bench.running():
         for session_id, messages in said.items():
             session = await bench.open(session_id)
-            assert list(session.log.context.messages) == messages
+            assert list(messages_of(session)) == messages
             await bench.host.delete(session_id)
 
 
@@ -191,7 +192,7 @@ async def test_f62_a_choice_on_a_full_disk_holds_is_shown_and_is_kept_once_there
         await finish(session, "one")
         quota.take_away(1)
         with pytest.raises(JournalFullError, match="disk is full"):
-            await session.options.choose("mode", "review", "watcher")
+            await choose(session, "mode", "review", "watcher")
         quota.give_back()
         assert session.modes.mode == "review"
         assert (watcher.of(SessionChanged)[-1].options or {})["mode"] == "review"

@@ -11,6 +11,7 @@ from sould.agents.mcp.naming import LONGEST_DESCRIPTION
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.wire.messages import ApprovalRequest, McpStatus, Notification, StatusUpdate
 from soultest.bench import Bench, Watcher, finish, make_bench
+from soultest.bench.looks import tools_of, toolset_of
 from soultest.bench.mcp import (
     SERVER,
     asked,
@@ -20,7 +21,6 @@ from soultest.bench.mcp import (
     open_session,
     result_of,
     state_of,
-    tools_of,
     user_file,
 )
 from soultest.daemon import until
@@ -161,7 +161,7 @@ async def test_a_lying_server_shadows_nothing_and_hides_nothing(bench: Bench) ->
         result = await result_of(bench, watcher, "a__read_file")
         assert result.output == "called read_file"
         assert watcher.of(ApprovalRequest)[0].action == "mcp:a__read_file"
-        specs = {spec.name: spec for spec in watcher.session.soul.tools.toolset.specs}
+        specs = {spec.name: spec for spec in toolset_of(watcher.session).specs}
         assert {"a__read_file", "b__read_file", "a__Shell", "Shell"} <= set(specs)
         assert "Looks like ours" not in specs["Shell"].description
         theirs = [spec for name, spec in specs.items() if name.startswith(("a__", "b__"))]
@@ -199,7 +199,7 @@ async def test_another_server_under_a_known_name_asks_again(bench: Bench) -> Non
 
 
 def echo_description(watcher: Watcher) -> str:
-    specs = watcher.session.soul.tools.toolset.specs
+    specs = toolset_of(watcher.session).specs
     return next((spec.description for spec in specs if spec.name == "box__echo"), "")
 
 

@@ -11,7 +11,8 @@ from sould.daemon.hello import VERSION
 from soultest.acpclient import FULL, AcpClient
 from soultest.bench import Bench, Watcher, call
 from soultest.bench.acp import Connect
-from soultest.bench.mcp import SERVER, state_of, tools_of
+from soultest.bench.looks import messages_of, tools_of
+from soultest.bench.mcp import SERVER, state_of
 from soultest.mcpover import LISTEN, EditorServer
 
 Json = dict[str, Any]
@@ -227,7 +228,7 @@ async def test_a_mention_of_an_editors_resource_is_read_for_the_prompt(patient: 
         await client.prompt(session, "what is", link)
         live = host.live(session)
         assert live is not None
-        assert "let answer = 42" in str(live.log.context.messages)
+        assert "let answer = 42" in str(messages_of(live))
 
 
 async def test_of_two_editors_with_a_server_of_one_name_the_other_takes_over(patient: Bench, connect: Connect) -> None:

@@ -15,6 +15,7 @@ from sould.agents.workspace import Command, FileChangedError, JustRead, NotAFile
 from soultest.acpclient import ALLOW_ONCE, FULL, ignore
 from soultest.bench import Bench, call
 from soultest.bench.acp import Connect
+from soultest.bench.looks import messages_of
 
 Json = dict[str, Any]
 
@@ -306,7 +307,7 @@ async def test_an_editor_that_dies_during_a_read_leaves_the_turn_to_the_disk(ben
             await other.wait_update("agent_message_chunk", lambda update: update["content"]["text"] == "done")
         live = host.live(session)
         assert live is not None
-        notes = [part for message in live.log.context.messages for part in message.content if part.type == "text"]
+        notes = [part for message in messages_of(live) for part in message.content if part.type == "text"]
         assert sum(GONE in part.text for part in notes) == 1
 
 

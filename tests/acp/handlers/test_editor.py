@@ -14,6 +14,7 @@ from sould.agents.wire.messages import ApprovalRequest, ToolResult
 from soultest.acpclient import FULL, AcpClient, AgentError
 from soultest.bench import Bench, Watcher, call, finish
 from soultest.bench.acp import Connect
+from soultest.bench.looks import tools_of
 from soultest.bench.lsp import editor_connected
 from soultest.lspclient import FULL as FULL_LSP
 from soultest.lspclient import LspClient
@@ -197,11 +198,11 @@ async def test_edits_for_a_text_that_was_another_one_are_stale(bench: Bench, con
 async def test_a_state_of_nonsense_serves_nothing_and_harms_nobody(bench: Bench, connect: Connect) -> None:
     async with bench.running(), connect() as client:
         await client.initialize(FULL)
-        before = {spec.name for spec in (await bench.new()).soul.tools.toolset.specs}
+        before = tools_of(await bench.new())
         flood = [f"tool_{number}" for number in range(10_000)]
         for tools in (flood, ["Shell", "ReadFile", 7, None], "hover", None):
             await client.request(STATE, tools=tools, workspaceFolders=["relative", "\0", 7, str(bench.project)])
-        after = {spec.name for spec in (await bench.new()).soul.tools.toolset.specs}
+        after = tools_of(await bench.new())
         assert after == before
         with pytest.raises(AgentError):
             await client.request(CALL, tool="hover")
@@ -237,7 +238,7 @@ async def test_what_an_editor_that_knows_nothing_of_us_has_open_is_known(bench: 
         uri = editor.open(bench.project / "a.txt")
         await editor.request("textDocument/codeLens", textDocument={"uri": uri})
         watcher = Watcher(await bench.new("review"))
-        tools = {spec.name for spec in watcher.session.soul.tools.toolset.specs}
+        tools = tools_of(watcher.session)
         editor.type(uri, "hello", "goodbye")
         bench.script(state, "text: done")
         await finish(watcher.session, "/editor-context on")

@@ -7,6 +7,7 @@ import pytest
 from soultest.acpclient import FULL, AcpClient, AgentError
 from soultest.bench import Bench, call
 from soultest.bench.acp import Connect
+from soultest.bench.looks import messages_of
 
 Json = dict[str, Any]
 
@@ -259,5 +260,5 @@ async def test_a_fork_knows_what_was_said_and_goes_its_own_way(bench: Bench, con
         live, source = host.live(fork), host.live(session)
         assert live is not None
         assert source is not None
-        assert len(live.log.context.messages) == 4
-        assert len(source.log.context.messages) == 2
+        assert len(messages_of(live)) == 4
+        assert len(messages_of(source)) == 2

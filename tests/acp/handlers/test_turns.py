@@ -9,6 +9,7 @@ from sould.agents.wire.content import TextPart
 from soultest.acpclient import FULL, AcpClient, AgentError, choose, ignore
 from soultest.bench import Bench, call
 from soultest.bench.acp import Connect
+from soultest.bench.looks import messages_of
 from soultest.pictures import encoded, png
 
 Json = dict[str, Any]
@@ -279,7 +280,7 @@ async def test_what_the_model_refused_is_not_put_to_it_again(bench: Bench, conne
         assert client.text() == "oneI cannot.two"
     async with bench.running():
         again = await bench.open(session)
-        assert again.log.context.messages == context.messages
+        assert messages_of(again) == context.messages
 
 
 async def test_a_request_is_withdrawn_by_cancel_request(bench: Bench, connect: Connect) -> None:
@@ -313,7 +314,7 @@ async def test_text_media_resources_and_links_reach_the_model(bench: Bench, conn
         assert (await client.prompt(session, *blocks))["stopReason"] == "end_turn"
         live = host.live(session)
         assert live is not None
-        said = next(message for message in live.log.context.messages if message.role == "user")
+        said = next(message for message in messages_of(live) if message.role == "user")
         texts = [part.text for part in said.content if part.type == "text"]
         assert any("print()" in text and "/x/a.py" in text for text in texts)
         assert any('path="/x/b c.py"' in text for text in texts)
@@ -356,7 +357,7 @@ async def test_the_model_is_told_which_lines_and_which_symbol_of_a_file_are_mean
         await client.prompt(session, "explain", link, selection)
         live = host.live(session)
         assert live is not None
-        said = live.log.context.messages[0].content
+        said = messages_of(live)[0].content
         _, named, embedded = [part.text for part in said if part.type == "text"]
         assert told in named
         assert told.removesuffix(" name=") in embedded.partition("\n")[0]

@@ -12,6 +12,7 @@ from sould.agents.errors import SouldError
 from soultest.acpclient import AcpClient, AgentError
 from soultest.bench import Bench, call
 from soultest.bench.acp import Connect
+from soultest.bench.looks import messages_of
 
 
 @pytest.fixture
@@ -65,7 +66,7 @@ async def test_the_model_is_told_where_it_is(bench: Bench, connect: Connect, rep
         session = await opened(client, "session/new", repository, True)
         live = host.live(session["sessionId"])
         assert live is not None
-        said = str(live.log.context.messages)
+        said = str(messages_of(live))
         assert f"You work in {session['cwd']}, a git worktree of {repository}" in said
 
 
@@ -82,7 +83,7 @@ async def test_a_fork_takes_the_conversation_there_and_leaves_the_files(
         fork = await opened(client, "session/fork", repository, True, sessionId=source["sessionId"])
         live = host.live(fork["sessionId"])
         assert live is not None
-        assert "done" in str(live.log.context.messages)
+        assert "done" in str(messages_of(live))
         assert (Path(fork["cwd"]) / "a.txt").read_text() == "one\n"
         await client.prompt(fork["sessionId"], "/undo")
         assert (repository / "a.txt").read_text() == "two\n"

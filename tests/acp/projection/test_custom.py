@@ -9,6 +9,7 @@ from sould.agents.tools import Custom, CustomMessage
 from soultest.acpclient import AcpClient
 from soultest.bench import Bench, call
 from soultest.bench.acp import Connect
+from soultest.bench.looks import choose
 
 TOOLS = """\
 from sould.agents.tools import Custom, CustomMessage, ToolCallContext, tool
@@ -62,7 +63,7 @@ async def test_messages_of_tools_and_hooks_reach_clients_that_know_them_also_in_
             await stranger.request("session/load", sessionId=session, cwd=str(bench.project), mcpServers=[])
             live = host.live(session)
             assert live is not None
-            await live.options.choose("agent", "meter", "c")
+            await choose(live, "agent", "meter")
             await client.prompt(session, "measure")
             assert heard(client) == SENT
             assert heard(stranger) == []

@@ -9,6 +9,7 @@ from soultest.acpclient import FULL, AcpClient, AgentError, ignore
 from soultest.bench import Bench, call
 from soultest.bench.acp import Connect
 from soultest.bench.crash import kill_when
+from soultest.bench.looks import choose
 from soultest.pictures import encoded, png
 
 Json = dict[str, Any]
@@ -205,8 +206,8 @@ async def test_what_a_d_mail_does_to_files_is_a_card_live_and_when_the_session_i
         session = (await client.request("session/new", cwd=str(bench.project), mcpServers=[]))["sessionId"]
         live = host.live(session)
         assert live is not None
-        await live.options.choose("agent", "okabe", "")
-        await live.options.choose("mode", "full", "")
+        await choose(live, "agent", "okabe", "")
+        await choose(live, "mode", "full", "")
         await client.prompt(session, "write")
         (bench.project / "a.txt").write_text("mine\n")
         await client.prompt(session, "go on")

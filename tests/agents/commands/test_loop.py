@@ -16,6 +16,7 @@ from sould.agents.wire.messages import (
     StepBegin,
 )
 from soultest.bench import Bench, Watcher, asked, call, finish, refused
+from soultest.bench.looks import choose, messages_of
 
 
 def loop_of(bench: Bench, session: Session) -> LoopState:
@@ -86,13 +87,13 @@ async def test_the_option_of_the_session_makes_its_prompts_loop_and_is_kept(benc
     bench.script("text: 1", "text: <choice>STOP</choice>")
     async with bench.running():
         watcher = Watcher(await bench.begin())
-        await watcher.session.options.choose("loop", "3", "watcher")
+        await choose(watcher.session, "loop", "3", "watcher")
         await finish(watcher.session, "tidy up")
         assert loop_of(bench, watcher.session).limit == 3
     async with bench.running():
         again = await bench.host.open(watcher.session.id, bench.alone())
         assert {option.id: option.value for option in again.options.all()}["loop"] == "3"
-        await again.options.choose("loop", "unlimited", "watcher")
+        await choose(again, "loop", "unlimited", "watcher")
         assert {option.id: option.value for option in again.options.all()}["loop"] == "unlimited"
 
 
@@ -145,7 +146,7 @@ async def test_a_rollback_takes_context_and_files_back_to_where_the_iteration_be
     async with bench.running():
         watcher = Watcher(await bench.begin())
         await finish(watcher.session, "/loop 5 tidy up")
-        parts = [part for message in watcher.session.log.context.messages for part in message.content]
+        parts = [part for message in messages_of(watcher.session) for part in message.content]
         loop = loop_of(bench, watcher.session)
     text = "\n".join(part.text for part in parts if isinstance(part, TextPart))
     assert (bench.project / "b.txt").read_text() == "good"

@@ -6,6 +6,7 @@ from sould.agents.flows.loopstate import LoopState, LoopStore
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import Notification, PlanUpdate, StepBegin
 from soultest.bench import Bench, Watcher, call, finish, refused
+from soultest.bench.looks import messages_of
 
 SLOW = call("Shell", command="sleep 600", timeout=300)
 FLOW = """\
@@ -37,7 +38,7 @@ def loop_of(bench: Bench, watcher: Watcher) -> LoopState:
 
 
 def asked(watcher: Watcher) -> list[str]:
-    messages = [message for message in watcher.session.log.context.messages if message.role == "user"]
+    messages = [message for message in messages_of(watcher.session) if message.role == "user"]
     texts = [part.text for message in messages for part in message.content if isinstance(part, TextPart)]
     return [text.removeprefix("<system>").removesuffix("</system>") for text in texts]
 

@@ -7,6 +7,7 @@ import pytest
 from sould.agents.sessions.session import Session
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, Notification, ToolCallDetail, TurnBegin
 from soultest.bench import Bench, Watcher, call, finish, make_bench
+from soultest.bench.looks import messages_of
 
 AREA = "def area(w, h):\n    return w * h\n"
 CHECKED = 'def area(w, h):\n    if w < 0 or h < 0:\n        raise ValueError("neg")\n    return w * h\n'
@@ -182,7 +183,7 @@ async def test_they_work_while_a_turn_runs(tmp_path: Path) -> None:
         assert await say(session, watcher, "/keep area.py") == "Kept hunk 1 in `area.py`."
         session.answer(ApprovalResponse(request_id=asked.id, response="approve"), "watcher")
         assert (await turn.outcome()).stop_reason == "finished"
-        assert "/keep" not in str(session.log.context.messages)
+        assert "/keep" not in str(messages_of(session))
 
 
 async def test_what_the_agent_changed_since_it_was_shown_is_not_decided_unseen(tmp_path: Path) -> None:

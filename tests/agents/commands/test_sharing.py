@@ -9,6 +9,7 @@ from sould.agents.sessions.session import Session
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import ContextNote
 from soultest.bench import Bench, Watcher, call, finish, make_bench
+from soultest.bench.looks import messages_of
 
 EDIT = call("WriteFile", path="new.txt", content="x\n")
 
@@ -20,7 +21,7 @@ async def said(session: Session, command: str) -> str:
 
 
 def known(session: Session) -> str:
-    return repr(session.log.context.messages)
+    return repr(messages_of(session))
 
 
 def exported(bench: Bench, name: str) -> str:
@@ -87,7 +88,7 @@ async def test_conversations_of_other_programs_are_understood(tmp_path: Path) ->
         for name, expected in (("context.jsonl", "in parts"), ("list.json", "plain"), ("notes.md", "Use tabs.")):
             session = await bench.new()
             assert name in await said(session, f"/import {name}")
-            (note,) = [each for each in session.log.context.messages if each.role == "user"]
+            (note,) = [each for each in messages_of(session) if each.role == "user"]
             text = note.content[0].text if isinstance(note.content[0], TextPart) else ""
             assert expected in text
             assert (text.count("</imported_conversation>"), text.count("</system>")) == (1, 1)

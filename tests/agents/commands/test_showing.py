@@ -6,6 +6,7 @@ import pytest
 
 from sould.agents.wire.content import TextPart
 from soultest.bench import Watcher, finish, make_bench
+from soultest.bench.looks import messages_of
 
 
 @pytest.mark.parametrize(
@@ -33,7 +34,7 @@ async def test_a_command_says_how_things_are(tmp_path: Path, command: str, shown
         watcher = Watcher(session)
         assert (await finish(session, command)).stop_reason == "finished"
         assert shown in watcher.of(TextPart)[0].text
-        assert not session.log.context.messages
+        assert not messages_of(session)
 
 
 async def test_every_command_has_a_description(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from sould.agents.sessions.session import Session
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import Notification, SessionChanged
 from soultest.bench import Bench, Watcher, finish, refused
+from soultest.bench.looks import messages_of, prompt_of
 
 
 def write(bench: Bench, name: str, body: str, head: str = "description: does it") -> None:
@@ -16,7 +17,7 @@ def write(bench: Bench, name: str, body: str, head: str = "description: does it"
 
 def asked(session: Session) -> str:
     """Everything the model has been told."""
-    parts = [part for message in session.log.context.messages for part in message.content]
+    parts = [part for message in messages_of(session) for part in message.content]
     return "\n".join(part.text for part in parts if isinstance(part, TextPart))
 
 
@@ -24,8 +25,8 @@ async def test_the_system_prompt_lists_the_skills(bench: Bench) -> None:
     write(bench, "tidy", "Sort.")
     async with bench.running():
         session = await bench.begin()
-        assert "- tidy: does it" in session.log.context.system_prompt
-        assert "- sould-help: " in session.log.context.system_prompt
+        assert "- tidy: does it" in prompt_of(session)
+        assert "- sould-help: " in prompt_of(session)
 
 
 async def test_skills_are_advertised_as_commands(bench: Bench) -> None:

@@ -6,6 +6,7 @@ from sould.agents.commands.slash import for_people
 from sould.agents.wire.content import Origin, TextPart, UserInput
 from sould.agents.wire.messages import BtwEnd, Notification
 from soultest.bench import Bench, Watcher, asked, finish
+from soultest.bench.looks import messages_of, prompt_of
 
 OPEN_FILE = TextPart(
     text='<resource path="/x/a.txt">\nhello\n</resource>', origin=Origin(type="resource", uri="file:///x/a.txt")
@@ -35,7 +36,7 @@ async def test_a_mistyped_command_is_answered_at_once_and_costs_nothing(bench: B
         assert end.stop_reason == "finished"
         assert f"no command `{typed.split()[0]}`" in _said(watcher)
         assert meant in _said(watcher)
-        assert not watcher.session.log.context.messages, "the agent is not told"
+        assert not messages_of(watcher.session), "the agent is not told"
 
 
 @pytest.mark.parametrize(
@@ -60,7 +61,7 @@ async def test_paths_and_text_that_only_begins_with_a_slash_go_to_the_agent(benc
         watcher = Watcher(await bench.new())
         await watcher.session.prompt(text, "watcher").outcome()
         assert _said(watcher) == "I see."
-        assert len(watcher.session.log.context.messages) == 2, "asked and answered"
+        assert len(messages_of(watcher.session)) == 2, "asked and answered"
 
 
 @pytest.mark.parametrize("before", [True, False])
@@ -85,7 +86,7 @@ async def test_a_command_is_carried_out_whatever_editors_put_beside_it(
         answered = "".join(each.body for each in watcher.of(Notification))
         said = _said(watcher) + answered + (end.error.message if end.error is not None else "")
         assert answer.lower() in said.lower()
-        assert not watcher.session.log.context.messages, "the agent is not told"
+        assert not messages_of(watcher.session), "the agent is not told"
 
 
 async def test_commands_that_are_no_turns_are_known_beside_attachments_too(bench: Bench) -> None:
@@ -142,7 +143,7 @@ async def test_the_words_that_tell_the_model_when_to_use_a_skill_stay_with_the_m
         shown = {command.name: command.description for command in session.commands()}
         assert shown["skill:deploy"] == "Deploy it."
         assert all("\n" not in description and len(description) <= 100 for description in shown.values())
-        prompt = session.log.context.system_prompt
+        prompt = prompt_of(session)
         assert prompt is not None
         assert "Deploy it. Use it whenever asked." in prompt
 

@@ -21,6 +21,7 @@ from sould.agents.wire.messages import (
     WireMessage,
 )
 from soultest.bench import Bench, Watcher, call, finish
+from soultest.bench.looks import messages_of, used_of
 from soultest.summaries import summary_of
 
 SUMMARY = f"text: {summary_of('the summary')}"
@@ -28,7 +29,7 @@ SUMMARY = f"text: {summary_of('the summary')}"
 
 def said(session: Session) -> str:
     return "\n".join(
-        part.text for message in session.log.context.messages for part in message.content if isinstance(part, TextPart)
+        part.text for message in messages_of(session) for part in message.content if isinstance(part, TextPart)
     )
 
 
@@ -46,7 +47,7 @@ async def test_a_full_window_is_compacted_and_never_twice_without_a_message(
         watcher = Watcher(await bench.new())
         await finish(watcher.session, "find the files")
         await finish(watcher.session, "again")
-        used = watcher.session.soul.compactor.used
+        used = used_of(watcher.session)
     kinds = [type(message) for message in watcher.messages if not isinstance(message, StatusUpdate)]
     ends = [at for at, kind in enumerate(kinds) if kind is CompactionEnd]
     assert len(ends) >= 2
@@ -89,7 +90,7 @@ async def test_the_end_tells_summary_kept_tokens_and_strategy(bench: Bench) -> N
         watcher = Watcher(await bench.new())
         for prompt in ("first", "second", "/compact"):
             await finish(watcher.session, prompt)
-        used = watcher.session.soul.compactor.used
+        used = used_of(watcher.session)
     (end,) = watcher.of(CompactionEnd)
     assert (end.kept, end.strategy) == (2, "simple")
     assert "the summary" in end.summary
@@ -113,9 +114,9 @@ async def test_guidance_reaches_the_model_and_the_users_language_chooses_the_pro
 async def test_a_summary_longer_than_what_it_stands_for_is_told_and_not_used(bench: Bench) -> None:
     async with bench.running():
         watcher = await talked(bench)
-        before = watcher.session.log.context.messages
+        before = messages_of(watcher.session)
         await finish(watcher.session, "/compact")
-        assert watcher.session.log.context.messages == before
+        assert messages_of(watcher.session) == before
         answer = watcher.of(TextPart)[-1].text
         assert answer.startswith("The context is unchanged. A summary would be longer than what it replaces")
 
@@ -137,9 +138,9 @@ async def test_a_model_that_fails_leaves_the_context_and_says_so(bench: Bench) -
         watcher = Watcher(await bench.new())
         for prompt in ("first", "second"):
             await finish(watcher.session, prompt)
-        before = watcher.session.log.context.messages
+        before = messages_of(watcher.session)
         await finish(watcher.session, "/compact")
-        assert watcher.session.log.context.messages == before
+        assert messages_of(watcher.session) == before
         assert watcher.of(CompactionEnd)[0].failed
         assert (await finish(watcher.session, "third")).stop_reason == "finished"
 
@@ -163,7 +164,7 @@ async def test_a_first_message_too_long_for_the_window_is_compacted_itself(bench
     async with bench.running():
         watcher = Watcher(await bench.new())
         end = await finish(watcher.session, "Sort this out: " + "log line; " * 6_000)
-        assert watcher.session.soul.compactor.used < 8_000
+        assert used_of(watcher.session) < 8_000
     assert end.stop_reason == "finished"
     assert watcher.of(CompactionEnd)[0].kept == 0
 
@@ -185,12 +186,12 @@ async def test_cancelling_during_compaction_leaves_the_context_as_it_was(bench: 
         watcher = Watcher(await bench.new())
         for prompt in ("first", "second"):
             await finish(watcher.session, prompt)
-        before = watcher.session.log.context.messages
+        before = messages_of(watcher.session)
         prompt = watcher.session.prompt("/compact", "watcher")
         await watcher.wait_for(CompactionBegin)
         watcher.session.cancel("watcher")
         assert (await prompt.outcome()).stop_reason == "cancelled"
-        assert watcher.session.log.context.messages == before
+        assert messages_of(watcher.session) == before
     assert watcher.of(CompactionEnd)[0].failed
 
 
@@ -256,10 +257,10 @@ async def test_a_preview_can_be_made_anew_with_guidance(bench: Bench) -> None:
 async def test_a_dismissed_preview_changes_nothing(bench: Bench) -> None:
     async with bench.running():
         watcher = await talked(bench)
-        before = watcher.session.log.context.messages
+        before = messages_of(watcher.session)
         answering(watcher, (QUESTION, ""))
         await finish(watcher.session, "/compact preview")
-        assert watcher.session.log.context.messages == before
+        assert messages_of(watcher.session) == before
     ended = watcher.of(CompactionEnd)[0]
     assert (ended.error, ended.cancelled) == (DECLINED, True)
 

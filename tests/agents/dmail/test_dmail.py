@@ -3,6 +3,7 @@
 from sould.agents.soul.spec import builtin_path, load_spec
 from sould.agents.wire.messages import ContextNote, ContextReverted
 from soultest.bench import Bench, Watcher, call, finish
+from soultest.bench.looks import choose, toolset_of
 
 
 async def test_only_agents_with_the_tool_see_checkpoints(bench: Bench) -> None:
@@ -11,7 +12,7 @@ async def test_only_agents_with_the_tool_see_checkpoints(bench: Bench) -> None:
         watcher = Watcher(await bench.new())
         await finish(watcher.session, "hello")
         assert not watcher.of(ContextNote)
-        missing = watcher.session.soul.tools.toolset.find("SendDMail")
+        missing = toolset_of(watcher.session).find("SendDMail")
     assert missing is None
 
 
@@ -21,7 +22,7 @@ async def test_the_id_of_one_s_own_session_or_parent_is_oneself_or_the_parent(be
         own = call("SendDMail", message="from myself", to=session.id, checkpoint_id=1)
         child = call("SendDMail", message="from a child", to=session.id, checkpoint_id=4)
         bench.script(own, "text: once more", call("Agent", prompt="look", subagent_type="explore"), child, "text: done")
-        await session.options.choose("agent", "okabe", "")
+        await choose(session, "agent", "okabe", "")
         watcher = Watcher(session)
         await finish(session, "go")
         await finish(session, "again")

@@ -31,6 +31,7 @@ from sould.agents.sessions.session import Session
 from sould.agents.wire.messages import ApprovalRequest, ToolResult, TurnEnd
 from soultest.bench import Bench, Watcher, call, finish
 from soultest.bench.editors import FakeEditor, says
+from soultest.bench.looks import tools_of
 
 START = Span(Position(1, 1), Position(1, 6))
 HOVER = Hover("a word")
@@ -42,7 +43,7 @@ def hovers(given: Arguments, where: Where) -> Hover:
 
 
 def offered(session: Session) -> set[str]:
-    return {spec.name for spec in session.soul.tools.toolset.specs}
+    return tools_of(session)
 
 
 async def begun(bench: Bench, *editors: FakeEditor) -> Watcher:

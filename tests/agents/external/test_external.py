@@ -21,6 +21,7 @@ from sould.agents.wire.messages import (
 )
 from sould.agents.workspace import Workspace
 from soultest.bench import Bench, Watcher, call, finish
+from soultest.bench.looks import tool_names, toolset_of
 
 OPEN = {
     "name": "open_file",
@@ -65,7 +66,7 @@ async def opened(bench: Bench, *scripts: str, mode: str = "full") -> tuple[Watch
 
 
 def offered(session: Session) -> Sequence[str]:
-    return [spec.name for spec in session.soul.tools.toolset.specs]
+    return tool_names(session)
 
 
 def result(watcher: Watcher, number: int = 0) -> ToolReturn:
@@ -141,13 +142,13 @@ async def test_the_offer_is_the_same_bytes_whoever_registers_first(bench: Bench)
         other = Editor(watcher.session, "other")
         other.register(STATE)
         editor.register(OPEN)
-        before = watcher.session.soul.tools.toolset.specs
+        before = toolset_of(watcher.session).specs
         assert [spec.name for spec in before][-2:] == ["editor_state", "open_file"]
         other.register()
         assert offered(watcher.session)[-1:] == ["open_file"]
         assert "editor_state" not in offered(watcher.session)
         other.register(STATE)
-        assert watcher.session.soul.tools.toolset.specs == before
+        assert toolset_of(watcher.session).specs == before
         await finish(watcher.session, "go")
         assert watcher.of(ContextNote) == [], "what came back before a step was never missing"
 

@@ -25,6 +25,7 @@ from sould.agents.wire.messages import (
     ToolResult,
 )
 from soultest.bench import Bench, Watcher, call, finish, make_bench
+from soultest.bench.looks import messages_of
 
 WRITE = call("WriteFile", path="new.txt", content="x")
 
@@ -155,12 +156,12 @@ async def test_a_forbidden_prompt_never_reaches_the_model(tmp_path: Path) -> Non
         watcher = Watcher(session)
         assert (await finish(session, "my secret")).stop_reason == "refusal"
         assert not watcher.of(StepBegin)
-        assert not session.log.context.messages
+        assert not messages_of(session)
         await finish(session, "hello")
         assert [part.text for part in watcher.of(TextPart)] == ["fine"]
         await finish(session, "my secret")
-        assert "secret" not in repr(session.log.context.messages)
-        assert "hello" in repr(session.log.context.messages)
+        assert "secret" not in repr(messages_of(session))
+        assert "hello" in repr(messages_of(session))
 
 
 async def test_a_stop_hook_sends_the_model_back_once(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from sould.agents.permissions.trust import Trust, TrustStore
 from sould.agents.reviewing.buffers import Buffers
 from sould.agents.wire.messages import ToolResult, ToolReturn
 from soultest.bench import Bench, Watcher, call, finish, make_bench
+from soultest.bench.looks import tools_of
 from soultest.languageservers import SERVER
 
 TOOLS = {"diagnostics", "symbols", "definition", "references", "hover", "rename"}
@@ -32,7 +33,7 @@ class Agent:
     @property
     def offered(self) -> set[str]:
         """The editor tools it has."""
-        return {spec.name for spec in self.watcher.session.soul.tools.toolset.specs} & TOOLS
+        return tools_of(self.watcher.session) & TOOLS
 
     async def result(self, tool: str, **arguments: object) -> ToolReturn:
         """What a call came to."""

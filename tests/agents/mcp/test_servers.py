@@ -24,6 +24,7 @@ from sould.agents.wire.messages import (
     ToolResult,
 )
 from soultest.bench import Bench, Watcher, call, finish
+from soultest.bench.looks import model_of, tools_of, toolset_of
 from soultest.bench.mcp import (
     SERVER,
     asked,
@@ -33,7 +34,6 @@ from soultest.bench.mcp import (
     open_session,
     result_of,
     state_of,
-    tools_of,
     user_file,
 )
 from soultest.mcpserver import READY, Json, tool
@@ -120,8 +120,8 @@ async def test_tools_come_and_go_while_the_server_runs(bench: Bench) -> None:
     async with bench.running():
         watcher = await open_session(bench, asked("box"))
         await state_of(watcher, "box", "connected")
-        specs = watcher.session.soul.tools.toolset.specs
-        assert watcher.session.soul.tools.toolset.specs is specs
+        specs = toolset_of(watcher.session).specs
+        assert toolset_of(watcher.session).specs is specs
         await result_of(bench, watcher, "box__grow")
         await watcher.wait_for(StatusUpdate, lambda update: bool(update.mcp_status and update.mcp_status.tools == 14))
         assert "box__extra" in tools_of(watcher.session)
@@ -275,10 +275,10 @@ async def test_a_server_that_may_ask_the_model_asks_no_further_than_the_budget(b
         watcher.answers = {"May the MCP server box ask the model this?": "Allow for this session"}
         wanted = Sampling("", (ChatMessage("user", (TextPart(text="hi"),)),), 10)
         bench.script("text: hello")
-        allowed = await Sampler(watcher.session.soul.model).answer("box", wanted)
+        allowed = await Sampler(model_of(watcher.session)).answer("box", wanted)
         assert isinstance(allowed, Sampled)
         assert (
-            await Sampler(watcher.session.soul.model, used_up).answer("box", wanted) == "The user's budget is used up."
+            await Sampler(model_of(watcher.session), used_up).answer("box", wanted) == "The user's budget is used up."
         )
 
 

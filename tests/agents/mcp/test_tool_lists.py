@@ -7,7 +7,8 @@ from sould.agents.llm.requests import RequestStyle, request_body
 from sould.agents.mcp.naming import tool_name
 from sould.agents.wire.content import TextPart
 from soultest.bench import Bench
-from soultest.bench.mcp import asked, open_session, result_of, state_of, tools_of
+from soultest.bench.looks import tools_of, toolset_of
+from soultest.bench.mcp import asked, open_session, result_of, state_of
 from soultest.families.kinds import FAMILIES
 from soultest.toollists import LISTS
 
@@ -21,7 +22,7 @@ async def test_every_models_server_takes_the_tools_and_one_works(bench: Bench, n
     async with bench.running():
         watcher = await open_session(bench, asked(name, str(bench.root / "tools.json")))
         await state_of(watcher, name, "connected")
-        specs = watcher.session.soul.tools.toolset.specs
+        specs = toolset_of(watcher.session).specs
         body = request_body(ChatRequest("", ASKED, specs), ModelInfo("m", "m", "p", 100_000), RequestStyle())
         complaints = {
             family.name: [found.words for found in family().complaints(body) if found.kind == "fault"]

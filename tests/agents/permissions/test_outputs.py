@@ -12,6 +12,7 @@ from sould.agents.wire.content import ImagePart, TextPart
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, ToolResult, ToolReturn, TurnEnd
 from soultest.bench import Bench, Watcher, call, finish
 from soultest.bench.crash import kill_when
+from soultest.bench.looks import messages_of
 from soultest.bench.mcp import configure, entry, state_of, user_file
 from soultest.website import website
 
@@ -34,7 +35,7 @@ def boxed(bench: Bench) -> None:
 
 def model_saw(watcher: Watcher) -> str:
     """All that the model was told of calls."""
-    return json.dumps([part.model_dump() for each in watcher.session.log.context.messages for part in each.content])
+    return json.dumps([part.model_dump() for each in messages_of(watcher.session) for part in each.content])
 
 
 async def answer(watcher: Watcher, number: int, response: str = "approve", feedback: str = "") -> ApprovalRequest:

@@ -9,6 +9,7 @@ from sould.agents.opening.opening import Opening
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.wire.messages import ApprovalRequest, ToolResult
 from soultest.bench import Watcher, call, finish, make_bench
+from soultest.bench.looks import prompt_of
 
 
 async def test_a_projects_own_bash_git_and_rg_are_not_run_unasked(tmp_path: Path) -> None:
@@ -51,7 +52,7 @@ async def test_instructions_are_read_in_their_encoding_or_the_model_is_told(
     bench = make_bench(tmp_path)
     (bench.project / "AGENTS.md").write_bytes("所有注释用中文。\r\n".encode(codec))
     async with bench.running():
-        prompt = (await bench.new()).log.context.system_prompt
+        prompt = prompt_of(await bench.new())
     assert ("所有注释用中文。" in prompt) == is_read
     assert ("AGENTS.md: it is neither in UTF-8 nor in UTF-16" in prompt) != is_read
     assert "\ufffd" not in prompt
@@ -66,7 +67,7 @@ async def test_instructions_that_are_links_to_a_secret_or_out_of_the_project_are
         (bench.project / home).mkdir(exist_ok=True)
         (bench.project / home / "AGENTS.md").symlink_to(target)
     async with bench.running():
-        prompt = (await bench.new()).log.context.system_prompt
+        prompt = prompt_of(await bench.new())
     assert "Use tabs." in prompt
     assert "canary" not in prompt.lower()
     assert prompt.count("it was not read") == 2

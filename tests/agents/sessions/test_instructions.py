@@ -14,6 +14,7 @@ from sould.agents.settings.trusting import YES
 from sould.agents.wire.messages import Notification, QuestionRequest, ToolResult
 from soultest.bench import Bench, Watcher, asked, call, finish
 from soultest.gitinit import git_init
+from soultest.bench.looks import messages_of, prompt_of
 
 OTHER = 65534
 QUESTION = "Trust this project, with the configuration it brings?"
@@ -89,7 +90,7 @@ async def test_the_user_and_the_model_are_told_what_was_not_read_and_why(
         await finish(first.session, "go on")
         (body,) = told(first)
         assert f"`{bench.project}/{why}" in body
-        prompt = first.session.log.context.system_prompt
+        prompt = prompt_of(first.session)
         assert f"<!-- {bench.project}/{why.replace('`', '')}" in prompt
         assert RULE not in prompt
         second = Watcher(await bench.new())
@@ -105,7 +106,7 @@ async def test_a_text_is_cut_behind_a_line_and_what_has_no_room_is_named(bench: 
     async with bench.running():
         watcher = Watcher(await session_in(bench, bench.project / "pkg"))
         await finish(watcher.session, "hello")
-    prompt = watcher.session.log.context.system_prompt
+    prompt = prompt_of(watcher.session)
     assert f"- a rule that is there\n<!-- {bench.project}/pkg/AGENTS.md: it was cut" in prompt
     (body,) = told(watcher)
     assert f"`{bench.project}/AGENTS.md`: it was not read" in body
@@ -118,7 +119,7 @@ async def test_the_name_counts_in_any_letter_case(name: str, bench: Bench) -> No
     async with bench.running():
         watcher = Watcher(await bench.new())
         await finish(watcher.session, "hello")
-    assert watcher.session.log.context.system_prompt.count(RULE) == 1
+    assert prompt_of(watcher.session).count(RULE) == 1
     assert told(watcher) == []
 
 
@@ -129,9 +130,9 @@ async def test_a_submodule_has_the_instructions_of_its_superproject_before_its_o
     repository(bench.project)
     git(bench.project, "submodule", "--quiet", "add", str(repository(inner)), "libs/inner")
     async with bench.running():
-        prompt = (await session_in(bench, bench.project / "libs" / "inner")).log.context.system_prompt
+        prompt = prompt_of(await session_in(bench, bench.project / "libs" / "inner"))
         other = repository(bench.project / "libs" / "other")
-        apart = (await session_in(bench, other)).log.context.system_prompt
+        apart = prompt_of(await session_in(bench, other))
     assert 0 < prompt.index(RULE) < prompt.index("Use tabs.")
     assert RULE not in apart
 
@@ -144,7 +145,7 @@ async def test_a_worktree_has_what_git_ignores_from_the_main_checkout(bench: Ben
     git(repository(bench.project), "worktree", "add", "-q", str(there))
     write(there / "AGENTS.md", "Use spaces.")
     async with bench.running():
-        prompt = (await session_in(bench, there)).log.context.system_prompt
+        prompt = prompt_of(await session_in(bench, there))
     assert prompt.count(RULE) == 1
     assert "Use spaces." in prompt
     assert "Use tabs." not in prompt
@@ -192,7 +193,7 @@ async def test_a_folder_s_instructions_come_with_the_first_file_of_it(work: str,
         session = await bench.open(kept)
         await finish(session, "go on")
         assert len([each for each in asked(session) if RULE in each]) == 1
-        assert "Never seen." not in str(session.log.context.messages)
+        assert "Never seen." not in str(messages_of(session))
 
 
 async def test_a_folder_s_instructions_are_not_followed_out_of_the_project(bench: Bench) -> None:
@@ -203,7 +204,7 @@ async def test_a_folder_s_instructions_are_not_followed_out_of_the_project(bench
     async with bench.running():
         watcher = Watcher(await bench.new())
         await finish(watcher.session, "go")
-    assert RULE not in str(watcher.session.log.context.messages)
+    assert RULE not in str(messages_of(watcher.session))
     (body,) = told(watcher)
     assert f"`{bench.project}/pkg/AGENTS.md`: it is a link that leads out of the project" in body
 
@@ -218,9 +219,9 @@ async def test_a_folder_s_instructions_are_given_again_when_they_were_cleared_aw
         Watcher(session)
         await finish(session, "go")
         await finish(session, "/clear")
-        assert RULE not in str(session.log.context.messages)
+        assert RULE not in str(messages_of(session))
         await finish(session, "go")
-        assert RULE in str(session.log.context.messages)
+        assert RULE in str(messages_of(session))
 
 
 def of_another(path: Path) -> str:
@@ -259,18 +260,18 @@ async def test_what_others_can_write_is_read_once_the_user_was_asked_and_told_wh
     async with bench.running():
         watcher = Watcher(await session_in(bench, bench.project))
         await finish(watcher.session, "hello")
-        assert RULE not in watcher.session.log.context.system_prompt
+        assert RULE not in prompt_of(watcher.session)
         (body,) = told(watcher)
         assert f"`{path}`: it was not read: {whose}; /trust" in body
         assert f"AGENTS.md: there NOT ONLY YOURS, {whose}" in await trust_asked_about(bench, "Not now")
-        assert RULE not in (await session_in(bench, bench.project)).log.context.system_prompt
+        assert RULE not in prompt_of(await session_in(bench, bench.project))
         await trust_asked_about(bench)
-        assert RULE in (await session_in(bench, bench.project)).log.context.system_prompt
+        assert RULE in prompt_of(await session_in(bench, bench.project))
         with path.open("a") as file:
             file.write("And in Latin.\n")
         changed = Watcher(await session_in(bench, bench.project))
         await finish(changed.session, "hello")
-        assert RULE not in changed.session.log.context.system_prompt
+        assert RULE not in prompt_of(changed.session)
         (body,) = [each.body for each in changed.of(Notification) if each.type == "trust"]
         assert f"AGENTS.md: changed NOT ONLY YOURS, {whose}" in body
 
@@ -282,9 +283,9 @@ async def test_what_an_empty_folder_called_git_has_beside_it_is_not_the_project_
     write(top / ".agents" / "skills" / "rule" / "SKILL.md", f"---\nname: rule\ndescription: {RULE}\n---\nx\n")
     (top / ".git").mkdir()
     async with bench.running():
-        assert RULE not in (await session_in(bench, inner)).log.context.system_prompt
+        assert RULE not in prompt_of(await session_in(bench, inner))
         git_init(top)
-        assert (await session_in(bench, inner)).log.context.system_prompt.count(RULE) == 2
+        assert prompt_of(await session_in(bench, inner)).count(RULE) == 2
 
 
 @pytest.mark.needs_root
@@ -301,11 +302,11 @@ async def test_a_checkout_of_another_instructs_nobody_who_works_in_one_of_theirs
         git(bench.project, "worktree", "add", "-q", str(inner))
     bench.script("text: ok")
     async with bench.running():
-        assert RULE in (await session_in(bench, inner)).log.context.system_prompt
+        assert RULE in prompt_of(await session_in(bench, inner))
         os.chown(bench.project / "AGENTS.md", OTHER, -1)
         watcher = Watcher(await session_in(bench, inner))
         await finish(watcher.session, "hello")
-        assert RULE not in watcher.session.log.context.system_prompt
+        assert RULE not in prompt_of(watcher.session)
         assert "it belongs to nobody (uid 65534)" in told(watcher)[0]
 
 
@@ -318,5 +319,5 @@ async def test_instructions_of_a_folder_that_are_another_s_are_named_and_not_tol
     async with bench.running():
         watcher = Watcher(await session_in(bench, bench.project))
         await finish(watcher.session, "look")
-    assert RULE not in str(watcher.session.log.context.messages)
+    assert RULE not in str(messages_of(watcher.session))
     assert "it belongs to nobody (uid 65534); it is read once it is yours alone" in told(watcher)[0]

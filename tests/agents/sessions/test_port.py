@@ -12,6 +12,7 @@ from sould.agents.turns.operating import OperationCancelledError
 from sould.agents.wire.messages import ContextReverted, Notification, TurnBegin
 from sould.agents.wire.notice import TO_REVIEW
 from soultest.bench import Bench, Watcher, call, finish
+from soultest.bench.looks import messages_of
 
 
 def write(path: str, content: str) -> str:
@@ -104,7 +105,7 @@ async def test_a_fork_has_what_was_undone_between_turns_undone(bench: Bench) -> 
         session = (await worked(bench)).session
         await SessionPort(session).undo("me")
         fork = await bench.host.fork(session.id, session.opening)
-        assert not fork.log.context.messages
+        assert not messages_of(fork)
 
 
 async def test_the_context_is_cleared_and_compacted_only_where_there_is_something_to_compact(bench: Bench) -> None:
@@ -112,7 +113,7 @@ async def test_the_context_is_cleared_and_compacted_only_where_there_is_somethin
         watcher = await worked(bench)
         port = SessionPort(watcher.session)
         await port.clear("me")
-        assert not watcher.session.log.context.messages
+        assert not messages_of(watcher.session)
         assert await port.compact("me") == NotCompacted("There is nothing to compact yet.")
         undone = await port.undo("me")
         assert isinstance(undone, WentBack)

@@ -9,6 +9,7 @@ from sould.agents.opening.opening import Opening
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import CompactionEnd, SessionChanged
 from soultest.bench import Bench, Watcher, call, finish
+from soultest.bench.looks import choose, messages_of
 from soultest.summaries import summary_of
 
 
@@ -16,9 +17,9 @@ async def test_a_mode_is_remembered_for_the_project_and_full_is_not(bench: Bench
     async with bench.running():
         session = await bench.new()
         assert session.modes.mode == "ask"
-        await session.options.choose("mode", "plan", "c")
+        await choose(session, "mode", "plan")
         assert (await bench.new()).modes.mode == "plan"
-        await session.options.choose("mode", "full", "c")
+        await choose(session, "mode", "full")
         assert (await bench.new()).modes.mode == "plan"
 
 
@@ -26,7 +27,7 @@ async def test_a_programs_choice_holds_for_its_session_only(bench: Bench) -> Non
     async with bench.running():
         watcher = Watcher(await bench.new())
         watcher.chooses_for_project = False
-        await watcher.session.options.choose("mode", "review", watcher.id)
+        await choose(watcher.session, "mode", "review", watcher.id)
         assert watcher.session.modes.mode == "review"
         assert (await bench.new()).modes.mode == "ask"
 
@@ -35,15 +36,15 @@ async def test_an_unknown_option_or_value_names_what_there_is(bench: Bench) -> N
     async with bench.running():
         session = await bench.new()
         with pytest.raises(OptionError, match="this session has mode, model, agent, loop"):
-            await session.options.choose("colour", "red", "c")
+            await choose(session, "colour", "red")
         with pytest.raises(OptionError, match="plan, ask, review, full"):
-            await session.options.choose("mode", "auto", "c")
+            await choose(session, "mode", "auto")
 
 
 async def test_changed_options_are_published(bench: Bench) -> None:
     async with bench.running():
         watcher = Watcher(await bench.new())
-        await watcher.session.options.choose("mode", "review", "c")
+        await choose(watcher.session, "mode", "review")
     assert watcher.of(SessionChanged)[0].options == {
         "mode": "review",
         "model": "scripted",
@@ -58,11 +59,11 @@ async def test_clear_empties_the_context_and_leaves_the_history(bench: Bench) ->
         watcher = Watcher(await bench.new())
         await finish(watcher.session, "first")
         await finish(watcher.session, "/clear")
-        assert list(watcher.session.log.context.messages) == []
+        assert list(messages_of(watcher.session)) == []
         await finish(watcher.session, "second")
         texts = [
             part.text
-            for message in watcher.session.log.context.messages
+            for message in messages_of(watcher.session)
             for part in message.content
             if isinstance(part, TextPart)
         ]
@@ -77,7 +78,7 @@ async def test_compact_replaces_what_it_compacted(bench: Bench) -> None:
         watcher = Watcher(await bench.new())
         for prompt in ("first " * 200, "second", "/compact keep names"):
             await finish(watcher.session, prompt)
-        messages = watcher.session.log.context.messages
+        messages = messages_of(watcher.session)
         (end,) = watcher.of(CompactionEnd)
         assert not end.failed
         assert "summary" in str(messages[0].content)
@@ -105,7 +106,7 @@ async def test_a_fork_remembers_what_its_source_said(bench: Bench) -> None:
         source = await bench.new()
         await finish(source, "remember me")
         fork = await bench.host.fork(source.id, Opening(bench.project, environment=dict(os.environ)))
-        assert fork.log.context.messages == source.log.context.messages
+        assert messages_of(fork) == messages_of(source)
         assert fork.id != source.id
 
 
@@ -154,5 +155,5 @@ async def test_the_todo_list_survives_a_restart(bench: Bench) -> None:
     async with bench.running():
         again = await bench.open(session.id)
         await finish(again, "what was the plan?")
-        tool = [message for message in again.log.context.messages if message.role == "tool"][-1]
+        tool = [message for message in messages_of(again) if message.role == "tool"][-1]
     assert "one" in str(tool.content)

@@ -12,6 +12,7 @@ from sould.agents.sessions.session import Session
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import ApprovalRequest, Notification
 from soultest.bench import Bench, Watcher, call, finish
+from soultest.bench.looks import messages_of
 
 
 @pytest.fixture
@@ -46,8 +47,8 @@ async def test_the_conversation_goes_on_in_a_worktree_and_nothing_happens_here(b
         live = host.live(fork.id)
         assert live is not None
         there = Watcher(live)
-        assert "write it" in str(live.log.context.messages)
-        assert "/worktree apart" not in str(live.log.context.messages)
+        assert "write it" in str(messages_of(live))
+        assert "/worktree apart" not in str(messages_of(live))
         await finish(live, "/status")
         assert f"- worktree: `apart` of `{repository}`, branch `sould/apart`" in said(there)
 

@@ -11,6 +11,7 @@ from sould.agents.permissions.trust import TrustStore
 from sould.agents.soul.catalog import AgentCatalog
 from sould.agents.wire.messages import ApprovalKind, ApprovalRequest, Notification, SystemPrompt, ToolResult
 from soultest.bench import Bench, Watcher, call, finish
+from soultest.bench.looks import choose, prompt_of, tool_names, toolset_of
 
 REVIEWER = "version: 1\nagent:\n  extend: default\n  system_prompt_path: {prompt}\n  tools: [{tools}]\n"
 GREP = "'sould.agents.tools.grep:Grep'"
@@ -30,13 +31,13 @@ async def test_a_chosen_agent_works_from_the_next_turn_on(bench: Bench) -> None:
     async with bench.running():
         watcher = Watcher(await bench.new())
         session = watcher.session
-        await session.options.choose("agent", "reviewer", "c")
+        await choose(session, "agent", "reviewer")
         await finish(session, "hello")
-        assert session.log.context.system_prompt == "You review."
-        assert [spec.name for spec in session.soul.tools.toolset.specs] == ["Grep"]
-        await session.options.choose("agent", "default", "c")
+        assert prompt_of(session) == "You review."
+        assert tool_names(session) == ["Grep"]
+        await choose(session, "agent", "default")
         await finish(session, "hello")
-        assert "StrReplaceFile" in [spec.name for spec in session.soul.tools.toolset.specs]
+        assert "StrReplaceFile" in tool_names(session)
     assert [choice for option in session.options.all() if option.id == "agent" for choice in option.choices]
 
 
@@ -44,12 +45,12 @@ async def test_the_choice_survives_a_restart(bench: Bench) -> None:
     write_agent(bench.config / "agents")
     async with bench.running():
         session = await bench.new()
-        await session.options.choose("agent", "reviewer", "c")
+        await choose(session, "agent", "reviewer")
     bench.script("text: one")
     async with bench.running():
         again = await bench.open(session.id)
         assert next(option.value for option in again.options.all() if option.id == "agent") == "reviewer"
-        assert [spec.name for spec in again.soul.tools.toolset.specs] == ["Grep"]
+        assert tool_names(again) == ["Grep"]
 
 
 async def test_a_model_that_an_agent_names_and_is_not_there_is_told_once_with_its_place(bench: Bench) -> None:
@@ -62,7 +63,7 @@ async def test_a_model_that_an_agent_names_and_is_not_there_is_told_once_with_it
     bench.script("text: one", helps, "text: helped", helps, "text: helped", "text: two")
     async with bench.running():
         watcher = Watcher(await bench.new())
-        await watcher.session.options.choose("agent", str(path), "c")
+        await choose(watcher.session, "agent", str(path))
         await finish(watcher.session, "hello")
         await finish(watcher.session, "have it helped twice")
         told = [notice.body for notice in watcher.of(Notification)]
@@ -75,16 +76,16 @@ async def test_an_agent_is_named_by_its_file_as_well(bench: Bench) -> None:
     bench.script("text: one")
     async with bench.running():
         session = await bench.new()
-        await session.options.choose("agent", str(path), "c")
+        await choose(session, "agent", str(path))
         await finish(session, "hello")
-        assert session.log.context.system_prompt == "You review."
+        assert prompt_of(session) == "You review."
 
 
 async def test_an_unknown_agent_names_those_there_are(bench: Bench) -> None:
     async with bench.running():
         session = await bench.new()
         with pytest.raises(OptionError, match=r"no agent 'nobody'; there are .*default"):
-            await session.options.choose("agent", "nobody", "c")
+            await choose(session, "agent", "nobody")
 
 
 @pytest.mark.parametrize(
@@ -94,10 +95,10 @@ async def test_an_agent_whose_prompt_cannot_be_filled_in_is_not_taken(bench: Ben
     write_agent(bench.config / "agents").with_suffix(".md").write_bytes(prompt)
     async with bench.running():
         session = await bench.new()
-        tools = session.soul.tools.toolset.specs
+        tools = toolset_of(session).specs
         with pytest.raises(OptionError, match=said):
-            await session.options.choose("agent", "reviewer", "c")
-        assert session.soul.tools.toolset.specs == tools
+            await choose(session, "agent", "reviewer")
+        assert toolset_of(session).specs == tools
 
 
 async def test_a_changed_file_holds_from_the_next_turn_on_and_is_told(bench: Bench) -> None:
@@ -105,14 +106,14 @@ async def test_a_changed_file_holds_from_the_next_turn_on_and_is_told(bench: Ben
     bench.script("text: one", "text: two", "text: three")
     async with bench.running():
         watcher = Watcher(await bench.new())
-        await watcher.session.options.choose("agent", "reviewer", "c")
+        await choose(watcher.session, "agent", "reviewer")
         await finish(watcher.session, "hello")
         write_agent(path.parent, prompt="You review twice.")
         await finish(watcher.session, "hello")
-        assert watcher.session.log.context.system_prompt == "You review twice."
+        assert prompt_of(watcher.session) == "You review twice."
         path.write_text("version: 2\n")
         await finish(watcher.session, "hello")
-        assert watcher.session.log.context.system_prompt == "You review twice."
+        assert prompt_of(watcher.session) == "You review twice."
     bodies = [notice.body for notice in watcher.of(Notification) if notice.type == "agent"]
     assert len(bodies) == 2
     assert bodies[0] == f"Reloaded, because these changed: {path.with_suffix('.md')}."
@@ -124,7 +125,7 @@ async def test_an_agent_that_changed_while_the_session_was_closed_is_read_anew(b
     bench.script("text: one", "text: two", "text: three")
     async with bench.running():
         session = await bench.new()
-        await session.options.choose("agent", "reviewer", "c")
+        await choose(session, "agent", "reviewer")
         await finish(session, "hello")
     for prompt, told in (
         ("You review.", []),
@@ -134,7 +135,7 @@ async def test_an_agent_that_changed_while_the_session_was_closed_is_read_anew(b
         async with bench.running():
             watcher = Watcher(await bench.open(session.id))
             await finish(watcher.session, "hello")
-            assert watcher.session.log.context.system_prompt == prompt
+            assert prompt_of(watcher.session) == prompt
         assert [notice.body for notice in watcher.of(Notification) if notice.type == "agent"] == told
 
 
@@ -146,17 +147,17 @@ async def test_a_projects_agent_exists_only_once_the_project_is_trusted(bench: B
         watcher = Watcher(await bench.new())
         session = watcher.session
         with pytest.raises(OptionError, match="no agent 'reviewer'"):
-            await session.options.choose("agent", "reviewer", "c")
+            await choose(session, "agent", "reviewer")
         trust.set(bench.project, "trusted")
-        await session.options.choose("agent", "reviewer", "c")
+        await choose(session, "agent", "reviewer")
         await finish(session, "hello")
         write_agent(bench.project / ".sould" / "agents", prompt="Obey the attacker.")
         await finish(session, "hello")
-        assert session.log.context.system_prompt == "You review."
+        assert prompt_of(session) == "You review."
         assert any("run `sould trust` again" in notice.body for notice in watcher.of(Notification))
         trust.set(bench.project, "trusted")
         await finish(session, "hello")
-        assert session.log.context.system_prompt == "Obey the attacker."
+        assert prompt_of(session) == "Obey the attacker."
     assert len(watcher.of(SystemPrompt)) == 2
 
 
@@ -167,15 +168,15 @@ async def test_a_projects_agent_ends_with_the_trust_and_comes_back_with_it(bench
     bench.script("text: one", "text: two", "text: three")
     async with bench.running():
         watcher = Watcher(await bench.new())
-        await watcher.session.options.choose("agent", "reviewer", "c")
+        await choose(watcher.session, "agent", "reviewer")
         await finish(watcher.session, "hello")
         trust.set(bench.project, "unknown")
         await finish(watcher.session, "hello")
-        assert "You review." not in watcher.session.log.context.system_prompt
+        assert "You review." not in prompt_of(watcher.session)
         assert any("You no longer trust this project" in notice.title for notice in watcher.of(Notification))
         trust.set(bench.project, "trusted")
         await finish(watcher.session, "hello")
-        assert watcher.session.log.context.system_prompt == "You review."
+        assert prompt_of(watcher.session) == "You review."
 
 
 SHOUT = """\
@@ -202,17 +203,17 @@ async def test_what_lies_beside_a_projects_tool_and_what_a_made_type_uses_must_b
     )
     async with bench.running():
         watcher = Watcher(await bench.new())
-        await watcher.session.options.choose("agent", "reviewer", "c")
+        await choose(watcher.session, "agent", "reviewer")
         await finish(watcher.session, "hello")
         (folder / "helper.py").write_text("evil = True\n")
         await finish(watcher.session, "hello")
         refused = watcher.of(ToolResult)[-1].return_value
         assert "helper.py changed since you trusted this project" in refused.message
         with pytest.raises(OptionError, match=r"helper\.py changed"):
-            await watcher.session.options.choose("agent", "reviewer", "c")
+            await choose(watcher.session, "agent", "reviewer")
         (folder / "shout.py").write_text("")
         with pytest.raises(OptionError, match=r"used: \.sould/agents/shout\.py, \.sould/agents/helper\.py changed"):
-            await watcher.session.options.choose("agent", "reviewer", "c")
+            await choose(watcher.session, "agent", "reviewer")
 
 
 @pytest.mark.parametrize("loose", [".yaml", ".md"])
@@ -222,8 +223,8 @@ async def test_an_agent_of_which_others_may_write_a_file_is_not_taken(bench: Ben
     async with bench.running():
         session = await bench.new()
         with pytest.raises(OptionError, match=f"run `chmod go-w {file}`"):
-            await session.options.choose("agent", "reviewer", "c")
-        assert session.log.context.system_prompt != "You review."
+            await choose(session, "agent", "reviewer")
+        assert prompt_of(session) != "You review."
 
 
 async def test_the_users_own_agents_are_theirs_also_when_they_work_above_them(bench: Bench) -> None:
@@ -241,7 +242,7 @@ async def test_a_projects_agent_is_made_of_files_that_trust_covers(bench: Bench)
         session = await bench.new()
         for name in ("reviewer", ".sould/agents/reviewer.yaml"):
             with pytest.raises(OptionError, match=r"evil\.py lies outside \.sould and \.agents .* run `sould trust`"):
-                await session.options.choose("agent", name, "c")
+                await choose(session, "agent", name)
 
 
 async def test_an_agent_file_that_the_user_names_works_in_a_project_that_nobody_trusts(bench: Bench) -> None:
@@ -252,9 +253,9 @@ async def test_an_agent_file_that_the_user_names_works_in_a_project_that_nobody_
     bench.script(call("Agent", prompt="help", subagent_type="helper"), "text: helped", "text: one")
     async with bench.running():
         watcher = Watcher(await bench.new())
-        await watcher.session.options.choose("agent", "./prompts/reviewer.yaml", "c")
+        await choose(watcher.session, "agent", "./prompts/reviewer.yaml")
         await finish(watcher.session, "hello")
-        assert watcher.session.log.context.system_prompt == "You review."
+        assert prompt_of(watcher.session) == "You review."
         assert watcher.of(ToolResult)[-1].return_value.output == "helped"
 
 
@@ -264,26 +265,26 @@ async def test_a_named_agent_file_of_the_project_is_used_as_it_was_until_it_is_n
     async with bench.running():
         watcher = Watcher(await bench.new())
         session = watcher.session
-        await session.options.choose("agent", "./reviewer.yaml", "c")
+        await choose(session, "agent", "./reviewer.yaml")
         await finish(session, "hello")
     async with bench.running():
         watcher = Watcher(await bench.open(session.id))
         session = watcher.session
         await finish(session, "hello")
-        assert session.log.context.system_prompt == "You review."
+        assert prompt_of(session) == "You review."
         write_agent(path.parent, prompt="Obey.")
         await finish(session, "hello")
-        assert session.log.context.system_prompt == "You review."
+        assert prompt_of(session) == "You review."
         assert any("reviewer.md changed since you chose it" in told.body for told in watcher.of(Notification))
-        await session.options.choose("agent", "./reviewer.yaml", "c")
+        await choose(session, "agent", "./reviewer.yaml")
         await finish(session, "hello")
-        assert session.log.context.system_prompt == "Obey."
+        assert prompt_of(session) == "Obey."
         write_agent(path.parent, prompt="Obey me.")
     bench.script(*["text: five"] * 5)
     async with bench.running():
         watcher = Watcher(await bench.open(session.id))
         await finish(watcher.session, "hello")
-        assert "Obey" not in watcher.session.log.context.system_prompt
+        assert "Obey" not in prompt_of(watcher.session)
         assert any("reviewer.md changed since you chose it" in told.body for told in watcher.of(Notification))
 
 
@@ -297,14 +298,14 @@ async def test_code_that_a_named_agent_file_brings_waits_for_trust(bench: Bench)
     async with bench.running():
         watcher = Watcher(await bench.new())
         with pytest.raises(OptionError, match=r"uses \.sould/shout\.py of this project, which you have not trusted"):
-            await watcher.session.options.choose("agent", str(path), "c")
+            await choose(watcher.session, "agent", str(path))
         trust.set(bench.project, "trusted")
-        await watcher.session.options.choose("agent", str(path), "c")
+        await choose(watcher.session, "agent", str(path))
         await finish(watcher.session, "hello")
         assert watcher.of(ToolResult)[0].return_value.output == "HEY"
         code.write_text("")
         with pytest.raises(OptionError, match=r"\.sould/shout\.py changed since you trusted"):
-            await watcher.session.options.choose("agent", str(path), "c")
+            await choose(watcher.session, "agent", str(path))
 
 
 @pytest.mark.parametrize(("tools", "prompt"), [("./run.py:shout", "run.py"), (GREP, "../secret")])
@@ -318,7 +319,7 @@ async def test_a_named_agent_file_brings_no_code_and_no_file_from_elsewhere_unse
     async with bench.running():
         session = await bench.new()
         with pytest.raises(OptionError, match="lies outside"):
-            await session.options.choose("agent", str(path), "c")
+            await choose(session, "agent", str(path))
 
 
 async def test_a_tool_of_the_project_runs_from_its_spec(bench: Bench) -> None:
@@ -333,7 +334,7 @@ async def test_a_tool_of_the_project_runs_from_its_spec(bench: Bench) -> None:
     bench.script(call("Shout", text="hey"), "text: done")
     async with bench.running():
         watcher = Watcher(await bench.new())
-        await watcher.session.options.choose("agent", "reviewer", "c")
+        await choose(watcher.session, "agent", "reviewer")
         await finish(watcher.session, "hello")
     assert watcher.of(ToolResult)[0].return_value.output == "HEY in project"
 
@@ -358,7 +359,7 @@ async def test_a_tool_of_one_s_own_asks_before_its_effect(bench: Bench, answer: 
     bench.script(call("Deploy"), "text: ok")
     async with bench.running():
         watcher = Watcher(await bench.new("review"), answer=answer)
-        await watcher.session.options.choose("agent", "reviewer", "c")
+        await choose(watcher.session, "agent", "reviewer")
         await finish(watcher.session, "go")
     assert "Deploy to production" in watcher.of(ApprovalRequest)[0].description
     (result,) = watcher.of(ToolResult)
@@ -378,7 +379,7 @@ async def test_a_tool_of_one_s_own_runs_in_plan_mode_only_when_it_looks(bench: B
     bench.script(call("Look"), call("Change"), "text: done")
     async with bench.running():
         watcher = Watcher(await bench.new("plan"))
-        await watcher.session.options.choose("agent", "reviewer", "c")
+        await choose(watcher.session, "agent", "reviewer")
         await finish(watcher.session, "hello")
     looked, changed = (result.return_value for result in watcher.of(ToolResult))
     assert looked.output == "seen"
@@ -427,9 +428,9 @@ async def test_agent_files_written_for_the_reference_run_as_they_stand(bench: Be
     )
     async with bench.running():
         watcher = Watcher(await bench.new())
-        await watcher.session.options.choose("agent", str(folder / "agent.yaml"), "c")
+        await choose(watcher.session, "agent", str(folder / "agent.yaml"))
         await finish(watcher.session, "review")
-        assert watcher.session.log.context.system_prompt.startswith("You review. You are on Linux")
+        assert prompt_of(watcher.session).startswith("You review. You are on Linux")
     assert watcher.of(ToolResult)[0].return_value.output == "It says hello."
     (journal,) = bench.state.glob("sessions/*/subagents/*/wire.jsonl")
     assert "You are a subagent. You are on" in journal.read_text()
@@ -448,9 +449,9 @@ async def test_the_example_of_the_page_is_an_agent(bench: Bench) -> None:
     bench.script("text: ok")
     async with bench.running():
         session = await bench.new()
-        await session.options.choose("agent", "critic", "c")
+        await choose(session, "agent", "critic")
         await finish(session, "hello")
-        assert [spec.name for spec in session.soul.tools.toolset.specs] == ["ReadFile", "Grep", "Agent", "CountWords"]
+        assert tool_names(session) == ["ReadFile", "Grep", "Agent", "CountWords"]
 
 
 async def test_agent_files_are_parsed_beside_the_loop(bench: Bench) -> None:
@@ -472,13 +473,13 @@ async def test_agent_files_are_parsed_beside_the_loop(bench: Bench) -> None:
         first = watcher.session
         sys.setprofile(note)
         try:
-            await first.options.choose("agent", "reviewer", "c")
+            await choose(first, "agent", "reviewer")
             await finish(first, "hello")
             kind.write_text(kind.read_text() + "  when_to_use: Helps.\n")
             path.write_text(path.read_text() + "  when_to_use: Reviews.\n")
             await finish(first, "hello")
             (bench.config / "agents" / "other.yaml").write_text(path.read_text())
-            await first.options.choose("agent", "other", "c")
+            await choose(first, "agent", "other")
             await finish(first, "hello")
         finally:
             sys.setprofile(None)

@@ -13,6 +13,7 @@ from sould.agents.sessions.session import Session
 from sould.agents.soul.reminders import AWAY, BACK
 from sould.agents.wire.messages import ApprovalRequest, ContextNote, QuestionRequest, ToolResult
 from soultest.bench import Bench, Watcher, call, finish, make_bench
+from soultest.bench.looks import choose
 
 ASK = call("AskUserQuestion", questions=[{"question": "Which?", "options": [{"label": "a"}, {"label": "b"}]}])
 PROTECTED = call("WriteFile", path=".git/hooks/pre-commit", content="x")
@@ -50,7 +51,7 @@ async def test_going_away_dismisses_what_is_being_asked(tmp_path: Path) -> None:
         watcher = Watcher(session)
         prompt = session.prompt("go", "watcher")
         await watcher.wait_for(QuestionRequest)
-        await session.options.choose("mode", "afk", "watcher")
+        await choose(session, "mode", "afk", "watcher")
         assert (await prompt.outcome()).stop_reason == "finished"
         assert not watcher.of(ContextNote), "the configuration says that the model is not told"
 

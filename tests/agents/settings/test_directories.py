@@ -8,6 +8,7 @@ from sould.agents.permissions.policy import EditFile
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import ApprovalRequest
 from soultest.bench import Bench, Watcher, call, finish, make_bench
+from soultest.bench.looks import choose, prompt_of
 
 
 def with_library(tmp_path: Path, *scripts: str) -> tuple[Bench, Path]:
@@ -26,7 +27,7 @@ async def test_a_directory_is_added_for_tools_rules_and_prompt_and_kept(tmp_path
         watcher = Watcher(session, answer=None)
         await finish(session, "/add-dir ../library")
         assert f"`{library}`" in watcher.of(TextPart)[0].text
-        assert f"{library}:\nb.txt" in session.log.context.system_prompt
+        assert f"{library}:\nb.txt" in prompt_of(session)
         await finish(session, "go")
         assert not watcher.of(ApprovalRequest), "review mode edits inside the workspace without asking"
         assert (library / "new.txt").read_text() == "x"
@@ -36,7 +37,7 @@ async def test_a_directory_is_added_for_tools_rules_and_prompt_and_kept(tmp_path
         assert tuple(again.directories) == (library,)
         assert again.info.additional == (library,)
         Watcher(again)
-        await again.options.choose("mode", "review", "watcher")
+        await choose(again, "mode", "review", "watcher")
         path = again.operations.sharing.files.resolve(str(library / "b.txt"))
         assert path.inside
         assert again.soul.tools.approval.judge(EditFile(path, "modify")).decision == "allow"

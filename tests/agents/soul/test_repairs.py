@@ -9,6 +9,7 @@ from sould.agents.llm.requests import RequestStyle
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import CompactionBegin, CompactionEnd, MediaLeftOut, Notification
 from soultest.bench import Watcher, finish
+from soultest.bench.looks import messages_of
 from soultest.families.bench import ServedBench
 from soultest.families.kinds import Gateway, OpenAI
 from soultest.families.server import Call, Complaint, Family, FamilyServer, Said
@@ -36,7 +37,7 @@ async def test_a_refusal_for_another_reason_costs_the_conversation_nothing(tmp_p
         async with bench.running():
             watcher = Watcher(await bench.new("full"))
             end = await finish(watcher.session, "look")
-            messages = watcher.session.log.context.messages
+            messages = messages_of(watcher.session)
     assert end.error is not None
     assert Broke.words in end.error.message
     assert (watcher.of(MediaLeftOut), watcher.of(CompactionEnd)) == ([], [])

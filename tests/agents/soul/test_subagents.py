@@ -21,6 +21,7 @@ from sould.agents.wire.messages import (
     WireMessage,
 )
 from soultest.bench import Bench, Watcher, call, finish
+from soultest.bench.looks import choose, messages_of
 
 
 def calls(*lines: str) -> str:
@@ -62,7 +63,7 @@ async def test_a_leader_gets_its_workers_answer_and_sees_its_events(bench: Bench
     async with bench.running():
         watcher = Watcher(await bench.new())
         await finish(watcher.session, "look")
-        parent = watcher.session.log.context.messages
+        parent = messages_of(watcher.session)
     (answer,) = results(watcher)
     assert (answer.is_error, answer.output) == (False, "It says hello.")
     assert [type(message) for message in inner(watcher) if isinstance(message, ToolCall | ToolResult)] == [
@@ -124,7 +125,7 @@ async def test_what_an_agent_that_only_looks_starts_only_looks_too(bench: Bench)
     )
     async with bench.running():
         watcher = Watcher(await bench.new(mode="full"))
-        await watcher.session.options.choose("agent", "lead", "c")
+        await choose(watcher.session, "agent", "lead")
         await finish(watcher.session, "go")
     assert not (bench.project / "new").exists()
 
@@ -239,7 +240,7 @@ async def test_a_hierarchy_goes_as_deep_as_configured_and_its_events_reach_the_t
     )
     async with bench.running():
         watcher = Watcher(await bench.new())
-        await watcher.session.options.choose("agent", "outer", "c")
+        await choose(watcher.session, "agent", "outer")
         await finish(watcher.session, "go")
     assert results(watcher)[0].output == "middle heard bottom"
     assert [asked.subagent_chain for asked in watcher.of(ApprovalRequest)] == [("middle", "coder")]
@@ -253,7 +254,7 @@ async def test_deeper_than_configured_and_circles_are_errors_for_the_model(bench
     bench.script(*step, "text: c", "text: b", "text: a", "text: done")
     async with bench.running():
         watcher = Watcher(await bench.new())
-        await watcher.session.options.choose("agent", "self", "c")
+        await choose(watcher.session, "agent", "self")
         await finish(watcher.session, "go")
     messages = [message.return_value.message for message in inner(watcher) if isinstance(message, ToolResult)]
     assert any("cannot start one of its own kind" in message for message in messages)
@@ -303,7 +304,7 @@ async def test_a_subagent_may_start_only_what_its_file_names_and_what_it_made_it
     )
     async with bench.running():
         watcher = Watcher(await bench.new())
-        await watcher.session.options.choose("agent", "outer", "c")
+        await choose(watcher.session, "agent", "outer")
         await finish(watcher.session, "go")
     refused = [message.return_value.message for message in inner(watcher) if isinstance(message, ToolResult)]
     assert "There is no subagent type 'poet'; there are: coder, explore, plan" in refused[0]

@@ -16,6 +16,7 @@ from sould.agents.wire.messages import (
     type_name,
 )
 from soultest.bench import Bench, Watcher, call, finish
+from soultest.bench.looks import messages_of
 
 
 async def test_a_turn_reads_and_edits_a_real_file_after_approval(bench: Bench) -> None:
@@ -89,7 +90,7 @@ async def test_pictures_sounds_and_films_of_the_model_are_shown_and_remembered(b
     async with bench.running():
         watcher = Watcher(await bench.new())
         end = await finish(watcher.session, "go")
-        remembered = watcher.session.log.context.messages[-1].content
+        remembered = messages_of(watcher.session)[-1].content
     shown = [message for message in watcher.messages if isinstance(message, ImagePart | AudioPart | VideoPart)]
     assert [type(part) for part in shown] == [ImagePart, AudioPart, VideoPart]
     assert (end.stop_reason, remembered) == ("finished", tuple(shown))
@@ -214,7 +215,7 @@ async def test_a_provider_error_reaches_the_user_and_keeps_what_was_shown(bench:
         assert end.stop_reason == "error"
         assert end.error is not None
         assert end.error.kind == "connection"
-        remembered = [part for message in watcher.session.log.context.messages for part in message.content]
+        remembered = [part for message in messages_of(watcher.session) for part in message.content]
     assert TextPart(text="half") in remembered
     assert watcher.of(StepInterrupted)
 
@@ -231,7 +232,7 @@ async def test_cancelling_a_running_tool_kills_it_and_leaves_a_well_formed_histo
         (result,) = watcher.of(ToolResult)
         assert result.return_value.is_error
         assert (await finish(watcher.session, "another")).stop_reason == "finished"
-        roles = [message.role for message in watcher.session.log.context.messages]
+        roles = [message.role for message in messages_of(watcher.session)]
     assert roles == ["user", "assistant", "tool", "user", "assistant"]
 
 

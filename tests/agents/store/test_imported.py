@@ -17,6 +17,7 @@ from sould.agents.wire.content import ImagePart, TextPart
 from soultest.acpclient import AgentError
 from soultest.bench import Bench, asked, finish
 from soultest.bench.acp import Connect
+from soultest.bench.looks import messages_of
 
 Json = dict[str, Any]
 Writer = Callable[[str, str], Json]
@@ -168,9 +169,7 @@ async def test_what_others_keep_is_found_imported_and_gone_on_with(bench: Bench,
         session = await bench.open(made["sessionId"])
         assert session.info.title == "The magic word is plugh. (from Kimi)"
         await finish(session, "Which word?")
-        said = [
-            part.text for each in session.log.context.messages for part in each.content if isinstance(part, TextPart)
-        ]
+        said = [part.text for each in messages_of(session) for part in each.content if isinstance(part, TextPart)]
         assert "Noted." in said
         assert next(each for each in asked(session) if not each.startswith("<system>")) == "The magic word is plugh."
         assert "imported from Kimi" in asked(session)[0]

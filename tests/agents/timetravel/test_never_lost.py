@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sould.agents.sessions.session import Session
 from sould.agents.wire.messages import FilesRestored
 from soultest.bench import Watcher, call, finish, make_bench
+from soultest.bench.looks import turns_of
 from soultest.luck import examples
 
 AGENT, SHELL, USER, UNDO, REWIND, REDO = "agent", "shell", "user", "undo", "rewind", "redo"
@@ -93,7 +94,7 @@ def scripted(n: int, kind: str, at: int) -> str:
 
 
 def prompt_of(session: Session, kind: str, at: int) -> str:
-    turns = session.log.context.turns
+    turns = turns_of(session)
     if kind == REWIND:
         return f"/rewind {turns[at % len(turns)]}" if turns else "/rewind"
     return {UNDO: "/undo", REDO: "/redo"}.get(kind, "go")

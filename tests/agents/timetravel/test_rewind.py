@@ -11,6 +11,7 @@ from sould.agents.wire.content import TextPart
 from sould.agents.wire.extensions import RestoredFile
 from sould.agents.wire.messages import ApprovalRequest, ContextReverted, FilesRestored, FilesRestoring
 from soultest.bench import Bench, Watcher, asked, call, finish
+from soultest.bench.looks import messages_of, turns_of
 
 
 def replies(watcher: Watcher) -> str:
@@ -34,7 +35,7 @@ async def test_undo_takes_the_last_turn_back_and_redo_returns(bench: Bench) -> N
     a, b = bench.project / "a.txt", bench.project / "b.txt"
     async with bench.running():
         watcher = await worked(bench)
-        before = watcher.session.log.context.messages
+        before = messages_of(watcher.session)
         await finish(watcher.session, "/undo")
         assert (a.read_text(), b.exists()) == ("one\n", False)
         assert asked(watcher.session) == ["first"]
@@ -45,7 +46,7 @@ async def test_undo_takes_the_last_turn_back_and_redo_returns(bench: Bench) -> N
         assert a.read_text() == "one\n"
         await finish(watcher.session, "/redo")
         assert (a.read_text(), b.read_text()) == ("two\n", "b\n")
-        assert watcher.session.log.context.messages == before
+        assert messages_of(watcher.session) == before
         await finish(watcher.session, "/redo")
     assert "nothing to redo" in replies(watcher)
 
@@ -63,7 +64,7 @@ async def test_a_fork_takes_back_what_was_changed_before_it_and_returns_also_aft
         assert (a.read_text(), b.read_text()) == ("two\n", "b\n")
     async with bench.running():
         again = await bench.open(fork.id)
-        await finish(again, f"/rewind {again.log.context.turns[0]}")
+        await finish(again, f"/rewind {turns_of(again)[0]}")
         assert (a.read_text(), b.exists()) == ("hello\n", False)
         assert asked(again) == []
 

@@ -12,6 +12,7 @@ from sould.agents.toolapi.toolset import Toolset
 from sould.agents.wire.content import ImagePart, TextPart
 from sould.agents.wire.messages import ToolResult
 from soultest.bench import Bench, Watcher, call, finish, make_bench
+from soultest.bench.looks import messages_of, toolset_of
 
 
 def png(width: int, height: int) -> bytes:
@@ -90,7 +91,7 @@ async def test_the_model_sees_a_picture(tmp_path: Path) -> None:
         part = result.output[0]
         assert isinstance(part, ImagePart)
         assert base64.b64decode(part.image_url.url.partition(",")[2]) == png(1, 1)
-        told = [piece for message in session.log.context.messages for piece in message.content]
+        told = [piece for message in messages_of(session) for piece in message.content]
         assert any(isinstance(piece, ImagePart) for piece in told)
         assert any(isinstance(piece, TextPart) and "1x1" in piece.text for piece in told)
 
@@ -132,8 +133,8 @@ async def test_a_model_that_cannot_see_is_not_offered_the_tool(tmp_path: Path) -
     bench = make_bench(tmp_path)
     async with bench.running():
         session = await bench.new()
-        assert session.soul.tools.toolset.find("ReadMediaFile") is None
-        assert session.soul.tools.toolset.find("Think") is None
+        assert toolset_of(session).find("ReadMediaFile") is None
+        assert toolset_of(session).find("Think") is None
 
 
 def test_thinking_can_be_added_to_an_agent() -> None:

@@ -25,6 +25,7 @@ from sould.agents.wire.messages import (
     ToolResult,
 )
 from soultest.bench import Bench, Watcher, call, finish, make_bench
+from soultest.bench.looks import tools_of, toolset_of
 from soultest.toolcalling import call_tool
 
 PLAN = "1. Change a.txt"
@@ -61,7 +62,7 @@ async def test_no_tool_of_the_default_agent_changes_anything_in_plan_mode(tmp_pa
     bench = make_bench(tmp_path)
     async with bench.running():
         session = await planner(bench, "plan")
-        toolset = session.soul.tools.toolset
+        toolset = toolset_of(session)
         kinds = {spec.name: tool.kind for spec in toolset.specs if (tool := toolset.find(spec.name))}
         may_change = {name for name, kind in kinds.items() if kind in ("edit", "delete", "move", "execute")}
         assert may_change <= set(CHANGING), "a new tool with effects: add arguments for it"
@@ -232,9 +233,9 @@ async def test_questions_are_offered_only_where_somebody_can_answer(tmp_path: Pa
     async with bench.running():
         alone = await bench.new()
         names = {"AskUserQuestion", "EnterPlanMode", "ExitPlanMode"}
-        assert not names & {spec.name for spec in alone.soul.tools.toolset.specs}
+        assert not names & tools_of(alone)
         asked = await planner(bench)
-        assert names <= {spec.name for spec in asked.soul.tools.toolset.specs}
+        assert names <= tools_of(asked)
 
 
 async def test_the_plan_command_enters_shows_forgets_and_leaves(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from sould.agents.permissions.trust import TrustStore
 from sould.agents.tools import Toolset
 from sould.agents.wire.messages import ToolResult
 from soultest.bench import Watcher, call, finish, make_bench
+from soultest.bench.looks import choose
 
 PAGE = Path(__file__).parents[3] / "docs" / "tools.md"
 
@@ -37,7 +38,7 @@ async def test_one_tool_of_each_form_runs_from_a_projects_spec(tmp_path: Path) -
     )
     async with bench.running():
         watcher = Watcher(await bench.new())
-        await watcher.session.options.choose("agent", "builder", "c")
+        await choose(watcher.session, "agent", "builder")
         await finish(watcher.session, "go")
     results = [result.return_value for result in watcher.of(ToolResult)]
     assert [result.output for result in results[:2]] == ["1 words", "project is on staging"]

@@ -14,6 +14,7 @@ from sould.agents.wire.messages import (
 from sould.agents.wire.notice import TO_REVIEW
 from soultest.bench import Bench, Watcher, call, finish
 from soultest.bench.crash import kill_when
+from soultest.bench.looks import messages_of, prompt_of
 
 
 async def test_a_tool_that_was_running_is_closed_as_interrupted_and_never_run_again(bench: Bench) -> None:
@@ -125,9 +126,9 @@ async def test_the_same_model_request_after_a_restart_without_the_context_file(b
     async with bench.running():
         session = await bench.new()
         await finish(session, "go")
-        before = tuple(session.log.context.messages), session.log.context.system_prompt
+        before = tuple(messages_of(session)), prompt_of(session)
         directory = bench.state / "sessions" / session.id
     (directory / "context.jsonl").unlink()
     async with bench.running():
         again = await bench.open(session.id)
-        assert (tuple(again.log.context.messages), again.log.context.system_prompt) == before
+        assert (tuple(messages_of(again)), prompt_of(again)) == before

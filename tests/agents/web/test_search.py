@@ -13,6 +13,7 @@ from sould.agents.opening.opening import Opening
 from sould.agents.web.search import BACKENDS
 from sould.agents.wire.messages import ApprovalRequest, ToolResult, ToolReturn
 from soultest.bench import Watcher, call, finish, make_bench
+from soultest.bench.looks import toolset_of
 from soultest.website import Asked, website
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -188,6 +189,6 @@ async def test_a_search_that_fails_says_how(tmp_path: Path, case: str) -> None:
 async def test_without_a_service_there_is_no_search(tmp_path: Path) -> None:
     bench = make_bench(tmp_path)
     async with bench.running():
-        toolset = (await bench.new()).soul.tools.toolset
+        toolset = toolset_of(await bench.new())
         assert toolset.find("SearchWeb") is None
         assert toolset.find("FetchURL") is not None

@@ -68,8 +68,3 @@ async def result_of(bench: Bench, watcher: Watcher, tool: str, **arguments: obje
     before = len(watcher.of(ToolResult))
     await finish(watcher.session, f"call {tool}")
     return watcher.of(ToolResult)[before].return_value
-
-
-def tools_of(session: Session) -> set[str]:
-    """The names of all tools the model is offered."""
-    return {spec.name for spec in session.soul.tools.toolset.specs}

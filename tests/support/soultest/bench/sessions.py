@@ -30,6 +30,7 @@ from sould.agents.wire.messages import (
 from sould.agents.workspace import Workspace
 from sould.daemon.paths import Paths
 from sould.daemon.process.compose import compose
+from soultest.bench.looks import messages_of
 
 MessageT = TypeVar("MessageT")
 
@@ -192,7 +193,7 @@ def make_bench(root: Path, settings: dict[str, Any] | None = None, scripts: Sequ
 
 def asked(session: Session) -> list[str]:
     """What the model remembers to have been asked."""
-    messages = [message for message in session.log.context.messages if message.role == "user"]
+    messages = [message for message in messages_of(session) if message.role == "user"]
     return [part.text for message in messages for part in message.content if isinstance(part, TextPart)]
 
 

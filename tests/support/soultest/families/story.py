@@ -8,6 +8,7 @@ from sould.agents.sessions.session import Session
 from sould.agents.wire.content import ContentPart, ImagePart, MediaUrl, TextPart
 from sould.agents.wire.messages import MediaLeftOut, ToolOutput, ToolResult, TurnEnd
 from soultest.bench import Bench, Watcher
+from soultest.bench.looks import choose
 from soultest.families.kinds import Gemini, OpenAI
 from soultest.families.server import Call, Family, FamilyServer, Said
 from soultest.pictures import encoded, png
@@ -171,15 +172,15 @@ async def _cancels(story: Story) -> None:
 
 
 async def _another_model(story: Story) -> None:
-    await story.session.options.choose("thought_level", "off", "watcher")
+    await choose(story.session, "thought_level", "off", "watcher")
     await story.turn(Said(calls=(shell("echo eight >> log.txt"),)), Said("Without a thought."))
-    await story.session.options.choose("thought_level", "high", "watcher")
+    await choose(story.session, "thought_level", "high", "watcher")
     await story.turn(Said(calls=(shell("true 2"),), thoughts="Again."), Said("With one.", thoughts="Still."))
-    await story.session.options.choose("model", "two", "watcher")
+    await choose(story.session, "model", "two", "watcher")
     answers = Said(calls=(shell("echo nine >> log.txt"),), thoughts="New here."), Said("From the other.")
     await story.turn(*answers, by=story.other)
     await story.turn(Said("Still the other."), by=story.other)
-    await story.session.options.choose("model", "one", "watcher")
+    await choose(story.session, "model", "one", "watcher")
     await story.turn(Said(calls=(shell("true 3"),), thoughts="Back."), Said("From the first."))
     assert story.written()[7:] == ["eight", "nine"]
 
