@@ -17,6 +17,7 @@ from pathlib import Path
 import housecircles
 import housedesign
 import housefaces
+import housetests
 from housetree import SourceFile, last_name, read
 
 FILE_LIMIT = 500
@@ -150,6 +151,7 @@ def main(root: Path) -> int:
         *opening(ours),
         *quick_to_define(ours),
         *design(ours),
+        *testing(files),
         *namespace(files),
         *sizes(files),
         *changelog(root),
@@ -286,6 +288,12 @@ def foreign(module: str, allowed: frozenset[str]) -> bool:
 def design(files: Iterable[SourceFile]) -> Iterator[Finding]:
     """The rules about classes."""
     for path, line, said in housedesign.broken(files):
+        yield Finding(path, line, said)
+
+
+def testing(files: Iterable[SourceFile]) -> Iterator[Finding]:
+    """The rules about tests."""
+    for path, line, said in housetests.broken(files):
         yield Finding(path, line, said)
 
 

@@ -271,3 +271,36 @@ def test_the_architecture_page_names_the_layers_in_their_order(root: str) -> Non
     page = (ROOT / "ARCHITECTURE.md").read_text().split(f"### `{root}/sould/{root}`")[1].split("\n### ")[0]
     rows = [line.split("|")[1].strip().strip("`") for line in page.splitlines() if line.startswith("| ")][2:]
     assert rows == ["modules beside the packages", *house.LAYERS[root][1:]]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("from unittest.mock import patch", "a mock"),
+        ("def test(monkeypatch): monkeypatch.setattr(x, 'y', 1)", "monkeypatch.setattr"),
+        ("from sould.agents.loop import _turn", "_turn is private to sould.agents.loop"),
+        ("assert session._turns == 1", "_turns is private"),
+        ("from tests.agents.test_other import scene", "imports tests.agents.test_other"),
+        ("time.sleep(0.1)", "a sleep"),
+        ("async def test(): await asyncio.sleep(1)", "a sleep"),
+    ],
+)
+def test_a_test_that_reaches_inside_or_sleeps_is_named(tree: Path, line: str, said: str) -> None:
+    write(tree, "tests/agents/test_bad.py", f"{line}\n")
+    status, output = check(tree)
+    assert (status, said in output) == (1, True)
+    assert "tests/agents/test_bad.py:1: " in output
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "def test(monkeypatch): monkeypatch.setenv('X', '1')",
+        "class T(Client):\n    def _own(self): return super()._own() + self._kept",
+        "from tests.agents.scenes import scene",
+        "async def test(): await asyncio.sleep(0)",
+    ],
+)
+def test_what_a_test_may_do_is_not_named(tree: Path, line: str) -> None:
+    write(tree, "tests/agents/test_good.py", f"{line}\n")
+    assert check(tree)[0] == 0
