@@ -44,7 +44,7 @@ panel: $(READY)  ## the agent panel of the VS Code extension in a plain browser;
 	@scripts/extension.sh panel $(DIR)
 
 test-quick: $(READY)  ## in a minute or two: the tests that start no process
-	@SOULD_LUCK=quick $(PYTEST) -q -n $(WORKERS) -m "quick and $(FAST) and not node" $(INNER) $(ARGS)
+	@SOULD_LUCK=quick $(PYTEST) -q -n $(WORKERS) -m "quick and not long and not model_servers and $(FAST) and not node" $(INNER) $(ARGS)
 
 test: $(READY)  ## run the tests, the program itself too, without network and npm
 	@$(PYTEST) -n $(WORKERS) -m "$(FAST) and not node" $(ARGS)

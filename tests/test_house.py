@@ -197,6 +197,7 @@ def test_a_face_may_import_ports_and_values_and_only_the_composition_root_more(t
     assert check(tree)[0] == 0
 
 
+@pytest.mark.long
 def test_nothing_but_the_ports_stands_on_the_list_of_faces_without_need() -> None:
     paths = [path for path in housetree.tracked(ROOT) if path.startswith(housefaces.FACES) and path.endswith(".py")]
     faces = [housetree.read_file(ROOT, path) for path in paths]
@@ -251,6 +252,7 @@ def test_files_that_git_ignores_are_not_looked_at(tree: Path) -> None:
     assert check(tree)[0] == 0
 
 
+@pytest.mark.long
 def test_our_own_tree_is_in_order() -> None:
     status, output = check(ROOT)
     assert status == 0, output

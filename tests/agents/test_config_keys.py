@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
+import pytest
 from pydantic import BaseModel
 
 from sould.agents.config import NOT_USED, Config
@@ -116,6 +117,7 @@ def test_every_provider_type_of_kimi_cli_is_accepted(sould: Sould) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.long
 def test_every_key_is_read_by_something_of_ours_or_is_said_not_to_be() -> None:
     read = set(_names())
     assert [path for path, name in _keys(Config) if path not in NOT_USED and name not in read] == []

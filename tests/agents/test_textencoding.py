@@ -128,6 +128,7 @@ def test_a_file_stays_in_the_encoding_it_was_read_in_while_it_can_be() -> None:
     assert decoded(JAPANESE.encode("euc_jp"), Encoding("Big5", "big5")).encoding.name == "EUC-JP"
 
 
+@pytest.mark.long
 @given(strategies.binary(max_size=200))
 @settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_whatever_is_read_gives_the_same_bytes_again(data: bytes) -> None:

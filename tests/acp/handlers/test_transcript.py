@@ -187,6 +187,7 @@ async def lived_through(surface: Surface, client: AcpClient, session: Session, s
     surface.hear(client)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(8))
 async def test_snapshots_pages_and_live_updates_make_what_a_load_shows(
     bench: Bench, connect: Connect, seed: int

@@ -80,6 +80,7 @@ def test_a_look_finds_what_changed_and_knows_what_it_was(chosen: list[list[tuple
     compare(chosen, Watches(), QUICK)
 
 
+@pytest.mark.long
 @settings(max_examples=examples(5), deadline=None)
 @given(rounds, st.sampled_from([0, 3, 1000]))
 def test_a_program_looks_alike_watched_or_not(chosen: list[list[tuple[str, str, int, str]]], most: int) -> None:
@@ -110,6 +111,7 @@ def compare(chosen: list[list[tuple[str, str, int, str]]], watches: Watches, qui
                     seen[id(directory)] = check(directory, seen[id(directory)])
 
 
+@pytest.mark.long
 @settings(max_examples=examples(8), deadline=None)
 @given(st.lists(in_place, max_size=6), st.lists(steps, max_size=4), st.booleans())
 def test_what_calls_do_while_everything_is_looked_at_is_found(
@@ -269,6 +271,7 @@ def roomy(tmp_path: Path) -> Generator[Path]:
         yield Path(directory)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("share", [0.6, 1.5])
 def test_a_program_that_writes_much_while_nobody_reads_leaves_nothing_out(roomy: Path, share: float) -> None:
     """`share`: of what the kernel's queue holds."""
@@ -294,6 +297,7 @@ def test_a_program_that_writes_much_while_nobody_reads_leaves_nothing_out(roomy:
         assert check(directory, before) == check(walking, before)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("share", [0.6, 1.5])
 def test_a_program_that_writes_much_while_everything_is_looked_at_and_nobody_reads_is_found(
     roomy: Path, share: float
@@ -334,6 +338,7 @@ def churn(root: Path, share: float) -> None:
         remove(root / f"{number % 20}" / f"old {number}")
 
 
+@pytest.mark.long
 def test_fifty_thousand_files_are_known_one_by_one(roomy: Path) -> None:
     root = roomy / "root"
     for folder in range(500):

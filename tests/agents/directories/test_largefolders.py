@@ -56,6 +56,7 @@ def test_what_is_asked_of_many_files_of_one_folder_reads_no_more_for_each_of_the
     assert asking[1] < 16 * asking[0]
 
 
+@pytest.mark.long
 def test_a_large_folder_is_copied_whole_however_little_time_there_is_at_once(tmp_path: Path) -> None:
     root = tmp_path / "project"
     root.mkdir()

@@ -162,6 +162,7 @@ def as_before(line: str) -> str:
     return json.dumps(kept, separators=(",", ":")) + "\n"
 
 
+@pytest.mark.long
 async def test_a_file_of_200_000_lines_is_edited_listed_and_decided_about(
     desk: ReviewDesk, record_property: Callable[[str, object], None]
 ) -> None:

@@ -192,6 +192,7 @@ def test_a_d2_flow_survives_its_normal_form_in_mermaid() -> None:
     ]
 
 
+@pytest.mark.long
 @UNHURRIED
 @given(written_as_d2())
 def test_what_is_written_in_any_way_means_the_same_flow_and_all_that_does_not_count_is_said(

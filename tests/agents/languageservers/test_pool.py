@@ -117,6 +117,7 @@ async def test_one_that_indexes_says_so_and_answers_when_it_has_done(served: Ser
         assert len(served.told_of("initialize")) == 1
 
 
+@pytest.mark.long
 async def test_one_that_floods_in_the_middle_of_a_question_is_stopped(served: Served) -> None:
     before = memory()
     async with served.pool() as pool:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import orjson
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -118,6 +119,7 @@ def prompt(life: Life) -> None:
 EVENTS: list[Callable[[Life], None]] = [turn, turn, turn, turn, note, steer, compact, rewind, redo, clear, prompt]
 
 
+@pytest.mark.long
 @given(st.data(), st.lists(st.sampled_from(EVENTS), max_size=12))
 def test_a_grown_body_is_the_body_made_from_nothing(data: st.DataObject, events: list[Callable[[Life], None]]) -> None:
     life = Life(data)

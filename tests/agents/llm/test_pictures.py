@@ -52,6 +52,7 @@ def test_a_long_picture_is_made_smaller(size: tuple[int, int]) -> None:
         assert max(picture.size) == LONGEST_SIDE
 
 
+@pytest.mark.long
 def test_a_heavy_picture_is_made_smaller() -> None:
     heavy = written("PNG", 1600, 1600, noise=True)
     assert len(heavy) > MOST_BYTES

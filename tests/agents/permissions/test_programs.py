@@ -311,6 +311,7 @@ async def test_f31_a_script_that_is_swapped_while_it_is_asked_about_is_asked_abo
     assert [isinstance(block, DiffBlock) for block in person.seen[1].display] == [False, True]
 
 
+@pytest.mark.long
 async def test_f31_nothing_runs_that_was_not_shown_however_often_it_is_swapped(project: Path) -> None:
     person = Person(*[ONCE] * 500, NO)
     person.meanwhile = [lambda text=f"{number}\n": (project / "b.sh").write_text(text) for number in range(500)]

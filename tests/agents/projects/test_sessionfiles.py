@@ -67,6 +67,7 @@ async def write(files: SessionFiles, path: Path, text: str, number: int = 1) -> 
 texts = st.text(alphabet="ab\r\n\ufeffé", max_size=20)
 
 
+@pytest.mark.long
 @settings(max_examples=examples(40), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["a", "b/c"]), texts), max_size=8), st.booleans())
 def test_every_text_can_be_restored_exactly_from_what_was_saved(writes: list[tuple[str, str]], restart: bool) -> None:
@@ -258,6 +259,7 @@ async def test_a_file_outside_belongs_to_the_project_around_it(desk: Desk) -> No
     await files.aclose()
 
 
+@pytest.mark.long
 @settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.sampled_from(["a", "b"]), min_size=1, max_size=5), st.floats(0, 1))
 def test_a_log_that_ends_anywhere_opens_with_all_that_is_whole(names: list[str], part: float) -> None:

@@ -1,5 +1,6 @@
 """Decisions about many hunks at once come to what they come to one after the other."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.agents.review.reviewing import agent
@@ -46,6 +47,7 @@ def after(text: ReviewedText, what: str, write: tuple[int, int, list[str]]) -> R
     return text.user_wrote(edits, "disk" if what == "disk" else "typed")
 
 
+@pytest.mark.long
 @settings(max_examples=examples(600), deadline=None)
 @given(
     base=st.lists(st.sampled_from("abcdefgh"), min_size=5, max_size=30),
@@ -90,6 +92,7 @@ def test_at_once_is_one_after_the_other(
         assert at_once.text == one
 
 
+@pytest.mark.long
 @settings(max_examples=examples(600), deadline=None)
 @given(
     base=st.lists(st.sampled_from("abcdefgh"), min_size=5, max_size=30),

@@ -6,6 +6,7 @@ from itertools import pairwise
 from types import FrameType
 from typing import Any, Literal
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.agents.review.reviewing import Past, Story, agent
@@ -108,6 +109,7 @@ def _without_between(lines: Lines) -> Lines:
     return tuple(line for line in lines if not line.startswith(BETWEEN))
 
 
+@pytest.mark.long
 @settings(max_examples=examples(150), deadline=None)
 @given(st.lists(EVENT, min_size=2, max_size=12), st.sampled_from(TURNS), st.sampled_from(TURNS))
 def test_turns_are_taken_back_in_a_long_text_as_in_a_short_one(

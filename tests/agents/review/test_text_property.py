@@ -2,12 +2,15 @@
 
 import itertools
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.agents.review.machine import Reviewing
 
 from sould.agents.review.difference import LineEdit, applied, edits_between
 from soultest.luck import examples
+
+pytestmark = pytest.mark.long
 
 TestReviewing = Reviewing.TestCase
 TestReviewing.settings = settings(max_examples=examples(300), stateful_step_count=15)  # `make faults` looks further

@@ -7,6 +7,7 @@ import itertools
 import shutil
 import time
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, rule
@@ -270,6 +271,8 @@ def _inserted(text: str, place: int, line: str) -> str:
         at -= 1
     return "".join([*lines[:at], line, *lines[at:]])
 
+
+pytestmark = pytest.mark.long
 
 TestReviewing = Reviewing.TestCase
 TestReviewing.settings = settings(

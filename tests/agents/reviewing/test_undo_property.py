@@ -4,6 +4,7 @@ import asyncio
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.agents.reviewing.reviewdesk import ReviewDesk
@@ -19,6 +20,7 @@ moves = st.lists(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=examples(100), deadline=None)
 @given(moves, st.integers(0, 3))
 def test_undo_loses_nothing_typed_or_kept_and_redo_at_once_gives_back_what_was(

@@ -1,9 +1,12 @@
 """Whatever happens in a project under review: some stories; `make faults` looks further."""
 
+import pytest
 from hypothesis import HealthCheck, settings
 from tests.agents.reviewing.projectmachine import WholeProject
 
 from soultest.luck import examples
+
+pytestmark = pytest.mark.long
 
 TestWholeProject = WholeProject.TestCase
 TestWholeProject.settings = settings(

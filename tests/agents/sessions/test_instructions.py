@@ -13,8 +13,8 @@ from sould.agents.sessions.session import Session
 from sould.agents.settings.trusting import YES
 from sould.agents.wire.messages import Notification, QuestionRequest, ToolResult
 from soultest.bench import Bench, Watcher, asked, call, finish
-from soultest.gitinit import git_init
 from soultest.bench.looks import messages_of, prompt_of
+from soultest.gitinit import git_init
 
 OTHER = 65534
 QUESTION = "Trust this project, with the configuration it brings?"

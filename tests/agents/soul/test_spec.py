@@ -133,6 +133,7 @@ def test_broken_yaml_is_named_with_its_line(tmp_path: Path) -> None:
         load_spec(path)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("value", ["2020-13-45", "9" * 5000, "[" * 2000 + "]" * 2000], ids=["date", "number", "depth"])
 def test_what_the_yaml_library_stumbles_over_is_a_mistake_too(tmp_path: Path, value: str) -> None:
     path = tmp_path / "x.yaml"

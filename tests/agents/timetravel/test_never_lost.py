@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,6 +26,7 @@ moves = st.lists(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=examples(10), deadline=None)
 @given(moves)
 def test_turning_time_loses_no_line_of_the_users_and_leaves_git_and_other_files_as_they_are(

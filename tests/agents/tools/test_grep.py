@@ -226,6 +226,7 @@ async def test_a_type_that_is_none_is_taken_for_an_ending(project: Path, ripgrep
     assert "`tsx` is no type of files; those that end in `.tsx` were searched." in result.message
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("codec", ["gbk", "utf-8", "utf-16"])
 async def test_text_in_any_encoding_is_found_and_shown_as_it_reads(project: Path, ripgrep: Ripgrep, codec: str) -> None:
     text = "// 读取配置文件\nint main() {}\n// 如果文件不存在则创建\n"
@@ -358,6 +359,7 @@ async def test_a_cancelled_search_leaves_no_process(tmp_path: Path) -> None:
     assert children() == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
 async def test_a_flood_of_matches_is_cut_and_said(tmp_path: Path, ripgrep: Ripgrep, encoding: str) -> None:
     (tmp_path / "flood").write_text(("Köln match " * 20 + "\n") * 120_000, encoding)

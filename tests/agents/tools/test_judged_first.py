@@ -362,6 +362,7 @@ async def walked(world: Path, mode: Mode, *, other: bool) -> list[str]:
     return shown
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "auto"])
 async def test_nothing_shows_before_a_yes(tmp_path: Path, mode: Mode) -> None:
     world = tmp_path / "both" / "world"  # at one place, so that all they say can be compared

@@ -88,6 +88,7 @@ def _write_for_ever(path: str) -> None:
             record.mark(place, (number + 1) << 32 | number + 1)
 
 
+@pytest.mark.long
 def test_a_kill_at_any_moment_leaves_one_whole_state(tmp_path: Path) -> None:
     for attempt in range(10):
         path = str(tmp_path / f"c.{attempt}")
