@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from sould.agents.opening.opening import Opening
 from sould.agents.wire.messages import ToolResult, ToolReturn
 from soultest.bench import Bench, Watcher, call, finish
 
@@ -30,7 +29,7 @@ async def opened(bench: Bench, variables: dict[str, str], *, focus: bool = True,
     path = f"{bench.root / 'bin'}:/usr/bin:/bin"
     environment = {"PATH": path, "HOME": str(bench.root), "RECORD_TO": str(bench.root / "record"), **variables}
     async with bench.running():
-        watcher = Watcher(await bench.host.new(Opening(bench.project, environment=environment, mode="ask")))
+        watcher = Watcher(await bench.host.new(bench.opening(environment=environment, mode="ask")))
         await finish(watcher.session, "open it")
         return watcher.of(ToolResult)[-1].return_value
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from sould.agents.mcp.naming import LONGEST_DESCRIPTION
-from sould.agents.permissions.trust import TrustStore
 from sould.agents.wire.messages import ApprovalRequest, McpStatus, Notification, StatusUpdate
 from soultest.bench import Bench, Watcher, finish, make_bench
 from soultest.bench.looks import tools_of, toolset_of
@@ -211,7 +210,7 @@ async def test_a_project_starts_nothing_until_trusted_and_nothing_again_after_on
     mine = entry(mark=mark, env={MARK: mark})
     mine |= {"command": "/bin/sh", "args": ["-c", f"exec '{sys.executable}' ./server.py ok {mark}"]}
     configure(bench.project / ".mcp.json", {"mine": mine})
-    trust = TrustStore(bench.state / "trust.json")
+    trust = bench.trust
     async with bench.running():
         watcher = await open_session(bench)
         bench.script("text: hello")

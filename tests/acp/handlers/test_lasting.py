@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from sould.agents.permissions.remembered import FILE, Remembered
-from sould.agents.permissions.trust import TrustStore
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse
 from soultest.acpclient import FULL, AcpClient
 from soultest.bench import Bench, Watcher, call
@@ -327,7 +326,7 @@ async def test_where_nothing_is_trusted_an_answer_for_the_project_holds_and_no_c
 ) -> None:
     careless = bench.root / "careless"
     careless.mkdir()
-    TrustStore(bench.state / "trust.json").set(bench.project, "restricted")
+    bench.trust.set(bench.project, "restricted")
     everywhere = call("Shell", command="ps -e")
     bench.script(everywhere, DONE)
     async with (

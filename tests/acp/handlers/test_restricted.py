@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from sould.agents.permissions.trust import TrustStore
 from soultest.acpclient import AcpClient
 from soultest.bench import Bench, call
 from soultest.bench.acp import Connect
@@ -76,7 +75,7 @@ async def test_what_the_user_trusts_is_neither_more_nor_forgotten_by_it(
 ) -> None:
     """An editor that trusts a workspace says nothing about the configuration in it."""
     (bench.project / ".mcp.json").write_text('{"mcpServers": {"own": {"command": "true"}}}')
-    trust = TrustStore(bench.state / "trust.json")
+    trust = bench.trust
     async with bench.running(), connect() as client:
         await opened(client, bench, **says(restricted))
         assert trust.state(bench.project) == "unknown"

@@ -9,7 +9,6 @@ import pytest
 
 from sould.agents.opening.opening import Opening
 from sould.agents.projects.port import ProjectPort
-from sould.agents.projects.projects import Projects
 from sould.agents.wire.messages import ToolResult
 from soultest.bench import Bench, Watcher, call, finish
 
@@ -39,7 +38,7 @@ async def write(bench: Bench, directory: Path, path: Path, **variables: str) -> 
 
 async def edited(bench: Bench, directory: Path, home: Path | None = None) -> set[Path]:
     """The files that the project of a directory knows edits of; no session runs."""
-    async with ProjectPort.opened(Projects(bench.state), directory, home or Path.home(), "editor") as port:
+    async with ProjectPort.opened(bench.projects, directory, home or Path.home(), "editor") as port:
         return {path for path, edits in port.edits().items() if any(edit.after != "directory" for edit in edits)}
 
 
@@ -168,7 +167,7 @@ async def test_two_sessions_in_home_write_one_file_one_after_the_other(bench: Be
     path.write_text("".join(f"line {n};\n" for n in range(8)))
     edits = [call("StrReplaceFile", path="a.txt", edit={"old": f"line {n};", "new": f"LINE {n};"}) for n in range(8)]
     bench.script(*edits, "text: done", "text: done")
-    home = Opening(bench.project, environment={**os.environ, "HOME": str(bench.project)}, mode="full")
+    home = bench.opening(environment={**os.environ, "HOME": str(bench.project)}, mode="full")
     async with bench.running():
         sessions = [await bench.host.new(home) for _ in range(2)]
         await asyncio.gather(*(finish(session, "go") for session in sessions))
@@ -181,7 +180,7 @@ async def test_what_a_command_does_in_home_is_not_watched_which_its_first_card_s
     bench.script(
         call("Shell", command="echo 1 > sub/new; echo 2 > a.txt"), call("Shell", command="echo 3 > b"), "text: done"
     )
-    home = Opening(bench.project, environment={**os.environ, "HOME": str(bench.project)}, mode="full")
+    home = bench.opening(environment={**os.environ, "HOME": str(bench.project)}, mode="full")
     async with bench.running():
         watcher = Watcher(await bench.host.new(home))
         await finish(watcher.session, "go")

@@ -264,7 +264,7 @@ async def test_hooks_of_a_project_run_only_as_the_user_trusted_them(tmp_path: Pa
     (bench.project / ".sould" / "hooks.toml").write_text(
         '[[hooks]]\nevent = "PreToolUse"\ncommand = "bash ./check.sh --x=1"\n'
     )
-    trust = TrustStore(bench.state / "trust.json")
+    trust = bench.trust
 
     async def blocked() -> bool:
         session = await bench.new("full")

@@ -12,8 +12,6 @@ from typing import Any
 
 import pytest
 
-from sould.agents.opening.opening import Opening
-from sould.agents.permissions.trust import TrustStore
 from sould.agents.wire.messages import ApprovalRequest, ToolResult, ToolReturn
 from soultest.bench import Bench, Watcher, call, finish, make_bench
 from soultest.clients import NODE
@@ -162,10 +160,10 @@ async def asking(tmp_path: Path, case: Case) -> AsyncGenerator[tuple[Asker, Benc
         (bench.project / name).write_text(text)
     if case.language == "typescript":  # the project's own, which no setting names
         (bench.project / "node_modules").symlink_to(MODULES)
-    TrustStore(bench.state / "trust.json").set(bench.project, "trusted")
+    bench.trust.set(bench.project, "trusted")
     environment = {"HOME": str(bench.root), "PATH": f"{NODE.parent}{os.pathsep}/usr/bin:/bin"}
     async with bench.running():
-        opening = Opening(bench.project, environment=environment, mode="review")
+        opening = bench.opening(environment=environment, mode="review")
         yield Asker(bench, Watcher(await bench.host.new(opening))), bench
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sould.agents.permissions.trust import Trust, TrustStore
+from sould.agents.permissions.trust import Trust
 from sould.agents.reviewing.buffers import Buffers
 from sould.agents.wire.messages import ToolResult, ToolReturn
 from soultest.bench import Bench, Watcher, call, finish, make_bench
@@ -65,7 +65,7 @@ async def agent(
     bench = make_bench(tmp_path, {"languageservers": {"commands": commands, **settings}})
     (bench.project / "a.py").write_text(TEXT)
     if trust != "unknown":
-        TrustStore(bench.state / "trust.json").set(bench.project, trust)
+        bench.trust.set(bench.project, trust)
     async with bench.running():
         yield Agent(bench, Watcher(await bench.begin("review")))
 

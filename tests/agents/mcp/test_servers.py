@@ -8,7 +8,6 @@ from pathlib import Path
 from sould.agents.llm.provider import ChatMessage
 from sould.agents.mcp.results import Elicitation, Elicited, Sampled, Sampling
 from sould.agents.mcp.sampling import Sampler
-from sould.agents.permissions.trust import TrustStore
 from sould.agents.wire.content import ImagePart, TextPart
 from sould.agents.wire.messages import (
     ApprovalRequest,
@@ -328,7 +327,7 @@ async def test_a_script_that_changed_since_it_was_trusted_is_not_started_again(b
     script = bench.project / "served.py"
     script.write_text(Path(SERVER).read_text())
     configure(bench.project / ".mcp.json", {"own": {"command": sys.executable, "args": ["served.py", "ok"]}})
-    TrustStore(bench.state / "trust.json").set(bench.project, "trusted")
+    bench.trust.set(bench.project, "trusted")
     async with bench.running():
         watcher = await open_session(bench)
         assert (await result_of(bench, watcher, "own__echo", text="one")).output == "one"

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from sould.agents.opening.opening import Opening
 from sould.agents.timetravel.timeline import timeline
 from sould.agents.wire.messages import (
     ApprovalRequest,
@@ -176,7 +175,7 @@ async def test_what_an_agent_makes_has_the_modes_of_the_sessions_umask_also_when
             "text: done",
         )
         async with bench.running():
-            opening = Opening(bench.project, environment=dict(os.environ), mode="full", umask=0o002)
+            opening = bench.opening(mode="full", umask=0o002)
             watcher = Watcher(await bench.host.new(opening))
             await finish(watcher.session, "go")
             made = {name: oct(mode & 0o7777) for name, (mode, _) in tree(bench.project).items() if name != "a.txt"}
@@ -297,7 +296,7 @@ async def test_a_cancel_while_files_are_looked_at_ends_the_turn_and_what_the_com
     bench.script(shell("true"), shell(made), "text: never")
     async with bench.running():
         environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
-        watcher = Watcher(await bench.host.new(Opening(bench.project, environment=environment, mode="full")))
+        watcher = Watcher(await bench.host.new(bench.opening(environment=environment, mode="full")))
         prompt = watcher.session.prompt("go", "watcher")
         await until(looking.exists)
         watcher.session.cancel("watcher")

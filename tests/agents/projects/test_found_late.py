@@ -9,7 +9,6 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from sould.agents.opening.opening import Opening
 from sould.agents.permissions.policy import Mode
 from sould.agents.wire.messages import ApprovalRequest, FilesRestored, Notification, ToolOutput, ToolResult
 from soultest.bench import Bench, Watcher, call, finish
@@ -31,7 +30,7 @@ async def watched(bench: Bench, mode: Mode, path: str = os.environ["PATH"]) -> A
     """A session of somebody who says yes to everything."""
     async with bench.running():
         environment = {**os.environ, "PATH": path}
-        yield Watcher(await bench.host.new(Opening(bench.project, environment=environment, mode=mode)))
+        yield Watcher(await bench.host.new(bench.opening(environment=environment, mode=mode)))
 
 
 @asynccontextmanager
@@ -97,7 +96,7 @@ async def test_a_git_that_never_ends_holds_no_session_and_is_gone_with_it(bench:
     bench.script(shell("echo more >> a.txt"), "text: ok")
     environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", MARK: mark}
     async with bench.running():
-        watcher = Watcher(await bench.host.new(Opening(bench.project, environment=environment, mode="full")))
+        watcher = Watcher(await bench.host.new(bench.opening(environment=environment, mode="full")))
         await finish(watcher.session, "go")
         [result] = watcher.of(ToolResult)
         assert not result.return_value.is_error

@@ -14,9 +14,7 @@ from sould.agents.edits.editlog import EditLogFile, Intent, Settled
 from sould.agents.edits.sessionlogs import OLD_LOG
 from sould.agents.errors import ProjectOpenElsewhereError
 from sould.agents.opening.opening import Opening
-from sould.agents.permissions.trust import TrustStore
 from sould.agents.projects.port import ProjectPort
-from sould.agents.projects.projects import Projects
 from sould.agents.sessions.session import Session
 from sould.agents.settings.trusting import standing
 from soultest.bench import Bench, Watcher, call, finish
@@ -49,7 +47,7 @@ async def write(bench: Bench, session: Session, path: Path, text: str) -> None:
 
 async def edited(bench: Bench, directory: Path) -> set[Path]:
     """The files that the project of a directory knows edits of; no session runs."""
-    async with ProjectPort.opened(Projects(bench.state), directory, Path.home(), "editor") as port:
+    async with ProjectPort.opened(bench.projects, directory, Path.home(), "editor") as port:
         return set(port.edits())
 
 
@@ -73,7 +71,7 @@ async def test_what_was_edited_before_a_move_is_taken_back_after_it(
     if earlier:
         forget_birth(bench)
     moved = bench.project.rename(bench.root / "elsewhere")
-    async with ProjectPort.opened(Projects(bench.state), moved, Path.home(), "editor") as port:
+    async with ProjectPort.opened(bench.projects, moved, Path.home(), "editor") as port:
         (edit,) = port.edits()[moved / "a.txt"]
         (outcome,) = await port.restore({edit.key}, "r")
         assert (outcome.path, outcome.action) == (moved / "a.txt", "restored")
@@ -147,7 +145,7 @@ async def test_a_project_that_took_the_place_of_a_moved_one_is_not_mixed_with_it
     if found:
         assert await edited(bench, moved) == {moved / "a.txt"}
     async with bench.running():
-        again = Watcher(await bench.host.open(old.id, Opening(bench.project, environment=dict(os.environ))))
+        again = Watcher(await bench.host.open(old.id, bench.opening()))
         await finish(again.session, "/rewind 0")
     assert path.read_text() == "agent\n"
     assert not (bench.project / "late").exists()
@@ -200,7 +198,7 @@ async def test_a_repository_that_was_moved_keeps_the_edits_of_sessions_from_else
     moved = other.rename(bench.root / "moved")
     assert await edited(bench, moved) == {moved / "a.txt"}
     async with bench.running():
-        again = Watcher(await bench.host.open(session.id, Opening(bench.project, environment=dict(os.environ))))
+        again = Watcher(await bench.host.open(session.id, bench.opening()))
         await finish(again.session, "/undo")
     assert (moved / "a.txt").read_text() == "hello\n"
 
@@ -214,7 +212,7 @@ async def test_what_the_agent_wrote_is_marked_in_the_question_about_trust(bench:
     place = bench.project.rename(bench.root / "elsewhere")
     if laundered:
         place = Path(shutil.copytree(place, bench.project))
-    (line,) = standing(TrustStore(bench.state / "trust.json"), place, bench.state / "sessions").lines
+    (line,) = standing(bench.trust, place, bench.state / "sessions").lines
     assert line == f"{own}: there BY THE AGENT (session {session.id})"
 
 
@@ -224,7 +222,7 @@ async def test_what_earlier_versions_kept_as_the_project_of_home_can_be_taken_ba
         session = await new(bench, bench.project)
         await write(bench, session, bench.project / "a.txt", "1\n")
     async with bench.running():
-        again = Watcher(await bench.host.open(session.id, Opening(bench.project, environment=home))).session
+        again = Watcher(await bench.host.open(session.id, bench.opening(environment=home))).session
         await write(bench, again, bench.project / "a.txt", "2\n")
         await finish(again, "/undo")
         assert (bench.project / "a.txt").read_text() == "1\n"
@@ -237,17 +235,17 @@ async def test_what_earlier_versions_kept_as_the_project_of_home_can_be_taken_ba
 
 
 async def test_sessions_that_open_a_project_at_the_same_time_share_its_log(bench: Bench) -> None:
-    projects = Projects(bench.state)
+    projects = bench.projects
     borrowed = await asyncio.gather(*(projects.borrow(bench.project) for _ in range(8)))
     assert len({log_id for log_id, _ in borrowed}) == 1
     assert len({id(project) for _, project in borrowed}) == 1
     await asyncio.gather(*(projects.give_back(log_id) for log_id, _ in borrowed))
-    log_id, _ = await Projects(bench.state).borrow(bench.project)
+    log_id, _ = await bench.projects.borrow(bench.project)
     assert log_id == borrowed[0][0]
 
 
 async def test_two_daemons_that_open_a_project_at_the_same_time_agree_on_its_log(bench: Bench) -> None:
-    daemons = [Projects(bench.state) for _ in range(4)]
+    daemons = [bench.projects for _ in range(4)]
     results = await asyncio.gather(*(each.borrow(bench.project) for each in daemons), return_exceptions=True)
     refused = [result for result in results if isinstance(result, ProjectOpenElsewhereError)]
     assert len(refused) == len(daemons) - 1
@@ -255,7 +253,7 @@ async def test_two_daemons_that_open_a_project_at_the_same_time_agree_on_its_log
 
 
 async def test_an_opening_that_is_cancelled_anywhere_leaves_the_project_to_others(bench: Bench) -> None:
-    projects = Projects(bench.state)
+    projects = bench.projects
     for steps in range(40):
         opening = asyncio.create_task(projects.borrow(bench.project))
         for _ in range(steps * steps):
@@ -267,7 +265,7 @@ async def test_an_opening_that_is_cancelled_anywhere_leaves_the_project_to_other
             pass
         else:
             await projects.give_back(log_id)
-    await Projects(bench.state).borrow(bench.project)
+    await bench.projects.borrow(bench.project)
 
 
 async def test_a_session_and_its_fork_that_are_opened_at_the_same_time_take_over_earlier_edits_once(
@@ -295,9 +293,9 @@ async def test_a_session_and_its_fork_that_are_opened_at_the_same_time_take_over
         )
         file.close()
     async with bench.running():
-        opening = Opening(bench.project, environment=dict(os.environ))
+        opening = bench.opening()
         await asyncio.gather(*(bench.host.open(session.id, opening) for session in sessions))
-    async with ProjectPort.opened(Projects(bench.state), bench.project, Path.home(), "editor") as port:
+    async with ProjectPort.opened(bench.projects, bench.project, Path.home(), "editor") as port:
         numbers = [edit.n for edits in port.edits().values() for edit in edits]
         assert len(port.edits()[bench.project / "a.txt"]) == 1
         assert len(numbers) == len(set(numbers)) == 3

@@ -27,7 +27,7 @@ async def test_what_sessions_changed_is_listed_and_taken_back_when_they_are_clos
         bench.script(call("StrReplaceFile", path="a.txt", edit={"old": old, "new": new}), "text: done")
         async with bench.running():
             await finish(await bench.new("review"), "go")
-    projects = Projects(bench.state)
+    projects = bench.projects
     async with ProjectPort.opened(projects, bench.project, Path.home(), "editor") as port:
         first, second = port.edits()[path]
         assert first.session_id != second.session_id
@@ -39,7 +39,7 @@ async def test_what_sessions_changed_is_listed_and_taken_back_when_they_are_clos
 
 
 async def test_a_port_says_what_its_client_has_open_until_it_is_closed(bench: Bench) -> None:
-    projects = Projects(bench.state)
+    projects = bench.projects
     path = bench.project / "a.txt"
     async with ProjectPort.opened(projects, bench.project, Path.home(), "editor") as port:
         port.open_file(path)
@@ -100,5 +100,5 @@ async def test_a_session_that_cannot_be_opened_leaves_its_project_to_others(benc
     async with bench.running():
         with pytest.raises(SouldError, match=r"default\.yaml"):
             await bench.open(session.id)
-        async with ProjectPort.opened(Projects(bench.state), bench.project, Path.home(), "editor") as port:
+        async with ProjectPort.opened(bench.projects, bench.project, Path.home(), "editor") as port:
             assert bench.project / "a.txt" in port.edits()

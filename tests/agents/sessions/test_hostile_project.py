@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from sould.agents.opening.opening import Opening
-from sould.agents.permissions.trust import TrustStore
 from sould.agents.wire.messages import ApprovalRequest, ToolResult
 from soultest.bench import Watcher, call, finish, make_bench
 from soultest.bench.looks import prompt_of
@@ -23,7 +21,7 @@ async def test_a_projects_own_bash_git_and_rg_are_not_run_unasked(tmp_path: Path
     path = f"./bin:{bench.project}/bin:{os.environ['PATH']}"
     async with bench.running() as host:
         bench.script(call("Grep", pattern="hello"), call("Shell", command="echo fine"), "text: ok")
-        session = await host.new(Opening(bench.project, environment={**os.environ, "PATH": path}))
+        session = await host.new(bench.opening(environment={**os.environ, "PATH": path}))
         watcher = Watcher(session)
         await finish(session, "look")
     assert watcher.of(ApprovalRequest) == []
@@ -36,7 +34,7 @@ async def test_pipes_and_names_that_are_no_text_neither_hold_nor_end_a_session(t
         (bench.project / name).parent.mkdir(parents=True, exist_ok=True)
         os.mkfifo(bench.project / name)
     (bench.project / os.fsdecode(b"name-\xff")).touch()
-    TrustStore(bench.state / "trust.json").set(bench.project, "trusted")
+    bench.trust.set(bench.project, "trusted")
     async with bench.running():
         session = await bench.new()
         watcher = Watcher(session)

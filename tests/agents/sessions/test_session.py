@@ -1,7 +1,5 @@
 """Options, commands, clients and the life of a session."""
 
-import os
-
 import pytest
 
 from sould.agents.errors import NoModelError, OptionError, SessionNotFoundError, WorkspaceGoneError
@@ -105,7 +103,7 @@ async def test_a_fork_remembers_what_its_source_said(bench: Bench) -> None:
     async with bench.running():
         source = await bench.new()
         await finish(source, "remember me")
-        fork = await bench.host.fork(source.id, Opening(bench.project, environment=dict(os.environ)))
+        fork = await bench.host.fork(source.id, bench.opening())
         assert messages_of(fork) == messages_of(source)
         assert fork.id != source.id
 
@@ -140,7 +138,7 @@ async def test_a_session_without_any_model_says_what_to_do(bench: Bench) -> None
     async with bench.running():
         with pytest.raises(NoModelError):
             await bench.host.require_model({})
-        session = await bench.host.new(Opening(bench.project, environment={}))
+        session = await bench.host.new(bench.opening(environment={}))
         end = await finish(session, "hello")
         assert end.error is not None
         assert (end.error.kind, "`sould login`" in end.error.message) == ("no_model", True)

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from sould.agents.permissions.trust import TrustStore
 from sould.agents.sessions.session import Session
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import ApprovalRequest, Notification
@@ -68,7 +67,7 @@ async def test_a_restricted_session_goes_on_restricted(bench: Bench, repository:
         await finish(session, "/worktree", "c")
         (info,) = [each for each in (await host.list(None, None)).items if each.id != session.id]
         stored = await bench.port.find(info.id)
-        assert TrustStore(bench.state / "trust.json").of_session(stored.directory, {}).state(info.cwd) == "restricted"
+        assert bench.trust.of_session(stored.directory, {}).state(info.cwd) == "restricted"
 
 
 async def at_work(bench: Bench, session: Session) -> Watcher:

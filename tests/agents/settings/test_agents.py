@@ -7,7 +7,6 @@ from types import FrameType
 import pytest
 
 from sould.agents.errors import OptionError
-from sould.agents.permissions.trust import TrustStore
 from sould.agents.soul.catalog import AgentCatalog
 from sould.agents.wire.messages import ApprovalKind, ApprovalRequest, Notification, SystemPrompt, ToolResult
 from soultest.bench import Bench, Watcher, call, finish
@@ -141,7 +140,7 @@ async def test_an_agent_that_changed_while_the_session_was_closed_is_read_anew(b
 
 async def test_a_projects_agent_exists_only_once_the_project_is_trusted(bench: Bench) -> None:
     write_agent(bench.project / ".sould" / "agents")
-    trust = TrustStore(bench.state / "trust.json")
+    trust = bench.trust
     bench.script("text: one", "text: two", "text: three")
     async with bench.running():
         watcher = Watcher(await bench.new())
@@ -163,7 +162,7 @@ async def test_a_projects_agent_exists_only_once_the_project_is_trusted(bench: B
 
 async def test_a_projects_agent_ends_with_the_trust_and_comes_back_with_it(bench: Bench) -> None:
     write_agent(bench.project / ".sould" / "agents")
-    trust = TrustStore(bench.state / "trust.json")
+    trust = bench.trust
     trust.set(bench.project, "trusted")
     bench.script("text: one", "text: two", "text: three")
     async with bench.running():
@@ -194,7 +193,7 @@ async def test_what_lies_beside_a_projects_tool_and_what_a_made_type_uses_must_b
     write_agent(folder, tools=f"{create}, ./shout.py:shout")
     (folder / "shout.py").write_text(SHOUT)
     (folder / "helper.py").write_text("")
-    TrustStore(bench.state / "trust.json").set(bench.project, "trusted")
+    bench.trust.set(bench.project, "trusted")
     bench.script(
         call("CreateSubagent", name="loud", system_prompt="You shout.", tools=["Shout"]),
         "text: made",
@@ -229,7 +228,7 @@ async def test_an_agent_of_which_others_may_write_a_file_is_not_taken(bench: Ben
 
 async def test_the_users_own_agents_are_theirs_also_when_they_work_above_them(bench: Bench) -> None:
     path = write_agent(bench.project / "config" / "agents")
-    catalog = AgentCatalog(path.parent, bench.project, TrustStore(bench.state / "trust.json"))
+    catalog = AgentCatalog(path.parent, bench.project, bench.trust)
     assert catalog.at(path).origin == "user"
     assert catalog.load(catalog.at(path)).name == "reviewer"
 
@@ -237,7 +236,7 @@ async def test_the_users_own_agents_are_theirs_also_when_they_work_above_them(be
 async def test_a_projects_agent_is_made_of_files_that_trust_covers(bench: Bench) -> None:
     (bench.project / "evil.py").write_text("")
     write_agent(bench.project / ".sould" / "agents", tools="../../evil.py:run")
-    TrustStore(bench.state / "trust.json").set(bench.project, "trusted")
+    bench.trust.set(bench.project, "trusted")
     async with bench.running():
         session = await bench.new()
         for name in ("reviewer", ".sould/agents/reviewer.yaml"):
@@ -293,7 +292,7 @@ async def test_code_that_a_named_agent_file_brings_waits_for_trust(bench: Bench)
     code = bench.project / ".sould" / "shout.py"
     code.parent.mkdir()
     code.write_text(SHOUT)
-    trust = TrustStore(bench.state / "trust.json")
+    trust = bench.trust
     bench.script(call("Shout", text="hey"), "text: done")
     async with bench.running():
         watcher = Watcher(await bench.new())
@@ -330,7 +329,7 @@ async def test_a_tool_of_the_project_runs_from_its_spec(bench: Bench) -> None:
         "@tool\nasync def shout(text: str, workspace: Workspace) -> str:\n"
         '    """Shout."""\n    return f"{text.upper()} in {workspace.root.name}"\n'
     )
-    TrustStore(bench.state / "trust.json").set(bench.project, "trusted")
+    bench.trust.set(bench.project, "trusted")
     bench.script(call("Shout", text="hey"), "text: done")
     async with bench.running():
         watcher = Watcher(await bench.new())
@@ -375,7 +374,7 @@ async def test_a_tool_of_one_s_own_runs_in_plan_mode_only_when_it_looks(bench: B
         '@tool(kind="read")\ndef look() -> str:\n    """Look."""\n    return "seen"\n\n\n'
         '@tool\ndef change() -> str:\n    """Change."""\n    return "changed"\n'
     )
-    TrustStore(bench.state / "trust.json").set(bench.project, "trusted")
+    bench.trust.set(bench.project, "trusted")
     bench.script(call("Look"), call("Change"), "text: done")
     async with bench.running():
         watcher = Watcher(await bench.new("plan"))

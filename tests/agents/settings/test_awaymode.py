@@ -1,13 +1,11 @@
 """`/yolo`, `/afk` and the configuration's default modes."""
 
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from sould.agents.opening.opening import Opening
 from sould.agents.permissions.policy import Mode
 from sould.agents.sessions.session import Session
 from sould.agents.soul.reminders import AWAY, BACK
@@ -20,7 +18,7 @@ PROTECTED = call("WriteFile", path=".git/hooks/pre-commit", content="x")
 
 
 async def asking(bench: Bench) -> Session:
-    opening = Opening(bench.project, environment=dict(os.environ), capabilities=frozenset({"questions"}))
+    opening = bench.opening(capabilities=frozenset({"questions"}))
     return await bench.host.new(opening)
 
 

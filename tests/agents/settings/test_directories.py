@@ -1,9 +1,7 @@
 """`/add-dir`: one more directory for tools, rules, prompts and the next daemon."""
 
-import os
 from pathlib import Path
 
-from sould.agents.opening.opening import Opening
 from sould.agents.permissions.policy import EditFile
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import ApprovalRequest
@@ -69,6 +67,6 @@ async def test_a_second_client_brings_its_directories(tmp_path: Path) -> None:
     async with bench.running():
         session = await bench.new()
         Watcher(session)
-        opening = Opening(bench.project, additional=(library,), environment=dict(os.environ))
+        opening = bench.opening(additional=(library,))
         assert await bench.host.open(session.id, opening) is session
         assert session.operations.sharing.files.resolve(str(library / "b.txt")).inside

@@ -1,10 +1,7 @@
 """Sessions that hold nothing: begun by an editor that asked nothing, or for a command that only shows something."""
 
-import os
-
 import pytest
 
-from sould.agents.opening.opening import Opening
 from sould.agents.sessions.session import Session
 from soultest.bench import Bench, Watcher, finish
 
@@ -84,5 +81,5 @@ async def test_a_fork_is_listed_before_its_first_prompt(bench: Bench) -> None:
     async with bench.running():
         source = await bench.new()
         await finish(source, "remember me")
-        await bench.host.fork(source.id, Opening(bench.project, environment=dict(os.environ)))
+        await bench.host.fork(source.id, bench.opening())
         assert len(await _listed(bench)) == 2

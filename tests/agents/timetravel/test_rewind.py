@@ -1,10 +1,8 @@
 """Going back and returning: context and files, over restarts and crashes, and never beyond what the session touched."""
 
 import json
-import os
 
 from sould.agents.llm.scripted import SCRIPTS_VARIABLE
-from sould.agents.opening.opening import Opening
 from sould.agents.timetravel.outcome import describe
 from sould.agents.timetravel.timeline import timeline
 from sould.agents.wire.content import TextPart
@@ -55,7 +53,7 @@ async def test_a_fork_takes_back_what_was_changed_before_it_and_returns_also_aft
     a, b = bench.project / "a.txt", bench.project / "b.txt"
     async with bench.running():
         source = (await worked(bench)).session
-        fork = await bench.host.fork(source.id, Opening(bench.project, environment=dict(os.environ)))
+        fork = await bench.host.fork(source.id, bench.opening())
         watcher = Watcher(fork)
         await finish(fork, "/undo")
         assert (a.read_text(), b.exists()) == ("one\n", False)

@@ -2,14 +2,12 @@
 
 import asyncio
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from sould.agents.opening.opening import Opening
 from sould.agents.permissions.policy import Mode
 from sould.agents.sessions.session import Session
 from sould.agents.toolapi.base import ToolCallContext
@@ -33,7 +31,7 @@ PLAN = "1. Change a.txt"
 
 async def planner(bench: Bench, mode: Mode = "ask") -> Session:
     """A session of a client that can answer questions."""
-    opening = Opening(bench.project, environment=dict(os.environ), mode=mode, capabilities=frozenset({"questions"}))
+    opening = bench.opening(mode=mode, capabilities=frozenset({"questions"}))
     return await bench.host.new(opening)
 
 

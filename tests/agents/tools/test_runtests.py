@@ -8,7 +8,6 @@ import pytest
 
 from sould.agents.filelocks import FileLocks
 from sould.agents.localworkspace import LocalWorkspace
-from sould.agents.opening.opening import Opening
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.tools.testcommand import NoTestCommandError, Wanted, find_command
 from sould.agents.tools.testcounts import Counts, counts_in
@@ -204,7 +203,7 @@ async def test_a_node_project_s_tests_of_one_name_are_run(bench: Bench, program_
     bench.script(call("RunTests", filter="adds"), call("RunTests"), "text: done")
     async with bench.running():
         watcher = Watcher(
-            await bench.host.new(Opening(bench.project, environment={"HOME": str(bench.root), "PATH": program_path}))
+            await bench.host.new(bench.opening(environment={"HOME": str(bench.root), "PATH": program_path}))
         )
         await finish(watcher.session, "test it")
     one, every = results(watcher)

@@ -3,7 +3,6 @@
 import re
 from pathlib import Path
 
-from sould.agents.permissions.trust import TrustStore
 from sould.agents.tools import Toolset
 from sould.agents.wire.messages import ToolResult
 from soultest.bench import Watcher, call, finish, make_bench
@@ -30,7 +29,7 @@ async def test_one_tool_of_each_form_runs_from_a_projects_spec(tmp_path: Path) -
     assert write_examples(bench.project) == ["count.py", "deploy.py", "deploy.md", "builder.yaml", "coverage.py"]
     coverage = bench.project / ".sould" / "agents" / "coverage.py"
     assert [spec.name for spec in Toolset.load((f"{coverage}:measure_coverage",), {}).specs] == ["MeasureCoverage"]
-    TrustStore(bench.state / "trust.json").set(bench.project, "trusted")
+    bench.trust.set(bench.project, "trusted")
     bench.script(
         call("CountWords", path="a.txt") + "\n" + call("Deploy", target="staging").replace('"id": "1"', '"id": "2"'),
         call("Deploy", target="production"),

@@ -10,7 +10,6 @@ from typing import Any, cast
 
 import pytest
 
-from sould.agents.opening.opening import Opening
 from sould.agents.permissions.policy import FetchPage, decide
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.rules import Rule, Rules
@@ -266,7 +265,7 @@ async def test_a_certificate_is_judged_by_the_name_although_the_address_is_conne
         bench = make_bench(tmp_path, {"tools": {"fetch_private_hosts": ["localhost"]}}, [fetch, "text: ok"])
         async with bench.running():
             environment = {**os.environ, **({"SSL_CERT_FILE": PEM} if trusted else {})}
-            opening = Opening(bench.project, environment=environment, mode="full")
+            opening = bench.opening(environment=environment, mode="full")
             watcher = Watcher(await bench.host.new(opening))
             await finish(watcher.session, "go")
             result = watcher.of(ToolResult)[0].return_value

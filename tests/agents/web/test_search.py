@@ -9,7 +9,6 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from sould.agents.opening.opening import Opening
 from sould.agents.web.search import BACKENDS
 from sould.agents.wire.messages import ApprovalRequest, ToolResult, ToolReturn
 from soultest.bench import Watcher, call, finish, make_bench
@@ -50,7 +49,7 @@ async def searched(
         search = call("SearchWeb", query="garden fence", limit=3, include_content=True)
         bench = make_bench(tmp_path, settings, [search, "text: ok"])
         async with bench.running():
-            opening = Opening(bench.project, environment=dict(environment), mode=mode)
+            opening = bench.opening(environment=dict(environment), mode=mode)
             watcher = Watcher(await bench.host.new(opening))
             await finish(watcher.session, "go")
             result = watcher.of(ToolResult)[0].return_value

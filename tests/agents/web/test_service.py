@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from sould.agents.opening.opening import Opening
 from sould.agents.web.reading import PROGRAM
 from sould.agents.web.readmain import UNREADABLE
 from sould.agents.wire.messages import ApprovalRequest, ToolResult, ToolReturn
@@ -32,7 +31,7 @@ async def fetched(
     bench = make_bench(tmp_path, settings, [call("FetchURL", url=url), "text: ok"])
     async with bench.running():
         through = {"http_proxy": proxy.url(""), "no_proxy": "127.0.0.1"} if proxy is not None else {}
-        opening = Opening(bench.project, environment={**os.environ, **through}, mode=mode)
+        opening = bench.opening(environment={**os.environ, **through}, mode=mode)
         watcher = Watcher(await bench.host.new(opening))
         await finish(watcher.session, "go")
         result = watcher.of(ToolResult)[0].return_value

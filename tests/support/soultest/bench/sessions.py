@@ -6,13 +6,15 @@ Tests act as the client: they prompt, answer requests, and read what was publish
 import asyncio
 import json
 import os
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from sould.agents.opening.opening import Opening
+from sould.agents.permissions.trust import TrustStore
+from sould.agents.projects.projects import Projects
 from sould.agents.sessionlog.channel import Record
 from sould.agents.sessions.host import SessionHost
 from sould.agents.sessions.hostport import HostPort
@@ -122,6 +124,21 @@ class Bench:
         """The directory of the user's own agents, rules and servers."""
         return Path(self.paths.config)
 
+    @property
+    def trust(self) -> TrustStore:
+        """Which projects the user trusts, as another process of theirs finds it."""
+        return TrustStore(self.state / "trust.json")
+
+    @property
+    def projects(self) -> Projects:
+        """The projects as a daemon that has just begun knows them."""
+        return Projects(self.state)
+
+    def opening(self, *, environment: Mapping[str, str] | None = None, **more: Any) -> Opening:
+        """How somebody opens a session in the project; with this machine's environment, where no other is given."""
+        given = os.environ if environment is None else environment
+        return Opening(self.project, environment=dict(given), **more)
+
     def prepare(self) -> None:
         """Make the project."""
         self.project.mkdir()
@@ -133,7 +150,7 @@ class Bench:
 
     async def new(self, mode: Any = None) -> Session:
         """A session in the project."""
-        return await self.host.new(Opening(self.project, environment=dict(os.environ), mode=mode))
+        return await self.host.new(self.opening(mode=mode))
 
     def alone(self, mode: Any = None) -> Opening:
         """How somebody opens a session whose HOME is the bench's and who has nothing else of this machine."""
@@ -146,7 +163,7 @@ class Bench:
 
     async def open(self, session_id: str) -> Session:
         """The session, live or from disk."""
-        return await self.host.open(session_id, Opening(self.project, environment=dict(os.environ)))
+        return await self.host.open(session_id, self.opening())
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[SessionHost, None]:
