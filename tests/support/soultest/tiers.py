@@ -19,8 +19,8 @@ OURS: Final = ("tests.", "soultest", "conftest")
 STARTERS: Final = frozenset({"create_subprocess_exec", "create_subprocess_shell", "fork", "posix_spawn"})
 """Names that start a process, whoever has them; and `subprocess`, whatever is taken of it."""
 
-PROGRAMS: Final = frozenset({"soultest.mcpserver", "soultest.langserver", "soultest.bench.crash"})
-"""Modules of ours that run as processes."""
+PROGRAMS: Final = ("/mcpserver.py", "/langserver.py")
+"""How the paths end of what the product is given to start."""
 
 
 class Tiers:
@@ -81,12 +81,10 @@ def nexts(reached: FunctionType | type) -> tuple[object, ...]:
         ]
         return (*reached.__bases__, *(getattr(part, "__wrapped__", part) for part in parts))
     names, known = {*named(reached.__code__)}, reached.__globals__
-    if names & STARTERS:
-        return (subprocess,)
     found = [getattr(known[name], "__wrapped__", known[name]) for name in names if name in known]
-    modules = [each for each in found if isinstance(each, ModuleType) and each.__name__.startswith(OURS)]
-    if not PROGRAMS.isdisjoint(module.__name__ for module in modules):
+    if names & STARTERS or any(isinstance(each, str) and each.endswith(PROGRAMS) for each in found):
         return (subprocess,)
+    modules = [each for each in found if isinstance(each, ModuleType) and each.__name__.startswith(OURS)]
     inside = [getattr(module, name, None) for module in modules for name in names]
     return (*(each for each in found if isinstance(each, FunctionType | type) or each is subprocess), *inside)
 
