@@ -12,8 +12,6 @@ from soultest import probeagent
 from soultest.clients import CLIENTS, ClientName, Scenario, run
 from soultest.schema import PACKAGE, SCHEMAS, Transcript
 
-pytestmark = pytest.mark.node
-
 
 def scenario(tmp_path: Path, *steps: tuple[Any, ...], reject: bool = False) -> Scenario:
     project = tmp_path / "project"
@@ -25,11 +23,13 @@ def scenario(tmp_path: Path, *steps: tuple[Any, ...], reject: bool = False) -> S
     return Scenario(command, project, (*opening, *steps), environment, "reject_once" if reject else "allow_once")
 
 
+@pytest.mark.node
 @pytest.mark.parametrize("name", ["schema.json", "schema.unstable.json"])
 def test_the_schema_that_judges_is_the_one_of_the_locked_package(name: str) -> None:
     assert (SCHEMAS / name).read_text() == (PACKAGE / "schema" / "v1" / name).read_text()
 
 
+@pytest.mark.node
 @pytest.mark.parametrize("client", CLIENTS)
 def test_each_client_reports_text_edits_plans_errors_and_cancelling(client: ClientName, tmp_path: Path) -> None:
     play = scenario(
@@ -53,6 +53,7 @@ def test_each_client_reports_text_edits_plans_errors_and_cancelling(client: Clie
     assert len(seen.results("list")[0]["sessions"]) == 1
 
 
+@pytest.mark.node
 @pytest.mark.parametrize("client", CLIENTS)
 def test_each_client_can_reject(client: ClientName, tmp_path: Path) -> None:
     play = scenario(tmp_path, ("prompt", 0, "edit a.txt new"), reject=True)
