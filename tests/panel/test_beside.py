@@ -72,6 +72,31 @@ def test_what_a_turn_changed_is_reviewed_from_its_last_line(world: World, open_p
     assert (world.project / "a.txt").read_text() == changed.replace("ONE", "one")
 
 
+def test_what_is_pending_stands_above_the_composer_and_is_kept_or_rejected_at_once(
+    world: World, open_panel: Open
+) -> None:
+    for name in ("a.txt", "b.txt"):
+        (world.project / name).write_text("one\ntwo\n")
+    write = [call("WriteFile", f"w{name}", path=f"{name}.txt", content="ONE\ntwo\nthree\n") for name in "ab"]
+    world.script([*write, "text: Done.", call("WriteFile", "w3", path="c.txt", content="new\n"), "text: More."])
+    panel = open_panel(300)
+    panel.send("Change them")
+    panel.shows("Done.")
+    changes = panel.page.get_by_role("region", name="Changes to review")
+    changes.get_by_role("button", name=re.compile(r"2 files \+4 .2")).press("Enter")
+    expect(changes.get_by_role("listitem")).to_have_text(
+        [re.compile(r"a\.txt\s*\+2 .1"), re.compile(r"b\.txt\s*\+2 .1")]
+    )
+    changes.get_by_role("button", name="Keep All").press("Enter")
+    expect(changes).to_have_count(0)
+    panel.send("And another")
+    panel.shows("More.")
+    changes.get_by_role("button", name="Reject All").press("Enter")
+    expect(changes).to_have_count(0)
+    assert not (world.project / "c.txt").exists()
+    assert (world.project / "a.txt").read_text() == "ONE\ntwo\nthree\n"
+
+
 def test_a_conversation_is_exported_to_a_file(world: World, open_panel: Open, tmp_path: Path) -> None:
     world.script(["text: The answer."])
     panel = open_panel()

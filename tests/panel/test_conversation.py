@@ -186,6 +186,21 @@ def test_escape_stops_a_turn_and_composing_does_not(world: World, open_panel: Op
     expect(panel.card(re.compile("cat gate: failed"))).to_be_visible()
 
 
+def test_what_a_stopped_turn_was_given_and_did_not_take_is_in_the_composer_again(
+    world: World, open_panel: Open
+) -> None:
+    held(world)
+    panel = open_panel()
+    begun(panel)
+    panel.composer.fill("and mind the tests")
+    panel.composer.press("Control+Enter")
+    expect(panel.composer).to_have_value("")
+    panel.composer.press("Escape")
+    panel.idle()
+    expect(panel.composer).to_have_value("and mind the tests")
+    expect(panel.conversation.get_by_text("and mind the tests")).to_have_count(0)
+
+
 def test_what_waits_can_be_changed_moved_and_taken_out(world: World, open_panel: Open) -> None:
     gate = held(world, "text: First.", "text: Second.")
     panel = open_panel()

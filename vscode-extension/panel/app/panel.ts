@@ -7,7 +7,8 @@ import { CAPABILITIES } from "../capabilities";
 import type { ConnectionState, EditorContext, Kept, Link, Surroundings } from "../link";
 import { readAsked, type Asked } from "../session/asking";
 import { has, list, object, text } from "../session/read";
-import { readBlock } from "../session/updates";
+import type { PendingFile } from "../session/review";
+import { readBlock, type Block } from "../session/updates";
 import { Client, RequestFailed, wasLost, type Question } from "./client";
 import { blocksOf, draftOf, Drafts, joined, type Draft } from "./drafts";
 import { Session, SIGN_IN } from "./session";
@@ -213,19 +214,45 @@ export class Panel {
     }
   }
 
+  /** Shows what is to be reviewed of one file. */
+  showChange(file: PendingFile): void {
+    if (this.#surroundings.value.canReview) {
+      this.link.openFile({ path: file.path, line: file.hunks[0]?.line ?? 1 });
+    } else {
+      this.view.value = "review";
+    }
+  }
+
+  /** Keeps or rejects all edits of a session, or these hunks. What was left is said. */
+  async decide(session: Session, verdict: "keep" | "reject", hunks?: readonly object[]): Promise<void> {
+    await this.attempt(async () => {
+      const left = await session.edits.decide(verdict, hunks);
+      this.say(verdict === "keep" ? "Kept." : "Rejected.");
+      if (left !== "") {
+        throw new Error(left);
+      }
+    });
+  }
+
   /** Puts something into the composer of the session that is shown, unsent, behind what is there. */
   offer(draft: Draft): void {
     this.drafts.change(this.#session.value?.id ?? "", (before) => joined(before, draft, "\n"));
     this.focusing.value = true;
   }
 
-  /** Stops the turn. What waits for it is dropped by the daemon, and comes back into the composer. */
+  /** Stops the turn. What waits for it, and what it was given and did not take, is dropped by the daemon, and comes back into the composer. */
   stop(session: Session): void {
-    const waiting = session.stop();
-    if (waiting.length > 0) {
-      this.drafts.giveBack(session.id, waiting.map(draftOf));
-      this.say("What was queued is in the composer again.");
-    }
+    const back = (dropped: readonly (readonly Block[])[], said: string): void => {
+      if (dropped.length > 0) {
+        this.drafts.giveBack(session.id, dropped.map(draftOf));
+        this.say(said);
+      }
+    };
+    const { queued, given } = session.stop();
+    back(queued, "What was queued is in the composer again.");
+    void given.then((untaken) => {
+      back(untaken, "What the turn had not taken is in the composer again.");
+    });
   }
 
   /** Sends a draft, from the earlier point that was chosen. Where nothing goes back, nothing is sent, and all is as it was before. */
@@ -302,6 +329,9 @@ export class Panel {
     this.client.on("_sould/running", (params) => {
       shown(params)?.ran(params);
       this.sessions.ran(params);
+    });
+    this.client.on("_sould/review/changed", () => {
+      void this.#session.peek()?.edits.look();
     });
     this.client.on("_panel/connection", (params) => {
       this.#connected(params as ConnectionState);

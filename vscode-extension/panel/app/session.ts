@@ -29,6 +29,7 @@ import {
 } from "../session/transcript";
 import { readOptions, type Block, type Update } from "../session/updates";
 import { RequestFailed, wasLost, type Client } from "./client";
+import { Edits } from "./edits";
 import { Frames } from "./frames";
 
 /** Updates of one page of history. */
@@ -44,12 +45,18 @@ export interface Trouble {
   readonly signIn: boolean;
 }
 
+export interface Dropped {
+  readonly queued: readonly (readonly Block[])[];
+  readonly given: Promise<readonly (readonly Block[])[]>;
+}
+
 export const SIGN_IN = -32000;
 const STOPPED = "This was stopped before it was taken.";
 
 export class Session {
   readonly id: string;
   readonly cwd: string;
+  readonly edits: Edits;
   readonly #client: Client;
   readonly #transcript = signal<Transcript>(EMPTY);
   readonly #queue = signal<readonly Queued[]>([]);
@@ -64,6 +71,9 @@ export class Session {
   #steered: readonly (readonly Block[])[] = [];
   /** What was being sent when the turn was stopped. */
   #stopped: readonly (readonly Block[])[] = [];
+  /** What was given to a turn that was stopped before it took it. */
+  readonly #untaken = new WeakSet<readonly Block[]>();
+  #takeBack: (untaken: readonly (readonly Block[])[]) => void = () => undefined;
   /** What came while a snapshot is under way. */
   #early: Sequenced[] | undefined;
   #becomeReady: () => void = () => undefined;
@@ -76,6 +86,7 @@ export class Session {
     this.#client = client;
     this.id = id;
     this.cwd = cwd;
+    this.edits = new Edits(client, id, cwd);
     this.#frames = new Frames((updates) => {
       this.#draw(updates);
     });
@@ -143,6 +154,7 @@ export class Session {
     const queue = await this.#client.request("_sould/queue", { sessionId: this.id });
     this.queued(queue);
     this.#lookAtTasks();
+    void this.edits.look();
   }
 
   /** The page before the first that is shown, if there is one. */
@@ -232,21 +244,28 @@ export class Session {
     } finally {
       if (!injected) {
         this.#sending.value = this.#sending.value.filter((each) => each !== blocks);
+        this.#steered = this.#steered.filter((each) => each !== blocks);
       }
     }
-    if (!injected) {
+    if (!injected && !this.#untaken.has(blocks)) {
       await this.prompt(blocks);
     }
   }
 
-  /** Stops the turn. What the daemon drops with it: the prompts that wait and were sent from this window. */
-  stop(): readonly (readonly Block[])[] {
+  /**
+   * Stops the turn. What the daemon drops with it: the prompts that wait and were sent from this window, and when it has ended (`given`)
+   * what was given to it and not taken.
+   */
+  stop(): Dropped {
     const dropped = this.#queue.value.filter((each) => each.mine);
     this.#queue.value = this.#queue.value.filter((each) => !each.mine);
     this.#stopped = this.#sending.value;
     this.#stopping.value = true;
     this.#client.notify("session/cancel", { sessionId: this.id });
-    return dropped.map((each) => each.blocks);
+    const given = new Promise<readonly (readonly Block[])[]>((resolve) => {
+      this.#takeBack = resolve;
+    });
+    return { queued: dropped.map((each) => each.blocks), given };
   }
 
   async removeQueued(queued: Queued): Promise<void> {
@@ -346,6 +365,7 @@ export class Session {
     }
     if (updates.some(({ update }) => mayChangeTasks(update))) {
       this.#lookAtTasks();
+      void this.edits.look();
     }
     this.#transcript.value = apply(this.#transcript.value, updates);
   }
@@ -363,10 +383,14 @@ export class Session {
     this.#running.value = running;
     if (!running) {
       const steered = this.#steered;
+      const waits = steered.filter((each) => this.#sending.value.includes(each) && this.#stopped.includes(each));
+      waits.forEach((each) => this.#untaken.add(each));
+      this.#takeBack(waits);
       this.#steered = [];
       this.#sending.value = this.#sending.value.filter((each) => !steered.includes(each));
       this.#stopping.value = false;
       this.#lookAtTasks();
+      void this.edits.look();
     }
   }
 

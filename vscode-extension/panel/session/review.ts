@@ -46,6 +46,14 @@ export function readPending(raw: unknown): readonly PendingFile[] {
   return files.filter((file) => file.hunks.length > 0);
 }
 
+/** How many lines came, and how many went. */
+export function countOf(hunks: readonly Pending[]): { readonly added: number; readonly removed: number } {
+  return {
+    added: hunks.reduce((all, hunk) => all + hunk.added.length, 0),
+    removed: hunks.reduce((all, hunk) => all + hunk.removed.length, 0),
+  };
+}
+
 /** Why some of what was to be decided was not, in a sentence; "" when all of it was. */
 export function leftOf(raw: unknown): string {
   const left = list(object(raw)["left"]).map((each) => text(object(each)["message"]));

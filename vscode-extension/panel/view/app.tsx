@@ -3,7 +3,7 @@
  *
  * - `header`, `banner`: title and what can be done with the whole; what is wrong
  * - `transcript` (rows, scrolling) over `message` (what was said), `tool` (calls, terminals, diffs), `trouble` (a prompt that failed)
- * - `ask` and `form`: what waits for the user; `plan`, `tasks`, `queue`
+ * - `ask` and `form`: what waits for the user; `plan`, `tasks`, `queue`, `changes`
  * - `composer` over `completion`, `images`, `pickers` (options), `meter` (usage)
  * - `sessions`, `timeline`, `review`, `signin`: shown in place of the conversation; `find` above it
  * - used by all: `context` (the panel), `fold`, `menu`, `icons`, `keys`, `popover`, `memo`, `virtual`, `markdown` (with `languages`; read by `later`)
@@ -14,6 +14,7 @@ import type { Panel } from "../app/panel";
 import { wordsOf } from "../session/queue";
 import { Asks } from "./ask";
 import { Banner } from "./banner";
+import { Changes } from "./changes";
 import { Composer } from "./composer";
 import { PanelContext } from "./context";
 import { Find } from "./find";
@@ -68,6 +69,7 @@ function Conversation({ panel }: { readonly panel: Panel }): JSX.Element {
       {session !== undefined && <Plan session={session} />}
       {session !== undefined && <Tasks session={session} />}
       {session !== undefined && <Queue session={session} />}
+      {session !== undefined && <Changes session={session} />}
       <Composer session={session} />
     </main>
   );

@@ -1,34 +1,23 @@
 /** What is to be reviewed, as a list: in a browser, where no editor shows it. Keep and reject, by hunk, by file, or all of it. */
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import type { Session } from "../app/session";
 import { relative } from "../session/completion";
-import { leftOf, readPending, type Pending, type PendingFile } from "../session/review";
+import type { Pending, PendingFile } from "../session/review";
 import { visible } from "../session/visible";
 import { usePanel } from "./context";
 
 type Verdict = "keep" | "reject";
-type Decide = (verdict: Verdict, which: object) => void;
+type Decide = (verdict: Verdict, hunk?: Pending) => void;
 
 export function Review({ session }: { readonly session: Session }): JSX.Element {
   const panel = usePanel();
-  const [files, show] = useState<readonly PendingFile[] | undefined>(undefined);
-  const { cwd, id: sessionId } = session;
-  const look = async (): Promise<void> => {
-    show(readPending(await panel.client.request("_sould/review/list", { cwd, sessionId })));
-  };
+  const files = session.edits.pending.value;
   useEffect(() => {
-    void panel.attempt(look);
+    void session.edits.look();
   }, [session]);
-  const decide: Decide = (verdict, which) => {
-    void panel.attempt(async () => {
-      const left = leftOf(await panel.client.request(`_sould/review/${verdict}`, { cwd, ...which }));
-      await look();
-      panel.say(verdict === "keep" ? "Kept." : "Rejected.");
-      if (left !== "") {
-        throw new Error(left);
-      }
-    });
+  const decide: Decide = (verdict, hunk) => {
+    void panel.decide(session, verdict, hunk && [{ id: hunk.id, digest: hunk.digest }]);
   };
   return (
     <main class="review">
@@ -37,13 +26,13 @@ export function Review({ session }: { readonly session: Session }): JSX.Element 
         <Buttons
           of="all"
           decide={(verdict) => {
-            decide(verdict, { sessionId });
+            decide(verdict);
           }}
           all
         />
       )}
       {files?.map((file) => (
-        <OneFile key={file.path} file={file} name={visible(relative(file.path, cwd))} decide={decide} />
+        <OneFile key={file.path} file={file} name={visible(relative(file.path, session.cwd))} decide={decide} />
       ))}
     </main>
   );
@@ -59,7 +48,6 @@ function OneFile({
   readonly decide: Decide;
 }): JSX.Element {
   const panel = usePanel();
-  const named = ({ id, digest }: Pending): object => ({ hunks: [{ id, digest }] });
   return (
     <section class="review-file" aria-label={name}>
       <h2>
@@ -87,7 +75,7 @@ function OneFile({
           <Buttons
             of={`line ${hunk.line} of ${name}`}
             decide={(verdict) => {
-              decide(verdict, named(hunk));
+              decide(verdict, hunk);
             }}
           />
         </div>
