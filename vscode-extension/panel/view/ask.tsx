@@ -109,6 +109,8 @@ function AskedPermission({ ask, permission }: { readonly ask: Ask; readonly perm
   const { call, options } = permission;
   const [words, setWords] = useState("");
   const [line, write] = useState<string | undefined>(undefined);
+  const shown = call.content ?? [];
+  const end = endOfAsked(shown);
   const body = useRef<HTMLDivElement>(null);
   const seen = useSeen(body);
   // What is allowed must be what stands there: not the command as it was, while another one is being written.
@@ -131,10 +133,13 @@ function AskedPermission({ ask, permission }: { readonly ask: Ask; readonly perm
         {commandOf(permission) === undefined ? `${asks.title}${call.title ?? "The agent asks"}` : RUN}
       </h2>
       <div class="ask-body" ref={body} tabIndex={0} role="group" aria-label={asks.body}>
-        {(call.content ?? []).map((content, at) => (
+        {shown.slice(0, end).map((content, at) => (
           <Shown key={at} content={content} />
         ))}
         <div class="ask-end" />
+        {shown.slice(end).map((content, at) => (
+          <Shown key={end + at} content={content} />
+        ))}
       </div>
       {!seen && (
         <button
@@ -292,6 +297,16 @@ function Shown({ content }: { readonly content: Content }): JSX.Element | null {
       {code}
     </pre>
   );
+}
+
+/** Behind which piece what is asked about ends: the last command, change or output; what follows says more about it. */
+function endOfAsked(shown: readonly Content[]): number {
+  const last = shown.findLastIndex(
+    (each) =>
+      each.type === "diff" ||
+      (each.type === "block" && (each.block.type !== "text" || wholeCode(each.block.text) !== undefined)),
+  );
+  return last < 0 ? shown.length : last + 1;
 }
 
 /** Whether the end of what is asked about was in sight. */
