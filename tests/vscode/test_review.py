@@ -264,6 +264,18 @@ def test_what_is_no_text_is_decided_as_a_whole(world: World, open_window: Open) 
     assert picture.read_bytes() == b"\x89PNG\r\n\x1a\n\0\0"
 
 
+def test_a_new_file_that_is_rejected_leaves_no_tab(world: World, open_window: Open) -> None:
+    (world.project / "list.txt").write_text(OLD)
+    world.script([call("WriteFile", "w1", path="made.txt", content="made\n"), "text: Done."])
+    world.start()
+    assert world.sould("run", "--mode", "review", "go").returncode == 0
+    window = open_window()
+    window.open("made.txt")
+    window.lenses("Reject").click()
+    expect(window.page.locator(".tab", has_text="made.txt")).to_have_count(0)
+    assert not (world.project / "made.txt").exists()
+
+
 def test_comments_are_sent_to_the_agent_as_one(world: World, open_window: Open) -> None:
     change(world, "text: I see.")
     window = open_window()

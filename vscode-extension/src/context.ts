@@ -27,6 +27,7 @@ import { Places } from "./editor/places";
 import { QuickDiff } from "./editor/quickdiff";
 import { Rejections } from "./editor/rejected";
 import { Review } from "./editor/review";
+import { Shortcuts } from "./editor/shortcuts";
 import { Status } from "./editor/status";
 import { Threads } from "./editor/threads";
 import { Titles } from "./editor/titles";
@@ -67,6 +68,7 @@ export class Context implements vscode.Disposable {
   readonly committer: Committer;
   readonly follower: Follower;
   readonly tools: Tools;
+  readonly shortcuts: Shortcuts;
   readonly #inbox: Inbox;
   readonly #buffers: Buffers;
   readonly #version: string;
@@ -75,6 +77,7 @@ export class Context implements vscode.Disposable {
   constructor(extension: vscode.ExtensionContext) {
     this.#version = String((extension.extension.packageJSON as { version: unknown }).version);
     this.setup = new Setup(extension, this.#version);
+    this.shortcuts = new Shortcuts(extension.globalState);
     const mistakes = new Mistakes();
     const peer = {
       told: (method: string, params: unknown): void => {
@@ -86,9 +89,7 @@ export class Context implements vscode.Disposable {
       sending: (method: string, params: object): object =>
         withRestriction(method, params, this.#directories(), vscode.workspace.isTrusted),
     };
-    const log = (line: string): void => {
-      this.log.warn(line);
-    };
+    const log = this.log.warn.bind(this.log);
     const traffic = new Traffic(
       () => this.log.isTraced,
       (line) => {
@@ -103,7 +104,7 @@ export class Context implements vscode.Disposable {
     const bases = new Bases(this.review, this.model, this.places, this.connection);
     const titles = new Titles(this.connection, this.model);
     this.chooser = new Chooser(this.model, this.places, (path) => bases.known(path));
-    this.decider = new Decider(this.review, this.model, this.#buffers);
+    this.decider = new Decider(this.review, this.model, this.#buffers, this.places);
     this.navigator = new Navigator(this.model, this.places);
     this.rejections = new Rejections(this.review, this.model, this.places);
     this.threads = new Threads(this.review, this.model, this.places);
@@ -139,7 +140,7 @@ export class Context implements vscode.Disposable {
       this.tools,
       this.answerer,
       this.panels,
-      new Lenses(this.model, this.places),
+      new Lenses(this.model, this.places, this.shortcuts),
       new Painter(this.model, this.places),
       new QuickDiff(this.model, this.places),
       new ChangesView(this.model, this.places, titles),

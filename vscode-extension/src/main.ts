@@ -144,9 +144,16 @@ async function decide(context: Context, verdict: Verdict, given: readonly unknow
   const chosen = context.chooser.choose(given);
   if ("problem" in chosen) {
     explain(chosen);
-  } else if ("node" in chosen) {
+    return;
+  }
+  if ("node" in chosen) {
     await context.decider.node(verdict, chosen.node);
-  } else if ((await context.decider.hunk(verdict, chosen.hunk)) && chosen.byKey && revealsNext()) {
+    return;
+  }
+  if (chosen.byKey) {
+    context.shortcuts.used();
+  }
+  if ((await context.decider.hunk(verdict, chosen.hunk)) && chosen.byKey && revealsNext()) {
     await context.navigator.go(1);
   }
 }

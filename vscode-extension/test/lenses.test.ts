@@ -1,6 +1,8 @@
+import type * as vscode from "vscode";
 import { beforeEach, describe, expect, it } from "vitest";
 import { Lenses } from "../src/editor/lenses";
 import { Places } from "../src/editor/places";
+import { Shortcuts } from "../src/editor/shortcuts";
 import type { FileReview } from "../src/protocol/shapes";
 import { ReviewModel } from "../src/review/model";
 import { document, fake, reset } from "./fake/vscode";
@@ -12,8 +14,10 @@ const second = aHunk({ id: 2, path: LIST, start: 2, lines: ["three\n"], base: ["
 
 let model: ReviewModel;
 let lenses: Lenses;
+let shortcuts: Shortcuts;
 let redrawn: number;
 let revision: number;
+let memory: Map<string, unknown>;
 
 function shows(...files: FileReview[]): void {
   revision += 1;
@@ -30,7 +34,17 @@ beforeEach(() => {
   fake.documents.set(LIST, TEXT);
   [redrawn, revision] = [0, 0];
   model = new ReviewModel();
-  lenses = new Lenses(model, new Places());
+  const kept = new Map<string, unknown>([["sould.keysUsed", true]]);
+  memory = kept;
+  shortcuts = new Shortcuts({
+    keys: () => [...kept.keys()],
+    get: (key: string, fallback?: unknown) => kept.get(key) ?? fallback,
+    update: (key: string, value: unknown) => {
+      kept.set(key, value);
+      return Promise.resolve();
+    },
+  } as vscode.Memento);
+  lenses = new Lenses(model, new Places(), shortcuts);
   lenses.onDidChangeCodeLenses(() => {
     redrawn += 1;
   });
@@ -52,6 +66,13 @@ describe("the words above changes", () => {
     shows();
     expect(redrawn).toBe(2);
     expect(drawn()).toEqual([]);
+  });
+
+  it("say their keys until one was used", () => {
+    memory.clear();
+    expect(drawn().slice(0, 2)).toEqual(["2 $(check) Keep (Alt+Y)", "2 $(discard) Reject (Alt+N)"]);
+    shortcuts.used();
+    expect(drawn().slice(0, 2)).toEqual(["2 $(check) Keep", "2 $(discard) Reject"]);
   });
 
   it("move with the text that is typed above them, before the daemon says so and after it", () => {

@@ -6,6 +6,7 @@ import { editsBetween, linesOf, replacement } from "../src/review/edits";
 import { filesBelow, hunksBelow, sessionsOf } from "../src/review/groups";
 import { after, covers, hunkAt, lineOf, neighbour } from "../src/review/place";
 import { hunkOf, type LineChange } from "../src/review/quickchange";
+import { changedWords } from "../src/review/changedwords";
 import { counts, diffOf, label, ordinal, removedHint, patchOf, statusOf } from "../src/review/wording";
 import { aFile, aHunk } from "./shapes";
 
@@ -135,11 +136,19 @@ describe("words", () => {
     expect(diffOf(hunk)).toBe("-  old()\n-\n+  new()");
   });
 
+  it("are marked where they are others than those that stood there", () => {
+    const two = aHunk({ base: ["  total = price\n", "done()\n"], lines: ["  total = price * count\n", "done()\n"] });
+    expect(changedWords(two)).toEqual([{ line: 0, from: 15, to: 23 }]);
+    expect(changedWords(aHunk({ base: ["one two\n"], lines: ["three four\n"] }))).toEqual([]);
+    expect(changedWords(aHunk({ base: [], lines: ["new\n"] }))).toEqual([]);
+  });
+
   it("say what was removed, in short", () => {
-    expect(removedHint(hunk)).toBe("−2: old() …");
+    expect(removedHint(hunk)).toBe("−2: old()");
+    expect(removedHint(aHunk({ base: ["  x = 1\n", "y\n"], lines: [] }))).toBe("−2 removed: x = 1 ⏎ y");
     expect(removedHint(aHunk({ base: ["x\n"], lines: [] }))).toBe("−1 removed: x");
     expect(removedHint(aHunk({ lines: ["x\n"] }))).toBe("");
-    expect(removedHint(aHunk({ base: ["😀".repeat(100)], lines: [] })).length).toBeLessThan(200);
+    expect(removedHint(aHunk({ base: ["😀".repeat(100)], lines: [] })).length).toBeLessThan(250);
   });
 
   it("say what happened to a whole file", () => {

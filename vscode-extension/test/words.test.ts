@@ -88,7 +88,7 @@ describe("taking a decision back", () => {
       comments: [],
       round: null,
     });
-    const decider = new Decider(review, model, buffers);
+    const decider = new Decider(review, model, buffers, new Places());
     for (const id of [1, 2]) {
       daemon.answers.set("_sould/review/keep", () => ({ done: [{ id, path: LIST, verdict: "keep" }], left: [] }));
       await decider.file("keep", LIST);

@@ -8,6 +8,7 @@ import type { ReviewModel } from "../review/model";
 import { changes } from "../review/wording";
 import type { Buffers } from "./buffers";
 import { callsOf } from "./chosen";
+import { shownIn, type Places } from "./places";
 import type { Review, Verdict } from "./review";
 
 type Choice = NonNullable<KeepParams["choice"]>;
@@ -25,13 +26,15 @@ export class Decider {
   readonly #review: Review;
   readonly #model: ReviewModel;
   readonly #buffers: Buffers;
+  readonly #places: Places;
   /** Hunks that this window decided about last, the newest at the end. */
   readonly #decided: { cwd: string; ids: number[] }[] = [];
 
-  constructor(review: Review, model: ReviewModel, buffers: Buffers) {
+  constructor(review: Review, model: ReviewModel, buffers: Buffers, places: Places) {
     this.#review = review;
     this.#model = model;
     this.#buffers = buffers;
+    this.#places = places;
   }
 
   /** One hunk, as it is shown. Says whether it is decided. */
@@ -138,6 +141,10 @@ export class Decider {
   }
 
   #remember(cwd: string, outcome: ReviewOutcome): void {
+    const gone = outcome.done.filter((done) => done.newFile === "gone");
+    if (gone.length > 0) {
+      void this.#closeTabs(gone.map((done) => done.path));
+    }
     const ids = outcome.done.map((done) => done.part || done.id);
     if (ids.length > 0) {
       this.#decided.push({ cwd, ids });
@@ -157,6 +164,14 @@ export class Decider {
     } else if (outcome.done.length > 1) {
       this.#say(`${DONE[verdict]} ${changes(outcome.done.length)}`);
     }
+  }
+
+  /** A file that the agent made and its user rejected is no more: nor are its tabs. */
+  async #closeTabs(paths: readonly string[]): Promise<void> {
+    const uris = new Set(paths.map((path) => this.#places.uriOf(path).toString()));
+    const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+    const shown = tabs.filter(({ input, isDirty }) => !isDirty && uris.has(shownIn(input)?.toString() ?? ""));
+    await vscode.window.tabGroups.close(shown, true);
   }
 
   #say(words: string): void {

@@ -11,19 +11,22 @@ import { lineOf } from "../review/place";
 import { broughtProblems, happened, ordinal } from "../review/wording";
 import { argumentOf } from "./chosen";
 import type { Places } from "./places";
+import { keyOf, type Shortcuts } from "./shortcuts";
 
 export class Lenses implements vscode.CodeLensProvider, vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<void>();
   readonly onDidChangeCodeLenses = this.#changed.event;
   readonly #model: ReviewModel;
   readonly #places: Places;
+  readonly #shortcuts: Shortcuts;
   /** What VS Code was given last of each open file, by its path. */
   readonly #given = new Map<string, string>();
   readonly #subscriptions: { dispose(): void }[];
 
-  constructor(model: ReviewModel, places: Places) {
+  constructor(model: ReviewModel, places: Places, shortcuts: Shortcuts) {
     this.#model = model;
     this.#places = places;
+    this.#shortcuts = shortcuts;
     this.#subscriptions = [
       model.onDidChange((paths) => {
         if ([...paths].some((path) => this.#areOthers(path))) {
@@ -64,14 +67,19 @@ export class Lenses implements vscode.CodeLensProvider, vscode.Disposable {
     const file = this.#model.file(path);
     const hunks = file?.hunks.filter((hunk) => hunk.state !== "absent") ?? [];
     const news = file?.isNew === true ? "new file · " : "";
-    const pending = hunks.flatMap((hunk) => lensesOf(hunk, hunks, lineCount, news));
+    const pending = hunks.flatMap((hunk) => lensesOf(hunk, hunks, atLine(hunk, lineCount), news, this.#shortcuts));
     const streaming = file?.streaming.map((hunk) => streamed(hunk, lineCount)) ?? [];
     return [...pending, ...streaming];
   }
 }
 
-function lensesOf(hunk: Hunk, hunks: readonly Hunk[], lineCount: number, news: string): vscode.CodeLens[] {
-  const range = atLine(hunk, lineCount);
+function lensesOf(
+  hunk: Hunk,
+  hunks: readonly Hunk[],
+  range: vscode.Range,
+  news: string,
+  shortcuts: Shortcuts,
+): vscode.CodeLens[] {
   if (hunk.state === "rejecting") {
     return [new vscode.CodeLens(range, { title: "$(clock) is being rejected", command: "" })];
   }
@@ -92,10 +100,14 @@ function lensesOf(hunk: Hunk, hunks: readonly Hunk[], lineCount: number, news: s
       ]
     : [];
   return [
-    lens("$(check) Keep", "sould.keep", "Keep this change (Alt+Y)"),
-    lens("$(discard) Reject", "sould.reject", "Take this change back; what you typed stays (Alt+N)"),
-    lens("$(comment) Comment", "sould.comment", "Say something about it to the agent (Alt+M)"),
-    lens(which, hunk.kind === "text" ? "sould.peek" : "sould.diff", "Show what was there before (Alt+P)"),
+    lens(shortcuts.beside("$(check) Keep", "Y"), "sould.keep", `Keep this change (${keyOf("Y")})`),
+    lens(
+      shortcuts.beside("$(discard) Reject", "N"),
+      "sould.reject",
+      `Take this change back; what you typed stays (${keyOf("N")})`,
+    ),
+    lens("$(comment) Comment", "sould.comment", `Say something about it to the agent (${keyOf("M")})`),
+    lens(which, hunk.kind === "text" ? "sould.peek" : "sould.diff", `Show what was there before (${keyOf("P")})`),
     ...problems,
     ...own,
   ];

@@ -3,11 +3,12 @@ import * as vscode from "vscode";
 import type { Hunk } from "../protocol/shapes";
 import type { ReviewModel } from "../review/model";
 import { endOf, lineOf, textHunks } from "../review/place";
+import { changedWords } from "../review/changedwords";
 import { diffOf, removedHint } from "../review/wording";
 import { argumentOf } from "./chosen";
 import type { Places } from "./places";
 
-type Kind = "added" | "changed" | "removed" | "hint" | "streaming";
+type Kind = "added" | "changed" | "words" | "removed" | "hint" | "streaming";
 
 export class Painter implements vscode.Disposable {
   readonly #model: ReviewModel;
@@ -61,6 +62,7 @@ export class Painter implements vscode.Disposable {
     const marks: Record<Kind, vscode.DecorationOptions[]> = {
       added: [],
       changed: [],
+      words: [],
       removed: [],
       hint: [],
       streaming: [],
@@ -70,6 +72,11 @@ export class Painter implements vscode.Disposable {
       marks[kindOf(hunk)].push({
         range: new vscode.Range(line, 0, Math.max(line, Math.min(endOf(hunk), lineCount) - 1), 0),
       });
+      for (const words of changedWords(hunk)) {
+        marks.words.push({
+          range: new vscode.Range(hunk.start + words.line, words.from, hunk.start + words.line, words.to),
+        });
+      }
       if (hunk.base.length > 0) {
         marks.hint.push(hint(hunk, line, hints));
       }
@@ -128,6 +135,9 @@ function types(): Record<Kind, vscode.TextEditorDecorationType> {
   return {
     added: whole("diffEditor.insertedLineBackground", "minimapGutter.addedBackground"),
     changed: whole("diffEditor.insertedLineBackground", "minimapGutter.modifiedBackground"),
+    words: vscode.window.createTextEditorDecorationType({
+      backgroundColor: new vscode.ThemeColor("diffEditor.insertedTextBackground"),
+    }),
     removed: vscode.window.createTextEditorDecorationType({
       isWholeLine: true,
       overviewRulerLane: vscode.OverviewRulerLane.Left,

@@ -74,7 +74,8 @@ export class Places {
   }
 }
 
-function shownIn(input: unknown): vscode.Uri | undefined {
+/** The file that a tab is about. */
+export function shownIn(input: unknown): vscode.Uri | undefined {
   if (input instanceof vscode.TabInputTextDiff || input instanceof vscode.TabInputNotebookDiff) {
     return input.modified;
   }

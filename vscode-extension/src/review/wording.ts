@@ -3,7 +3,7 @@ import * as path from "node:path";
 import type { Decision, FileReview, Hunk } from "../protocol/shapes";
 import { bare } from "./quickchange";
 
-const LONGEST_HINT = 40;
+const LONGEST_HINT = 120;
 const LONGEST_LABEL = 60;
 /** Before where a symbolic link leads, as `before` and `after` have it. */
 const LINK = "link:";
@@ -26,16 +26,15 @@ export function ordinal(hunk: Hunk, hunks: readonly Hunk[]): string {
   return [`${which} of ${hunks.length}`, counts(hunk)].filter(Boolean).join(" · ");
 }
 
-/** How much a hunk removed, and the first line of it, for the end of a line; "" when it removed nothing. */
+/** How much a hunk removed, and its lines as far as they fit, for the end of a line; "" when it removed nothing. */
 export function removedHint(hunk: Hunk): string {
   const removed = hunk.base.length;
   if (removed === 0) {
     return "";
   }
-  const [first] = hunk.base.map((line) => bare(line).trim()).filter(Boolean);
+  const lines = hunk.base.map((line) => bare(line).trim()).filter(Boolean);
   const what = hunk.lines.length === 0 ? " removed" : "";
-  const more = removed > 1 ? " …" : "";
-  return `−${removed}${what}${first === undefined ? "" : `: ${clip(first, LONGEST_HINT)}${more}`}`;
+  return `−${removed}${what}${lines.length === 0 ? "" : `: ${clip(lines.join(" ⏎ "), LONGEST_HINT)}`}`;
 }
 
 /** The hunk as the lines of a diff, without a heading. */
