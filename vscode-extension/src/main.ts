@@ -232,4 +232,7 @@ async function diagnose(context: Context): Promise<void> {
   const content = await diagnosis(context.connection, "program" in found ? found.program : undefined);
   const document = await vscode.workspace.openTextDocument({ language: "markdown", content });
   await vscode.commands.executeCommand("vscode.open", document.uri);
+  if ("problem" in found) {
+    await context.setup.offer(found.problem);
+  }
 }

@@ -1,10 +1,20 @@
 import { execFile } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { install, installed, type Site } from "../src/setup/install";
+import { directoryWith, install, installed, type Site } from "../src/setup/install";
 import { compareVersions } from "../src/setup/versions";
 
 let root: string;
@@ -68,6 +78,9 @@ describe("installing what the extension carries", () => {
     expect(said()).toMatch(/--require-hashes -r .*runtime\.lock/);
     expect(said()).toMatch(/--no-deps --no-compile --no-index .*sould-1\.2\.0-py3-none-any\.whl/);
     expect(await installed({ ...site, version: "1.3.0" })).toBeUndefined();
+    const directory = await directoryWith(sould, site.storage);
+    expect(readdirSync(directory)).toEqual(["sould"]); // no Python is before the user's own
+    expect(readlinkSync(path.join(await directoryWith("/newer/sould", site.storage), "sould"))).toBe("/newer/sould");
   });
 
   it("takes uv where there is one", async () => {

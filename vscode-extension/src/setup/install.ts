@@ -5,7 +5,7 @@
  * has. An installation counts once it is whole: what was broken off is made anew. Knows no `vscode`.
  */
 import { execFile } from "node:child_process";
-import { access, mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { access, mkdir, readdir, readlink, rename, rm, symlink, writeFile } from "node:fs/promises";
 import * as path from "node:path";
 import { promisify } from "node:util";
 
@@ -74,6 +74,20 @@ export async function install(site: Site, progress: Progress, withdrawn: AbortSi
   }
   await writeFile(path.join(home, READY), "");
   return path.join(home, "bin", "sould");
+}
+
+/** A directory with nothing but the program in it, which can be on the PATH beside the user's own Python. */
+export async function directoryWith(program: string, storage: string): Promise<string> {
+  const directory = path.join(storage, "bin");
+  const link = path.join(directory, "sould");
+  if ((await readlink(link).catch(() => "")) !== program) {
+    const made = `${link}.${process.pid}`;
+    await mkdir(directory, { recursive: true });
+    await rm(made, { force: true });
+    await symlink(program, made);
+    await rename(made, link); // in one step, for the other windows
+  }
+  return directory;
 }
 
 /** An environment cannot be moved, so each version has a place of its own. */

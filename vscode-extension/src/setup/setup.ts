@@ -10,7 +10,7 @@ import { promisify } from "node:util";
 import * as vscode from "vscode";
 import { usersEnvironment } from "../connection/environment";
 import { findProgram, type Found } from "../connection/program";
-import { install, installed } from "./install";
+import { directoryWith, install, installed } from "./install";
 import { compareVersions } from "./versions";
 
 const NOT_HERE =
@@ -22,11 +22,13 @@ export class Setup {
   readonly #version: string;
   readonly #storage: string;
   readonly #carried: string;
-  #offered = false;
+  readonly #terminals: vscode.EnvironmentVariableCollection;
 
   constructor(extension: vscode.ExtensionContext, version: string) {
     this.#version = version;
     this.#storage = extension.globalStorageUri.fsPath;
+    this.#terminals = extension.environmentVariableCollection;
+    this.#terminals.description = "The command `sould`, which this extension has installed";
     this.#carried = vscode.Uri.joinPath(extension.extensionUri, "carried").fsPath;
   }
 
@@ -43,8 +45,11 @@ export class Setup {
     const found = await findProgram(around, { isProgram });
     const own = setting === "" ? await installed({ storage: this.#storage, version: this.#version }) : undefined;
     if (own === undefined || ("program" in found && !(await this.#isOlder(found.program)))) {
+      this.#terminals.delete("PATH");
       return found;
     }
+    // The user's own programs come first.
+    this.#terminals.append("PATH", `:${await directoryWith(own, this.#storage)}`);
     return { program: own };
   }
 
@@ -75,15 +80,13 @@ export class Setup {
     });
   }
 
-  /** Says that there is none, once, and what can be done about it: the user has just asked for something that needs it. */
+  /**
+   * Says that there is none, and what can be done about it: the user has just asked for something that needs it. VS Code shows the same
+   * notification once, where they see it.
+   */
   async offer(problem: string): Promise<void> {
-    if (this.#offered) {
-      return;
-    }
-    this.#offered = true;
     const choices = process.platform === "win32" ? [] : [INSTALL, SET_PATH];
     const chosen = await vscode.window.showWarningMessage(problem, ...choices);
-    this.#offered = false;
     if (chosen === INSTALL) {
       await vscode.commands.executeCommand("sould.install");
     } else if (chosen === SET_PATH) {
