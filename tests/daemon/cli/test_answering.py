@@ -253,3 +253,28 @@ def test_stop_names_a_turn_that_waits_for_an_approval_and_carries_it_over(user: 
     assert "marker" in stopped.stderr
     assert not (user.project / "marker").exists()
     assert "marker" in user.sould("inbox").stdout
+
+
+def test_stop_carries_a_question_over_and_waits_for_no_prompt_behind_it(user: User) -> None:
+    user.scripted(question("c1", "Which database?", "SQLite", "PostgreSQL"), "text: With it, then.")
+    user.daemon.start()
+    editor = Editor(user.daemon, user.daemon.acp(), answer="")
+    editor.open()
+    editor.begin("a title", "turn")
+    editor.wait(asked_about("Which database?"))
+    editor.begin("and then this", "queued")
+    asked = request_id(user)
+    stopped = user.sould("stop")
+    assert stopped.returncode == 0
+    assert "Which database?" in stopped.stderr
+    assert "Which database?" in user.sould("inbox").stdout
+    user.scripted("text: With it, then.")
+    again = Editor(user.daemon, user.daemon.acp(), answer="")
+    again.request("initialize", protocolVersion=1, clientCapabilities={})
+    again.request("session/load", sessionId=editor.session, cwd=str(user.project), mcpServers=[])
+    again.wait(asked_about("Which database?"))
+    assert request_id(user) == asked
+    done = user.sould("answer", asked, "2")
+    assert "Which database? → PostgreSQL" in done.stderr
+    until(lambda: "With it, then." in user.sould("sessions", "show", editor.session).stdout, what="the turn goes on")
+    assert "PostgreSQL" in (user.state / "sessions" / editor.session / "wire.jsonl").read_text()

@@ -18,6 +18,7 @@ from sould.agents.errors import SessionNotFoundError
 from sould.agents.sessionlog.channel import Channel, Listening, Record
 from sould.agents.sessionlog.log import JOURNAL
 from sould.agents.sessionlog.records import read_records
+from sould.agents.soul.subagents.unfinished import ASKS
 from sould.agents.store.entry import SessionEntry
 from sould.agents.store.store import SessionInfo, SessionStore
 from sould.agents.store.waitingnotes import WaitingNotes
@@ -27,6 +28,7 @@ from sould.agents.wire.messages import (
     QuestionRequest,
     QuestionResponse,
     RequestClosed,
+    ToolCall,
     WireMessage,
 )
 
@@ -56,7 +58,10 @@ _DECIDED: Final[Mapping[str, How]] = {
     "reject": "rejected",
 }
 _LASTING: Final[Mapping[str, How]] = {"project": "approved_for_project", "always": "approved_always"}
-_OF_APPROVALS: Final = {"ApprovalRequest", "ApprovalResponse", "ApprovalRequestResolved", "RequestClosed"}
+_TOLD_BY: Final = {
+    *("ApprovalRequest", "ApprovalResponse", "ApprovalRequestResolved", "RequestClosed"),
+    *("ToolCall", "QuestionRequest", "QuestionResponse"),
+}
 
 
 class Waiting(Struct, frozen=True):
@@ -114,8 +119,6 @@ class Inbox:
         self._store = store
         self._notes = notes
         self._since = notes.load()
-        self._questions: set[str] = set()
-        """Of `_since`, those that end with the daemon, and are not noted."""
         self._live: dict[str, _Watched] = {}
         self._stored: dict[str, tuple[Waiting, ...]] = {}
         """What was read of those that are not in memory."""
@@ -217,8 +220,6 @@ class Inbox:
         if isinstance(message, ForAPerson):
             request_id = message.id
             self._since.setdefault(session_id, {}).setdefault(request_id, record.timestamp)
-            if isinstance(message, QuestionRequest):
-                self._questions.add(request_id)
         else:
             request_id = _about(message)
             if request_id not in self._since.get(session_id, {}):
@@ -229,14 +230,13 @@ class Inbox:
 
     def _end(self, ended: Ended) -> None:
         del self._since[ended.session_id][ended.id]
-        self._questions.discard(ended.id)
         self._ended[ended.id] = ended
         if len(self._ended) > REMEMBERED:
             del self._ended[next(iter(self._ended))]
 
     def _note(self, session_id: str) -> None:
         since = self._since[session_id]
-        self._notes.note(session_id, {key: at for key, at in since.items() if key not in self._questions})
+        self._notes.note(session_id, since)
         if not since:
             del self._since[session_id]
 
@@ -250,7 +250,7 @@ class Inbox:
     def _read(self, session_id: str) -> tuple[Waiting, ...]:
         try:
             stored = self._store.find(session_id)
-            requests = _approvals(stored.directory)
+            requests = _asked_again(stored.directory)
         except (SessionNotFoundError, OSError) as error:
             logger.info("what session %s waits for cannot be read: %s", session_id, error)
             return ()
@@ -283,12 +283,17 @@ def _ended(request_id: str, session_id: str, message: WireMessage, at: float) ->
             return Ended(request_id, session_id, "expired" if expired else "cancelled", "", at)
 
 
-def _approvals(directory: Path) -> list[tuple[ApprovalRequest, float]]:
-    """Those that a journal leaves open, which is all that is asked again (D16), and when each was asked. Blocks."""
-    open_ones: dict[str, tuple[ApprovalRequest, float]] = {}
+def _asked_again(directory: Path) -> list[tuple[ForAPerson, float]]:
+    """Those that a journal leaves open and that are asked again (D16), and when each was asked. Blocks."""
+    open_ones: dict[str, tuple[ForAPerson, float]] = {}
+    asking: set[str] = set()
     for record in read_records(directory / JOURNAL):
-        message = record.message if record.type in _OF_APPROVALS else None  # the others need not be built
-        if isinstance(message, ApprovalRequest):
+        message = record.message if record.type in _TOLD_BY else None  # the others need not be built
+        if isinstance(message, ToolCall):
+            asking |= {message.id} if message.function.name == ASKS else set()
+        elif isinstance(message, ApprovalRequest) or (
+            isinstance(message, QuestionRequest) and message.tool_call_id in asking
+        ):
             open_ones.setdefault(message.id, (message, record.timestamp))
         elif message is not None:
             open_ones.pop(_about(message), None)

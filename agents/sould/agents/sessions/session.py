@@ -231,8 +231,11 @@ class Session:
 
     @property
     def to_finish(self) -> int:
-        """How many of those would be interrupted if the daemon ended now: a turn that only waits for approvals goes on (D16)."""
-        return 0 if self.busy == 1 and self.running and self._standstill.reached() else self.busy
+        """How many of those would be interrupted if the daemon ended now: a turn that only waits for a person goes on (D16).
+
+        What is queued behind that one cannot begin either.
+        """
+        return 0 if self.running and not self._turns.operating and self._standstill.reached() else self.busy
 
     async def _run(self, prompt: Prompt) -> Ending:
         try:
@@ -333,12 +336,12 @@ class Session:
         """Close or resume what the last writer of this session left open; once, before any client is attached."""
         found = self.log.recovery
         commanded = found.open_turn is not None and found.open_turn.command and not found.open_step
-        travel, agent, asker = self.operations.travel, self._parts.agent, self._parts.services.permission.asker
+        travel, agent, permission = self.operations.travel, self._parts.agent, self._parts.services.permission
         if found.open_restore is not None and found.open_turn is not None and commanded:
             # in its turn, as it would have been
             await travel.finish(found.open_restore, found.open_turn.user_input)
         capture = self._parts.services.files.recorded.capture
-        await recover(self.log, self.soul, asker, self._turns, agent.crew, capture)
+        await recover(self.log, self.soul, permission.asker, permission.questions, self._turns, agent.crew, capture)
         if found.open_restore is not None and not commanded:
             await travel.finish(found.open_restore)
 

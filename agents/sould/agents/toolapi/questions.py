@@ -4,11 +4,11 @@ Nobody's silence is an answer: a question waits until someone answers or the tur
 """
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from sould.agents.clock import waiting_for_the_user
 from sould.agents.sessionlog.channel import Channel, RequestClosedError
-from sould.agents.wire.messages import QuestionItem, QuestionRequest, QuestionResponse
+from sould.agents.wire.messages import QuestionItem, QuestionRequest, QuestionResponse, RequestClosed, WireRequest
 
 OWN_WORDS = "The user wants to answer in their own words: ask in plain text and end your turn."
 """The answer of somebody who found no choice that fits, at a client that cannot take text."""
@@ -19,10 +19,30 @@ class Questions:
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
+        self._before: dict[str, QuestionRequest] = {}
+        """What the last daemon left waiting, by the call that asks it again."""
+
+    def restore(self, pending: Iterable[WireRequest]) -> None:
+        """Requests that were pending when the daemon stopped: who asks one again gets the same, whoever looks at it."""
+        self._before = {each.tool_call_id: each for each in pending if isinstance(each, QuestionRequest)}
+
+    def expire(self, request_ids: Collection[str]) -> None:
+        """These will not be asked again: whoever asked has ended."""
+        for request in [each for each in self._before.values() if each.id in request_ids]:
+            self._close(request)
+
+    def _close(self, request: QuestionRequest) -> None:
+        self._before.pop(request.tool_call_id, None)
+        self._channel.publish(RequestClosed(request_id=request.id, reason="expired"))
 
     async def ask(self, call_id: str, items: tuple[QuestionItem, ...]) -> Mapping[str, str]:
         """Question to answer (several labels joined by commas, or the user's own words). Empty: dismissed."""
-        request = QuestionRequest(id=secrets.token_hex(8), tool_call_id=call_id, questions=items)
+        request = self._before.get(call_id)
+        if request is not None and request.questions != items:
+            self._close(request)
+            request = None
+        self._before.pop(call_id, None)
+        request = request or QuestionRequest(id=secrets.token_hex(8), tool_call_id=call_id, questions=items)
         try:
             with waiting_for_the_user():
                 response = await self._channel.request(request)

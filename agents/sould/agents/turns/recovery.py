@@ -1,10 +1,11 @@
 """What happens when a session is opened that its last writer left in the middle of something (F61, D16).
 
-A turn in which something waits for an approval goes on, be it one of the main agent or of a subagent: nothing of that
-call has run, or what it came to is in the request. Every other open turn is closed honestly: its calls may or may not
-have run, and are never run again.
+A turn in which something waits for an approval, or for an answer to the agent's question, goes on, be it one of the main
+agent or of a subagent: nothing of that call has run, or what it came to is in the request. Every other open turn is closed
+honestly: its calls may or may not have run, and are never run again.
 """
 
+from collections.abc import Collection
 from functools import partial
 
 from sould.agents.projects.capture import Capture
@@ -17,6 +18,7 @@ from sould.agents.soul.subagents.market import LaborMarket, can_go_on
 from sould.agents.soul.subagents.unfinished import Unfinished, unfinished
 from sould.agents.toolapi.background import Ended, Printed, TaskError
 from sould.agents.toolapi.base import ToolCallContext, tool_error
+from sould.agents.toolapi.questions import Questions
 from sould.agents.tools.agent import in_background
 from sould.agents.turns import cutoff
 from sould.agents.turns.asking import ApprovalRequester
@@ -41,7 +43,13 @@ STOPPED = "The daemon stopped in the middle of a turn."
 
 
 async def recover(
-    log: SessionLog, soul: Soul, asker: ApprovalRequester, turns: Turns, crew: Crew, capture: Capture | None
+    log: SessionLog,
+    soul: Soul,
+    asker: ApprovalRequester,
+    questions: Questions,
+    turns: Turns,
+    crew: Crew,
+    capture: Capture | None,
 ) -> None:
     """Close or resume what was open, tell the clients once, and make it durable."""
     found = log.recovery
@@ -64,10 +72,13 @@ async def recover(
         cut = take_up(log, soul, found, left, lost)
         turn = found.open_turn
         turns.submit(
-            Prompt("", turn.client_id, turn_id=turn.turn_id, resumes=True, on_end=partial(asker.expire, asked))
+            Prompt(
+                "", turn.client_id, turn_id=turn.turn_id, resumes=True, on_end=partial(_expire, asker, questions, asked)
+            )
         )
     again = [request for request in found.open_requests if request.id in kept]
     asker.restore(again, (record.message for record in log.replay()) if again else ())
+    questions.restore(again)
     for request in found.open_requests:
         if request.id not in kept:
             log.publish(RequestClosed(request_id=request.id, reason="expired"))
@@ -78,6 +89,11 @@ async def recover(
     if told:
         _notify(log, told)
     await log.commit()
+
+
+def _expire(asker: ApprovalRequester, questions: Questions, request_ids: Collection[str]) -> None:
+    asker.expire(request_ids)
+    questions.expire(request_ids)
 
 
 def take_up(log: SessionLog, soul: Soul, found: Recovery, left: Unfinished, lost: str = "") -> bool:

@@ -9,7 +9,7 @@ from sould.agents.soul.order import not_begun
 from sould.agents.soul.subagents.unfinished import unfinished
 from sould.agents.turns import cutoff
 from sould.agents.turns.asking import ApprovalRequester
-from sould.agents.wire.messages import ApprovalRequest, ToolCallDetail
+from sould.agents.wire.messages import ApprovalRequest, QuestionRequest, ToolCallDetail
 
 
 class Standstill(Struct):
@@ -21,8 +21,8 @@ class Standstill(Struct):
     _found: bool | None = None
 
     def reached(self) -> bool:
-        """All that goes on waits for approvals, and nothing was published since this was asked last."""
-        if not any(isinstance(request, ApprovalRequest) for request in self.log.channel.pending):
+        """All that goes on waits for approvals and answers, and nothing was published since this was asked last."""
+        if not any(isinstance(request, ApprovalRequest | QuestionRequest) for request in self.log.channel.pending):
             return False
         if (position := self.log.channel.position) != self._position:
             self._position, self._found = position, None

@@ -1,15 +1,17 @@
-"""What waited for the user's approval when a daemon stopped: calls of the main agent and of its subagents, however deep.
+"""What waited for the user's approval or answer when a daemon stopped: calls of the main agent and of its subagents, however deep.
 
 All of it is read from the session's own journal, where the events of every subagent are. Nothing here runs an agent.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final
 
 from msgspec import Struct, field
 
 from sould.agents.wire.messages import (
     ApprovalRequest,
     HeldOutput,
+    QuestionRequest,
     StepBegin,
     SubagentEvent,
     ToolCall,
@@ -18,12 +20,15 @@ from sould.agents.wire.messages import (
     WireRequest,
 )
 
+ASKS: Final = "AskUserQuestion"
+"""The tool that does nothing but ask: its call can be run again for the answer."""
+
 
 class Unfinished(Struct, frozen=True):
     """Which calls wait, and who works for them."""
 
     requests: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
-    """The approvals' ids by the call of the main agent that they are asked for."""
+    """The ids of the approvals, and of questions, by the call of the main agent that they are asked for."""
     calls: frozenset[str] = frozenset()
     """Calls, of whatever agent, that wait themselves or through a subagent."""
     agents: frozenset[str] = frozenset()
@@ -40,17 +45,24 @@ class Unfinished(Struct, frozen=True):
         return self.workers.get(call_id, ("",))[-1] if call_id in self.calls else ""
 
 
-def unfinished(messages: Iterable[WireMessage], pending: Iterable[WireRequest]) -> Unfinished:
-    """What waits for the `pending` approvals of a session whose journal holds `messages`."""
+def unfinished(messages: Iterable[WireMessage], pending: Collection[WireRequest]) -> Unfinished:
+    """What waits for the `pending` approvals of a session whose journal holds `messages`, and for questions of its main agent."""
+    questions = {request.tool_call_id: request.id for request in pending if isinstance(request, QuestionRequest)}
     approvals = [request for request in pending if isinstance(request, ApprovalRequest)]
     workers: dict[str, dict[str, None]] = {}
     works_for: dict[str, tuple[str, str]] = {}
     begun: dict[str, int] = {}
+    calls: set[str] = set()
+    agents: set[str] = set()
+    requests: dict[str, tuple[str, ...]] = {}
     checkpoint = -1
     for message in messages:
         checkpoint += isinstance(message, TurnBegin | StepBegin)
         if isinstance(message, ToolCall):
             begun[message.id] = checkpoint
+            if message.function.name == ASKS and message.id in questions:
+                calls.add(message.id)
+                requests[message.id] = (questions[message.id],)
         boss = ""
         event: object = message
         while isinstance(event, SubagentEvent) and event.agent_id:
@@ -58,9 +70,6 @@ def unfinished(messages: Iterable[WireMessage], pending: Iterable[WireRequest]) 
             works_for[agent_id] = call_id, boss
             workers.setdefault(call_id, {})[agent_id] = None
             boss, event = agent_id, event.event
-    calls: set[str] = set()
-    agents: set[str] = set()
-    requests: dict[str, tuple[str, ...]] = {}
     for request in approvals:
         call_id, agent_id = request.tool_call_id, request.agent_id or ""
         calls.add(call_id)
