@@ -110,6 +110,12 @@ OPENING_CALLS = frozenset(
 """Methods of a path. Those of `CallFiles` that have such a name are awaited."""
 
 SOURCE = frozenset({".py", ".ts", ".mjs", ".sh", ".el", ".lua"})
+VERSIONED = {
+    "daemon/sould/daemon/hello.py": r'^VERSION = "([^"]*)"',
+    "vscode-extension/package.json": r'^  "version": "([^"]*)"',
+    "acp/registry/sould/agent.json": r'^  "version": "([^"]*)"',
+}
+"""Files that name the package's version, which they cannot read where it stands, and how."""
 # Written in pieces so that this file does not break its own rule.
 MACHINE_PATH = re.compile(r"(?<![\w.~$}/-])/(?:root|work|home/[a-z][\w-]*)(?:/|\b(?![\w-]))")
 REGISTRY = re.compile(
@@ -154,7 +160,7 @@ def main(root: Path) -> int:
         *testing(files),
         *namespace(files),
         *sizes(files),
-        *changelog(root),
+        *versions(root),
         *addresses(files),
     ]
     for finding in findings:
@@ -338,14 +344,18 @@ def is_docstring(statement: ast.stmt) -> bool:
             return False
 
 
-def changelog(root: Path) -> Iterator[Finding]:
-    """The newest version in the changelog is the package's."""
+def versions(root: Path) -> Iterator[Finding]:
+    """The package's version stands in pyproject.toml; the newest in the changelog, and what else names it, is that one."""
     version = tomllib.loads((root / "pyproject.toml").read_text())["project"]["version"]
     heading = re.search(r"^## \[?(\d+\.\d+\.\d+\S*?)\]?(?:\s|$)", (root / "CHANGELOG.md").read_text(), re.MULTILINE)
     if heading is None:
         yield Finding("CHANGELOG.md", 0, "names no version")
     elif heading[1] != version:
         yield Finding("CHANGELOG.md", 0, f"its newest version is {heading[1]}, the package's is {version}")
+    for name, pattern in VERSIONED.items():
+        named = re.search(pattern, (root / name).read_text(), re.MULTILINE) if (root / name).exists() else None
+        if named is not None and named[1] != version:
+            yield Finding(name, 0, f"its version is {named[1]}, the package's is {version}")
 
 
 def addresses(files: Iterable[SourceFile]) -> Iterator[Finding]:

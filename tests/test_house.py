@@ -151,6 +151,16 @@ def test_a_tree_that_keeps_all_rules_passes(tree: Path) -> None:
         ("tests/long.py", "def f():\n" + "    x = 1\n" * 61, "f has 62 lines; the limit is 60"),
         ("CHANGELOG.md", "# Changelog\n\n## 1.3.0\n\n## 1.2.3\n", "newest version is 1.3.0, the package's is 1.2.3"),
         ("CHANGELOG.md", "# Changelog\n", "names no version"),
+        (
+            "vscode-extension/package.json",
+            '{\n  "version": "1.2.4"\n}\n',
+            "its version is 1.2.4, the package's is 1.2.3",
+        ),
+        (
+            "acp/registry/sould/agent.json",
+            '{\n  "version": "1.2.4"\n}\n',
+            "its version is 1.2.4, the package's is 1.2.3",
+        ),
         ("notes.md", "see /" + "root/x\n", "notes.md:1: a path of one machine"),
         ("notes.md", "see /" + "home/ada/x\n", "notes.md:1: a path of one machine"),
         ("lock.json", '{"resolved": "https' + '://x/y.tgz"}\n', "lock.json:1: the address of a package registry"),
