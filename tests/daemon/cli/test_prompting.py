@@ -162,7 +162,8 @@ def test_nothing_comes_between_a_difference_and_its_question_and_nothing_of_it_i
 
 def test_every_answer_on_offer_has_a_key_of_its_own() -> None:
     asked = question(RunCommand("make", ROOT)).model_copy(update={"changed": True})
-    offered = Permission.model_validate(permission("s1", Call("c1", "Shell", "/w", title="make"), asked))
+    params = permission("s1", Call("c1", "Shell", "/w", title="make"), asked, lasting=True)
+    offered = Permission.model_validate(params)
     assert {key: option.option_id for key, option in offered.choices.items()} == {
         "y": "allow_once",
         "a": "allow_always",
