@@ -82,10 +82,10 @@ class PanelPage:
 
 
 @contextmanager
-def served(world: World, program: Path = SOULD) -> Generator[str]:
-    """The address of a panel for the world's project. `program`: another agent than ours."""
+def served(world: World, program: Path = SOULD, *, folders: Sequence[Path] = ()) -> Generator[str]:
+    """The address of a panel for the world's project, and more folders. `program`: another agent than ours."""
     environment = world.environment | {"SOULD": str(program)}
-    command = [str(NODE), str(EXTENSION / "scripts" / "panel.mjs"), str(world.project)]
+    command = [str(NODE), str(EXTENSION / "scripts" / "panel.mjs"), str(world.project), *map(str, folders)]
     process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stderr is not None

@@ -11,6 +11,7 @@ import type { PendingFile } from "../session/review";
 import { readBlock, type Block } from "../session/updates";
 import { Client, RequestFailed, wasLost, type Question } from "./client";
 import { blocksOf, draftOf, Drafts, joined, type Draft } from "./drafts";
+import { Next } from "./next";
 import { Session, SIGN_IN } from "./session";
 import { Sessions } from "./sessions";
 
@@ -51,8 +52,7 @@ export class Panel {
   readonly focusing = signal(false);
   /** A sentence for screen readers, and for a moment for everybody. */
   readonly said = signal("");
-  /** The session that begins with the next prompt is to have a worktree of its own. */
-  readonly apart = signal(false);
+  readonly next: Next;
   readonly context = signal<EditorContext>({});
   readonly #session = signal<Session | undefined>(undefined);
   readonly #connection = signal<ConnectionState>({ state: "connecting", problem: "", version: "" });
@@ -75,7 +75,12 @@ export class Panel {
     // From the first frame on, so that what is typed meanwhile is its draft.
     const before = this.#before();
     this.#session.value = before && new Session(this.client, before.id, before.cwd);
-    this.apart.value = link.state.apart === true;
+    this.next = new Next(
+      this.client,
+      link,
+      this.#surroundings,
+      () => this.#introduced && this.#session.value === undefined,
+    );
   }
 
   get session(): ReadonlySignal<Session | undefined> {
@@ -121,6 +126,7 @@ export class Panel {
       await this.#goOn();
     });
     this.#starting = false;
+    void this.next.connected(this.#introduced);
     this.#becomeReady();
   }
 
@@ -143,7 +149,14 @@ export class Panel {
     const root = this.#surroundings.value.roots.find((each) => each.path === cwd)?.path;
     this.#become(undefined);
     this.keep({ fresh: true, ...(apart && { apart }), ...(root !== undefined && { root }) });
-    this.apart.value = apart;
+    this.next.begin(root, apart);
+  }
+
+  /** Has the next session begin in another folder. */
+  async workIn(root: string): Promise<void> {
+    this.keep({ root });
+    this.next.begin(root, false);
+    await this.next.prepare();
   }
 
   /** The session that is shown, or a new one. Undefined when none can begin, which is said. */
@@ -159,20 +172,14 @@ export class Panel {
       await shown.ready;
       return shown;
     }
-    const root = this.link.state.root ?? this.#surroundings.value.roots[0]?.path;
-    if (root === undefined) {
+    if (this.next.root.value === undefined) {
       this.#problem.value = "Open a folder first: the agent works in one.";
       return undefined;
     }
     await this.attempt(async () => {
-      const own = this.apart.value ? { _meta: { sould: { worktree: true } } } : {};
-      const answer = object(await this.client.request("session/new", { cwd: root, mcpServers: [], ...own }));
-      const place = text(object(object(answer["_meta"])["sould"])["cwd"]);
-      const session = new Session(this.client, text(answer["sessionId"]), place || root);
-      session.introduced(answer);
-      session.begun();
+      const session = await this.next.take();
       this.#become(session);
-      await session.snapshot();
+      await session?.snapshot();
     });
     return this.#session.value;
   }
@@ -306,7 +313,7 @@ export class Panel {
     this.view.value = "conversation";
     this.finding.value = undefined;
     this.resending.value = undefined;
-    this.apart.value = false;
+    this.next.begin(undefined, false);
     const { session: before, scroll, fresh: _, apart: __, root: ___, ...kept } = this.link.state;
     // The same one after a reload or with another connection: it is read on where it was read.
     const place = session?.id === before?.id && scroll !== undefined ? { scroll } : {};
@@ -316,8 +323,8 @@ export class Panel {
 
   #listen(): void {
     const shown = (params: unknown): Session | undefined => {
-      const session = this.#session.peek();
-      return session?.id === object(params)["sessionId"] ? session : undefined;
+      const { sessionId } = object(params);
+      return [this.#session.peek(), this.next.prepared.peek()].find((each) => each?.id === sessionId);
     };
     this.client.on("session/update", (params) => {
       shown(params)?.updated(params);
@@ -355,6 +362,7 @@ export class Panel {
         this.#ready = this.#notReady();
       }
       this.#introduced = false;
+      void this.next.connected(false);
       this.client.lost(state.problem);
     } else if (state.state === "connected" && !this.#introduced) {
       // Nothing happens while `start` is under way, which brings this about.

@@ -76,7 +76,7 @@ function Conversation({ panel }: { readonly panel: Panel }): JSX.Element {
 }
 
 function Welcome({ panel }: { readonly panel: Panel }): JSX.Element {
-  const [root] = panel.surroundings.value.roots;
+  const root = panel.next.root.value;
   const recent = panel.sessions.known.value.filter((known) => known.cwd === root?.path && !known.archived).slice(0, 3);
   return (
     <div class="welcome">

@@ -22,7 +22,7 @@ export function useChoices(completing: Completing | undefined, session: Session 
   const [mentions, setMentions] = useState(NONE);
   const commands = session?.transcript.value.commands ?? [];
   const typed = completing?.kind === "mention" ? completing.typed : undefined;
-  const root = session?.cwd ?? panel.surroundings.value.roots[0]?.path;
+  const root = session?.cwd ?? panel.next.root.value?.path;
   const mentioning = typed !== undefined;
   const found = useMemo(
     () => (mentioning && root !== undefined ? new Mentions(panel, root, session?.id ?? "") : undefined),

@@ -16,11 +16,13 @@ import { Icon, IconButton } from "./icons";
 import { imagesOf } from "./images";
 import { Menu } from "./menu";
 import { Meter } from "./meter";
-import { Pickers } from "./pickers";
+import { FromEditor } from "./fromeditor";
+import { Folder, Pickers } from "./pickers";
 
 export function Composer({ session }: { readonly session: Session | undefined }): JSX.Element {
   const panel = usePanel();
   const key = session?.id ?? "";
+  const open = session ?? panel.next.prepared.value;
   const draft = panel.drafts.of(key);
   // Of this session also when another is shown by the time that something comes.
   const change = (by: Change): void => {
@@ -73,7 +75,7 @@ export function Composer({ session }: { readonly session: Session | undefined })
       <Field field={field} draft={draft} session={session} onChange={change} onAttach={add} onSend={send} />
       <div class="composer-bar">
         <Menu
-          icon="add"
+          icon="attach"
           label="Add to the message"
           above
           entries={[
@@ -96,7 +98,8 @@ export function Composer({ session }: { readonly session: Session | undefined })
             },
           ]}
         />
-        {session !== undefined && <Pickers session={session} />}
+        {session === undefined && <Folder />}
+        {open !== undefined && <Pickers key={open.id} session={open} begins={session === undefined} />}
         <FromEditor
           draft={draft}
           onAdd={(block) => {
@@ -159,8 +162,8 @@ interface FieldProps {
 function Field({ field, draft, session, onChange, onAttach, onSend }: FieldProps): JSX.Element {
   const [completing, complete] = useState<Completing | undefined>(undefined);
   const [marked, mark] = useState(0);
-  const { list: choices, blocksOf: mentioned } = useChoices(completing, session);
   const panel = usePanel();
+  const { list: choices, blocksOf: mentioned } = useChoices(completing, session ?? panel.next.prepared.value);
   const running = session?.running.value ?? false;
   const take = (choice: Mention): void => {
     if (completing !== undefined && field.current !== null) {
@@ -208,6 +211,11 @@ function Field({ field, draft, session, onChange, onAttach, onSend }: FieldProps
           look();
         }}
         onClick={look}
+        onFocus={() => {
+          if (session === undefined) {
+            void panel.next.prepare();
+          }
+        }}
         onBlur={() => {
           complete(undefined);
         }}
@@ -343,44 +351,6 @@ function Attached({
         </li>
       ))}
     </ul>
-  );
-}
-
-/** What the user has before them in the editor, to be added by a click; without one nothing of it is sent. */
-function FromEditor({
-  draft,
-  onAdd,
-}: {
-  readonly draft: Draft;
-  readonly onAdd: (block: Block) => void;
-}): JSX.Element | null {
-  const { file } = usePanel().context.value;
-  if (file === undefined) {
-    return null;
-  }
-  const lines =
-    file.from === undefined
-      ? ""
-      : `:${file.from}${file.to === undefined || file.to === file.from ? "" : `-${file.to}`}`;
-  const name = `${file.path.split("/").at(-1) ?? file.path}${lines}`;
-  const uri = `${fileUri(file.path)}${lines.replace(":", "#L")}`;
-  const block: Block =
-    file.selected === undefined ? { type: "link", uri, name } : { type: "resource", uri, text: file.selected };
-  if (draft.attached.some((each) => "uri" in each && each.uri === uri)) {
-    return null;
-  }
-  return (
-    <button
-      type="button"
-      class="chip suggested"
-      title={`Send ${name} with the message`}
-      onClick={() => {
-        onAdd(block);
-      }}
-    >
-      <Icon name="add" />
-      {name}
-    </button>
   );
 }
 

@@ -4,6 +4,7 @@ import type { Panel } from "../app/panel";
 import type { Session } from "../app/session";
 import { markdownOf } from "../session/export";
 import { object, text } from "../session/read";
+import { nameOf, visible } from "../session/visible";
 import { usePanel } from "./context";
 import { Icon, IconButton } from "./icons";
 import { Menu } from "./menu";
@@ -34,6 +35,7 @@ export function Header(): JSX.Element {
       >
         <Icon name={talks ? "list" : "back"} />
         <h1 dir="auto">{talks ? titleOf(panel, session) : TITLES[view]}</h1>
+        {talks && <Root panel={panel} session={session} />}
       </button>
       {session !== undefined && talks && (
         <>
@@ -103,9 +105,22 @@ export function Header(): JSX.Element {
   );
 }
 
+/** In which folder the session works, where several are open. */
+function Root({
+  panel,
+  session,
+}: {
+  readonly panel: Panel;
+  readonly session: Session | undefined;
+}): JSX.Element | null {
+  const { roots } = panel.surroundings.value;
+  const shown = session && (roots.find((root) => root.path === session.cwd)?.name ?? nameOf(session.cwd));
+  return shown === undefined || roots.length < 2 ? null : <span class="root">{visible(shown)}</span>;
+}
+
 function titleOf(panel: Panel, session: Session | undefined): string {
   if (session === undefined) {
-    return panel.apart.value ? "New session in a worktree" : "New session";
+    return panel.next.apart.value ? "New session in a worktree" : "New session";
   }
   const listed = panel.sessions.known.value.find((each) => each.id === session.id);
   return session.transcript.value.title || listed?.title || "Untitled session";
