@@ -13,6 +13,24 @@ from .conftest import Open
 pytestmark = [pytest.mark.panel, pytest.mark.timeout(300)]
 
 
+def test_arrow_up_brings_back_what_was_said_before(world: World, open_panel: Open) -> None:
+    world.script(["text: First.", "text: Second."])
+    panel = open_panel()
+    for words, answer in (("one", "First."), ("two", "Second.")):
+        panel.send(words)
+        panel.shows(answer)
+        panel.idle()
+    panel.composer.press("ArrowUp")
+    expect(panel.composer).to_have_value("two")
+    panel.composer.press("ArrowUp")
+    expect(panel.composer).to_have_value("one")
+    panel.composer.press("ArrowUp")
+    expect(panel.composer).to_have_value("one")
+    panel.composer.fill("my own")
+    panel.composer.press("ArrowUp")
+    expect(panel.composer).to_have_value("my own")
+
+
 def test_a_stop_brings_back_what_was_queued_and_a_draft_outlives_other_views(world: World, open_panel: Open) -> None:
     os.mkfifo(world.project / "gate")
     world.script([call("Shell", "s1", command="echo begun; cat gate"), "text: Later."])

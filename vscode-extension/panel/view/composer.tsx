@@ -7,6 +7,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { blocksOf, EMPTY_DRAFT, type Change, type Draft } from "../app/drafts";
 import type { Session } from "../app/session";
 import { completed, completingAt, fileUri, type Completing } from "../session/completion";
+import { wordsOf } from "../session/queue";
 import { ASIDE } from "../session/transcript";
 import type { Block } from "../session/updates";
 import type { Mention } from "../session/mentions";
@@ -247,6 +248,15 @@ function Field({ field, draft, session, onChange, onAttach, onSend }: FieldProps
             event.preventDefault();
             complete(undefined);
             onSend(event.ctrlKey || event.metaKey);
+          } else if (
+            event.key === "ArrowUp" &&
+            session !== undefined &&
+            saidBefore(session, draft.text) !== undefined
+          ) {
+            event.preventDefault();
+            write(field, saidBefore(session, draft.text) ?? "", (text) => {
+              onChange((before) => ({ ...before, text }));
+            });
           } else if (event.key === "Escape" && running && session !== undefined) {
             event.preventDefault();
             panel.stop(session);
@@ -255,6 +265,12 @@ function Field({ field, draft, session, onChange, onAttach, onSend }: FieldProps
       />
     </div>
   );
+}
+
+/** What the user said last; before what stands there, where that is something they said. */
+function saidBefore(session: Session, text: string): string | undefined {
+  const said = session.transcript.value.items.flatMap((item) => (item.kind === "user" ? wordsOf(item.blocks) : []));
+  return said[(text === "" ? said.length : said.lastIndexOf(text)) - 1];
 }
 
 /** Whether the key was one of the list's. */
