@@ -9,9 +9,10 @@ import pytest
 from playwright.sync_api import expect
 
 from soultest.chatpanel import ChatPanel
+from soultest.daemon import until
 from soultest.faulty import asked_of, model_server
 from soultest.wheelhouse import fill
-from soultest.workbench import Workbench
+from soultest.workbench import PATIENCE, Workbench
 from soultest.world import World
 
 pytestmark = [pytest.mark.vscode, pytest.mark.timeout(600)]
@@ -96,3 +97,8 @@ def test_it_is_installed_signed_in_to_prompted_and_reviewed(
     window.lenses("Keep").click()
     expect(window.lenses("Keep")).to_have_count(0)
     assert (world.project / "here.txt").read_text() == "there\n"
+    window.palette("Terminal: Create New Terminal")
+    expect(window.page.locator(".terminal-wrapper .xterm-screen")).to_be_visible()
+    window.type("sould --version > version.txt\n")
+    version = world.project / "version.txt"
+    until(lambda: version.exists() and version.read_text().startswith("sould"), PATIENCE, "sould in the terminal")
