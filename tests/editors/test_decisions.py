@@ -28,13 +28,6 @@ REJECTED = NEW.replace("return width", "return w")
 """Without the third hunk."""
 
 
-GAPS = {
-    "test_an_undo_that_is_refused_can_be_done_later": "Emacs forgets a decision whose undo is refused",
-    "test_a_daemon_that_is_silent_keeps_nobody_from_typing_and_decides_later": "Emacs waits for the answer to a decision",
-}
-"""What is not so in Emacs yet."""
-
-
 @pytest.fixture
 def world() -> Generator[World]:
     root = Path(tempfile.mkdtemp(prefix="sould-decide-"))
@@ -52,9 +45,6 @@ def world() -> Generator[World]:
 @pytest.fixture(params=["nvim-0.10", "nvim-0.12", "emacs-28", "emacs-30", "terminal"])
 def client(world: World, request: pytest.FixtureRequest) -> Generator[Callable[[], Deciding]]:
     """Opens each client in turn."""
-    gap = GAPS.get(request.node.originalname) if str(request.param).startswith("emacs") else None
-    if gap:
-        request.node.add_marker(pytest.mark.xfail(reason=gap, strict=False))
     with ExitStack() as stack:
         yield lambda: stack.enter_context(deciding(world, str(request.param)))
 
