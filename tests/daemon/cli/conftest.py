@@ -7,8 +7,8 @@ import pytest
 from soultest.cliuser import User
 from soultest.daemon import Sould, fresh_sould
 
-HOME_ALONE = {"PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring", "HTTPS_PROXY": "http://127.0.0.1:9"}
-"""No keyring, and no way to services of the world: `sould login` tries keys."""
+HOME_ALONE = {"PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}
+"""No keyring."""
 
 
 @pytest.fixture
@@ -16,6 +16,12 @@ def newcomer(sould: Sould) -> User:
     """Somebody without a daemon, a configuration, a key or a keyring, whose daemon is ended after the test."""
     sould.environment |= HOME_ALONE
     return User(sould)
+
+
+@pytest.fixture
+def offline(sould: Sould) -> None:
+    """No way to services of the world: `sould login` tries keys."""
+    sould.environment["HTTPS_PROXY"] = "http://127.0.0.1:9"
 
 
 @pytest.fixture

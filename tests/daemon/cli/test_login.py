@@ -8,6 +8,8 @@ import pytest
 from soultest.cliuser import User
 from soultest.terminal import terminal
 
+pytestmark = pytest.mark.usefixtures("offline")
+
 KEY = "sk-very-secret-0123456789"
 
 

@@ -12,6 +12,8 @@ import pytest
 from soultest.cliuser import User
 from soultest.terminal import terminal
 
+pytestmark = pytest.mark.usefixtures("offline")
+
 KEY = "sk-right-0123456789"
 WORD = {"choices": [{"index": 0, "delta": {"content": "red"}, "finish_reason": "stop"}]}
 

@@ -37,6 +37,9 @@ scopes = ["chat", "offline"]
 retry_first_wait_s = 0.01
 retry_max_wait_s = 0.02
 retry_jitter_s = 0.0
+
+[sessions]
+titles_by_model = false
 """
 
 

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 import click
 
 from sould.daemon.cli.output import one_line, plural, visible
-from sould.daemon.cli.run.markdown import Blocks, is_rendered, rendered
 from sould.daemon.paths import quote
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
+
+    from sould.daemon.cli.run.markdown import Blocks
 
 Update: TypeAlias = "dict[str, JsonValue]"
 Format: TypeAlias = Literal["text", "json", "stream-json"]
@@ -152,13 +153,22 @@ class JsonRenderer:
             _write(_json(event))
 
 
+def _markdown_blocks() -> "Blocks | None":
+    """Of Markdown, where standard output is a terminal that can show more than plain text."""
+    if not sys.stdout.isatty() or os.environ.get("TERM", "dumb") == "dumb":
+        return None
+    from sould.daemon.cli.run.markdown import Blocks  # noqa: PLC0415 -- only where it is rendered
+
+    return Blocks()
+
+
 class TextRenderer:
     """The answer as it streams; tool lines and diffs beside it."""
 
     def __init__(self) -> None:
         self._calls: dict[str, Update] = {}
         self._shown: set[str] = set()
-        self._markdown = Blocks() if is_rendered() else None
+        self._markdown = _markdown_blocks()
         self._at_line_start = True
         self._between = False
         self._said = False
@@ -238,7 +248,7 @@ class TextRenderer:
             return
         if self._markdown is not None:
             gap = "\n" if self._said and not self._between else ""
-            text = gap + rendered(text)
+            text = gap + self._markdown.rendered(text)
         # where our lines go elsewhere, a blank one parts the texts
         if self._between and self._said and not self._both:
             _write("\n" if self._at_line_start else "\n\n")
