@@ -18,6 +18,7 @@ from sould.agents.permissions.visible import both_ends, file_name
 from sould.agents.settings.modes import Modes
 from sould.agents.toolapi.base import ToolCallContext
 from sould.agents.wire.display import DiffBlock, DisplayBlock, ShellBlock
+from sould.agents.wire.extensions import ToolKind
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse
 from sould.agents.workspace import ResolvedPath
 from sould.daemon.cli.run.prompting import DETAILS, Permission
@@ -79,7 +80,8 @@ def words_of(action: Action) -> tuple[str, tuple[DisplayBlock, ...]]:
 
 def at_the_terminal(request: ApprovalRequest, *, whole: bool) -> str:
     """`sould run`: the difference, and the question directly below."""
-    call = Call("c1", request.sender, "/w", title="title")
+    kind: ToolKind = "execute" if request.action == "run command" else "other"
+    call = Call("c1", request.sender, "/w", title="title", kind=kind)
     asked = Permission.model_validate(permission("s1", call, request))
     above = () if whole else both_ends(diffs(asked.tool_call), DIFF_LINES)
     return click.unstyle("\n".join([*above, asked.question(whole=whole)]))

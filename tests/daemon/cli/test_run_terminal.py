@@ -16,6 +16,19 @@ def test_ctrl_c_while_a_question_waits_says_what_waited(user: User) -> None:
         assert screen.wait() == 130
 
 
+def test_a_long_command_is_shown_whole_above_what_can_be_answered(user: User) -> None:
+    lines = [f"echo {number} > {number}.txt" for number in range(119)]
+    lines.insert(60, f"echo {'a' * 300}; touch hidden")
+    user.scripted(call("Shell", command="\n".join(lines)), "text: Done.")
+    with terminal(user, "run", "--mode", "ask", "do it", size=(24, 40)) as screen:
+        screen.expect("Allow once")
+        question = screen.seen[screen.seen.index("May I run this?") :].replace("\r", "").split("\n")
+        assert [line.strip() for line in question[1:121]] == lines
+        assert question[121] == "  (end of the command, 120 lines)"
+        screen.type("n")
+        assert screen.wait() == 0
+
+
 MARKDOWN = (
     "Some **bold** and `code`.",
     "",

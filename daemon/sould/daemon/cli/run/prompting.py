@@ -12,7 +12,9 @@ from sould.daemon.cli.run.render import DIFF_LINES, content_text, diffs
 from sould.daemon.cli.terminal.keyboard import read_line
 
 DETAILS = 30
-"""Lines shown of what a call would do, each of them whole: the end of a line decides as much as its beginning."""
+"""Lines shown of what a call would do, each of them whole: the end of a line decides as much as its beginning.
+
+A command is shown whole."""
 KEYS = {"allow_once": "y", "allow_always": "a", "reject_once": "n", "reject_always": "never"}
 WORDS = {"yes": "y", "always": "a", "no": "n"}
 """What people type in place of a key."""
@@ -65,13 +67,24 @@ class Permission(BaseModel):
         return str(self.tool_call.get("title") or "a tool call")
 
     @property
+    def command(self) -> list[str]:
+        """The lines that would be run; none where it is no command, or the title says all of it."""
+        first = next(iter(self._texts), "")
+        is_command = self.tool_call.get("kind") == "execute" and not self.is_output and _CODE.fullmatch(first)
+        lines = _shown(first) if is_command else []
+        return lines if lines != [self.title] else []
+
+    @property
     def words(self) -> list[str]:
-        """What is said beside the title, which is shown with every call."""
+        """What is said beside the title, which is shown with every call, and beside the command."""
+        others = self._texts[1:] if self.command else self._texts
+        return [line for lines in map(_shown, others) if lines != [self.title] for line in lines]
+
+    @property
+    def _texts(self) -> list[str]:
         blocks = self.tool_call.get("content")
         known = blocks if isinstance(blocks, list) else []
-        texts = [content_text(block.get("content")) for block in known if isinstance(block, dict)]
-        paragraphs = [[visible(line) for line in _plain(text)] for text in texts]
-        return [line for lines in paragraphs if lines != [self.title] for line in lines]
+        return [content_text(block.get("content")) for block in known if isinstance(block, dict)]
 
     @property
     def is_cut(self) -> bool:
@@ -92,9 +105,11 @@ class Permission(BaseModel):
         if self.is_cut and not whole:
             options[ALL] = "View all"
         offered = "  ".join(f"[{key}] {one_line(name, 80)}" for key, name in options.items())
-        asks = "Pass on to the model?" if self.is_output else "May I?"
-        title = f"{click.style('?', fg='yellow')} {asks} {visible(self.title)}"
-        return "\n  ".join([*(diffs(self.tool_call) if whole else ()), title, *words, offered])
+        asks = "Pass on to the model?" if self.is_output else "May I run this?" if self.command else "May I?"
+        about = () if self.command else (visible(self.title),)
+        title = " ".join((click.style("?", fg="yellow"), asks, *about))
+        command = _with_end(self.command)
+        return "\n  ".join([*(diffs(self.tool_call) if whole else ()), title, *command, *words, offered])
 
 
 class Choice(Struct, frozen=True):
@@ -119,6 +134,15 @@ async def ask(asked: Permission) -> Choice | None:
             continue
         click.echo(f"  Type one of: {', '.join(choices)}; text after n tells the agent why not", err=True)
     return None
+
+
+def _with_end(command: list[str]) -> list[str]:
+    """All of it, however long: of one whose beginning may have left the screen its end is said to be that."""
+    return [*command, f"(end of the command, {len(command)} lines)"] if len(command) > DETAILS else command
+
+
+def _shown(text: str) -> list[str]:
+    return [visible(line) for line in _plain(text)]
 
 
 def _plain(text: str) -> list[str]:
