@@ -4,6 +4,8 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +24,8 @@ def shell(command: str) -> str:
 
 
 @contextmanager
-def inbox(world: World) -> Generator[Screen]:
-    with screen(world, f"exec {SOULD} inbox", world.project) as shown:
+def inbox(world: World, size: tuple[int, int] = (50, 150)) -> Generator[Screen]:
+    with screen(world, f"exec {SOULD} inbox", world.project, size=size) as shown:
         yield shown
 
 
@@ -54,6 +56,37 @@ async def test_what_is_allowed_here_closes_the_dialog_of_the_editor_and_runs(sou
             await withdrawn(client)
             assert (await turn)["stopReason"] == "end_turn"
             assert (sould.world.project / "new.txt").read_text() == "hello\n"
+
+
+async def test_a_command_that_does_not_fit_the_screen_is_allowed_only_when_its_end_was_shown(sould: Sould) -> None:
+    lines = [f"echo {number} > {number}.txt" for number in range(300)]
+    lines.insert(60, f"echo {'a' * 300}; touch hidden")
+    async with waiting(sould.world, shell("\n".join(lines)), "text: done") as (_, turn):
+        with inbox(sould.world, (24, 40)) as shown:
+            await sees(shown, "$ echo 0 > 0.txt $ echo 1 > 1.txt", "more rows", "[space] next page")
+            shown.press("a")
+            await sees(shown, "See its end first: space shows the rest.", "[q] quit")
+            seen = command_rows(shown)
+            while seen[-1] != "$ echo 299 > 299.txt":
+                shown.press("Space")
+                await asyncio.to_thread(until, partial(goes_on, shown, seen[-1]), 20.0, "the next page")
+                seen += command_rows(shown)
+            assert "".join(seen) == "".join(f"$ {line}" for line in lines)
+            assert not (sould.world.project / "0.txt").exists()
+            shown.press("a")
+            await sees(shown, "Nothing waits for you.")
+            assert (await turn)["stopReason"] == "end_turn"
+            assert (sould.world.project / "hidden").exists()
+
+
+def command_rows(shown: Screen) -> list[str]:
+    """Those of the command, below the list."""
+    return list(takewhile(lambda row: row and not row.startswith(("…", "Run a command")), shown.lines[4:]))
+
+
+def goes_on(shown: Screen, last: str) -> bool:
+    """Another page is there, to its end."""
+    return command_rows(shown)[-1:] not in ([], [last]) and "[q] quit" in shown.text
 
 
 async def test_words_of_a_refusal_reach_the_agent(sould: Sould) -> None:

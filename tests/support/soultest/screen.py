@@ -15,7 +15,7 @@ PATIENCE = 90.0
 
 
 class Screen:
-    """One window of 150 by 50."""
+    """One window."""
 
     def __init__(self, world: World, name: str = "tmux") -> None:
         self._socket = str(world.root / name)
@@ -61,12 +61,14 @@ class Screen:
 
 
 @contextmanager
-def screen(world: World, command: str, cwd: Path, name: str = "tmux") -> Generator[Screen]:
-    """Run a shell's command line until the block is left. Screens of one world have different names."""
+def screen(
+    world: World, command: str, cwd: Path, name: str = "tmux", size: tuple[int, int] = (50, 150)
+) -> Generator[Screen]:
+    """Run a shell's command line until the block is left. Screens of one world have different names. `size`: rows and columns."""
     shown = Screen(world, name)
-    shown.tmux(
-        "new-session", "-d", "-x", "150", "-y", "50", "-c", str(cwd), f"exec {shlex.join(['sh', '-c', command])}"
-    )
+    rows, columns = map(str, size)
+    run = f"exec {shlex.join(['sh', '-c', command])}"
+    shown.tmux("new-session", "-d", "-x", columns, "-y", rows, "-c", str(cwd), run)
     try:
         yield shown
     finally:

@@ -25,7 +25,7 @@ from sould.agents.wire.messages import ApprovalRequest, QuestionItem, QuestionRe
 from sould.agents.wording import iso_time, subagent_of
 
 MOST_LINES: Final = 200
-"""Of a request in a list."""
+"""Of a request in a list, unless a command waits."""
 MOST_TEXT: Final = 256 * 1024
 """Characters of the files' texts in one list."""
 
@@ -48,8 +48,9 @@ def shortened(items: tuple[InboxItem, ...]) -> tuple[InboxItem, ...]:
         for edit in item.edits:
             room -= len(edit.before) + len(edit.after)
             edits.append(edit if room >= 0 else replace(edit, before="", after="", cut=True))
-        lines = both_ends(item.lines, MOST_LINES)
-        more = max(0, len(item.lines) - MOST_LINES)
+        most = None if item.commands else MOST_LINES  # what would be run is never shown in parts
+        lines = both_ends(item.lines, most)
+        more = max(0, len(item.lines) - MOST_LINES) if most else 0
         found.append(replace(item, edits=tuple(edits), lines=lines, more=more))
     return tuple(found)
 

@@ -1,7 +1,8 @@
 """The live screen of `sould inbox`: what waits, kept current, and keys that answer what is chosen and nothing else.
 
 A key answers what was on the screen when it was pressed: what was typed before is forgotten, several characters at once are no
-key, and when somebody else answers what is chosen, nothing is chosen until the user does so.
+key, and when somebody else answers what is chosen, nothing is chosen until the user does so. A command is allowed only when its
+end was shown.
 """
 
 import contextlib
@@ -22,7 +23,7 @@ import click
 from sould.daemon.cli.asking import asked_here
 from sould.daemon.cli.conversation import Answer
 from sould.daemon.cli.inbox.client import InboxClient
-from sould.daemon.cli.inbox.screen import frame, keys, label, request_lines, told, waiting_of
+from sould.daemon.cli.inbox.screen import Frame, frame, keys, label, request_lines, told, waiting_of
 from sould.daemon.cli.output import CommandError
 from sould.daemon.cli.terminal import pager
 from sould.daemon.cli.terminal.editor import editor
@@ -48,6 +49,13 @@ class InboxPages:
         self._chosen = ""
         """The id of a request."""
         self._said = ""
+        self._first = 0
+        """The row from which on the chosen request is shown."""
+        self._shown = Frame([])
+        self._place = ("", Screen(80, 24))
+        """The request to whose rows this belongs, and how large they were."""
+        self._seen: set[str] = set()
+        """The ids of those whose command was shown to its end."""
         self._before: list[Any] = []
 
     def __enter__(self) -> Self:
@@ -110,8 +118,13 @@ class InboxPages:
         sys.stdout.flush()
 
     def _draw(self) -> None:
-        rows = frame(self._client.items, self._at, self._said, time.time(), screen() or Screen(80, 24))
-        text = "\r\n".join(rows)
+        size = screen() or Screen(80, 24)
+        if self._place != (self._chosen, size):
+            self._place, self._first = (self._chosen, size), 0
+        self._shown = frame(self._client.items, self._at, self._said, time.time(), size, self._first)
+        if self._shown.has_end and self._at is not None:
+            self._seen.add(self._chosen)
+        text = "\r\n".join(self._shown.rows)
         self._write(_CLEAR + (text if self._colour else click.unstyle(text)))
 
     # --- what is chosen -----------------------------------------------------------------------------------------------
@@ -141,7 +154,10 @@ class InboxPages:
         if at is None:
             return
         item = self._client.items[at]
-        if key in ("p", "\n", " "):
+        if key == " " and self._shown.following is not None:
+            self._first = self._shown.following
+            forget_typed()
+        elif key in ("p", "\n", " "):
             self._show(item)
         elif key not in keys(item):
             return
@@ -149,6 +165,8 @@ class InboxPages:
             self._open(item)
         elif key == "r":
             self._reject(item)
+        elif item.get("commands") and item["id"] not in self._seen:
+            self._said = "See its end first: space shows the rest."
         elif item["kind"] == "approval":
             self._answer(item, {"decision": "approve", "scope": _SCOPES[key]})
         else:

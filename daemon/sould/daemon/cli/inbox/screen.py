@@ -1,15 +1,18 @@
 """The inbox on a terminal: a list of what waits, and as much of the chosen request as there is room for. Pure.
 
-Nothing that comes from models, files or servers drives the terminal. What does not fit is left out in the middle of a
-request, and said to be: its end is always seen.
+Nothing that comes from models, files or servers drives the terminal. A command stands first, whole; one that does not fit
+is shown a page at a time. What else does not fit is left out in the middle, and said to be: the end is always seen.
 """
 
 import os
+import textwrap
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
 import click
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sould.agents.permissions.visible import both_ends
 from sould.agents.wording import plural
@@ -35,17 +38,48 @@ _OUTCOMES: Final = {
 _COLOURS: Final = {"+": "green", "-": "red", "@": "cyan"}
 
 
-def frame(items: Sequence[Answer], at: int | None, said: str, now: float, size: Screen) -> list[str]:
-    """A screen: its rows from the top, the last one for the cursor. `at`: the chosen one; `said`: what happened last."""
+LEAST_BESIDE: Final = 4
+"""Rows below a command for what else is said; with fewer it is shown in pages."""
+
+
+class Frame(Struct, frozen=True):
+    """A screen: its rows from the top, the last one for the cursor."""
+
+    rows: list[str]
+    has_end: bool = True
+    """The end of the chosen command is in sight."""
+    following: int | None = None
+    """The row of the request with which its next page begins, the first one behind the last; None: it has no pages."""
+
+
+def frame(items: Sequence[Answer], at: int | None, said: str, now: float, size: Screen, first: int = 0) -> Frame:
+    """`at`: the chosen one, from its row `first` on where it has pages; `said`: what happened last."""
     head = f"{plural(len(items), 'request')} waiting" if items else "Nothing waits for you."
     rows = [click.style(head, bold=True), ""]
     rows += _list(items, at, now, Screen(size.columns, max(1, size.rows // LIST_SHARE)))
-    foot = _foot(items[at] if at is not None else None, said, has_any=bool(items), columns=size.columns)
-    if at is None:
-        return [*rows, "", *foot][: size.rows]
+    item = items[at] if at is not None else None
+    foot = _foot(item, said, has_any=bool(items), has_pages=True, columns=size.columns)
+    if item is None:
+        return Frame([*rows, "", *foot][: size.rows])
     room = max(1, size.rows - len(rows) - len(foot) - 3)
-    body = [row for line in request_lines(items[at], now) for row in _rows(items[at], line, size.columns)]
-    return [*rows, "", *both_ends(body, room), "", *foot][: size.rows]
+    page = _page(item, now, Screen(size.columns, room), first)
+    if page.following is None:
+        foot = _foot(item, said, has_any=True, has_pages=False, columns=size.columns)
+    rows += ["", *page.rows]
+    return replace(page, rows=[*rows, *foot][: size.rows], has_end=page.has_end and len(rows) <= size.rows)
+
+
+def _page(item: Answer, now: float, size: Screen, first: int) -> Frame:
+    """As much of a request as there is room for, and a row below."""
+    command = [row for line in command_lines(item) for row in wrapped(line, size.columns)]
+    beside = [row for line in _other_lines(item, now) for row in _rows(item, line, size.columns)]
+    if not command or len(command) + LEAST_BESIDE <= size.rows:
+        return Frame([*command, *both_ends(beside, size.rows - len(command)), ""])
+    body = [*command, *beside]
+    end = first + size.rows
+    left = len(body) - end
+    below = click.style(f"… {plural(left, 'more row')}", dim=True) if left > 0 else ""
+    return Frame([*body[first:end], below], has_end=end >= len(command), following=end if left > 0 else 0)
 
 
 def _list(items: Sequence[Answer], at: int | None, now: float, size: Screen) -> Iterator[str]:
@@ -68,7 +102,18 @@ def label(item: Answer, width: int) -> str:
 
 
 def request_lines(item: Answer, now: float) -> Iterator[str]:
-    """A request, whole: what is asked, by whom, where, since when, and what an answer would remember."""
+    """A request, whole: what would be run, what is asked, by whom, where, since when, and what an answer would remember."""
+    yield from command_lines(item)
+    yield from _other_lines(item, now)
+
+
+def command_lines(item: Answer) -> list[str]:
+    """What would be run."""
+    commands: list[str] = [command["command"] for command in item.get("commands", ())]
+    return [f"$ {visible(line)}" for command in commands for line in command.split("\n")]
+
+
+def _other_lines(item: Answer, now: float) -> Iterator[str]:
     for text in _texts(item, now):
         first, *more = visible(text).split("\n")
         yield first
@@ -82,7 +127,8 @@ def _texts(item: Answer, now: float) -> Iterator[str]:
     yield f"  {asker}“{one_line(session['title'], 80)}” in {home(session['cwd'])}, waits {span(age(item, now))}"
     if not session.get("open", True):
         yield "  its session was closed by a restart; the answer opens it again"
-    yield from (f"  {line}" for line in item.get("lines", ()))
+    command = set(command_lines(item))
+    yield from (f"  {line}" for line in item.get("lines", ()) if visible(line) not in command)
     for question in item.get("questions", ()):
         if len(item["questions"]) > 1:
             yield f"  {question['question']}"
@@ -118,12 +164,13 @@ def keys(item: Answer) -> dict[str, str]:
     return found
 
 
-def _foot(item: Answer | None, said: str, *, has_any: bool, columns: int) -> list[str]:
-    offered = {**(keys(item) if item is not None else {}), **({"p": "show all"} if item is not None else {})}
+def _foot(item: Answer | None, said: str, *, has_any: bool, has_pages: bool, columns: int) -> list[str]:
+    paging = {"space": "next page"} if has_pages else {}
+    offered = {**keys(item), **paging, "p": "show all"} if item is not None else {}
     moving = {"j/k": "choose"} if has_any else {}
     shown = "  ".join(f"[{key}] {name}" for key, name in (offered | moving | {"q": "quit"}).items())
     told = [click.style(row, fg="yellow") for row in wrapped(one_line(said, 2 * columns), columns)] if said else []
-    return [*told, *(click.style(row, fg="blue", bold=True) for row in wrapped(shown, columns))]
+    return [*told, *(click.style(row, fg="blue", bold=True) for row in textwrap.wrap(shown, columns))]
 
 
 def place(item: Answer) -> str:
