@@ -59,6 +59,29 @@ test("a diff's lines make the new text, and the old one", () => {
   );
 });
 
+describe("a diff with the daemon's edits", () => {
+  const before = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"].join("\n");
+  const after = ["a", "B", "c", "d", "e", "f", "g", "h", "i", "new", "j"].join("\n");
+  const signs = (change: ReturnType<typeof changeOf>): string[] =>
+    change.hunks.map((hunk) => hunk.map((line) => `${line.sign}${line.number}${line.text}`).join(" "));
+
+  test("is drawn from them, with three lines around", () => {
+    const change = changeOf(before, after, [
+      [0, 2, 0, 2],
+      [9, 9, 9, 10],
+    ]);
+    expect(signs(change)).toEqual(["-1a -2b +1a +2B  3c  4d  5e", " 7g  8h  9i +10new  11j"]);
+    expect([change.added, change.removed]).toEqual([3, 2]);
+  });
+
+  test("is found here where they are missing, or of other texts", () => {
+    const own = changeOf(before, after);
+    expect(signs(own)[0]).toBe(" 1a -2b +2B  3c  4d  5e");
+    expect(changeOf(before, after, [[0, 2, 0, 2]])).toEqual(own);
+    expect(changeOf(before, after, [[NaN, 2, 0, 3]])).toEqual(own);
+  });
+});
+
 describe("a permission", () => {
   const asked = readAsked("session/request_permission", {
     sessionId: "s",

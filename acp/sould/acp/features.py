@@ -46,6 +46,8 @@ class Features(Struct, frozen=True):
     """Ours: it is told where in the session each update stands, and the words it sends itself are said to it, too."""
     own_turns: bool = False
     """Ours: no turn but the client's own is shown."""
+    edits: bool = False
+    """Ours: diffs say which lines they change."""
     tools: bool = False
     """Ours: it runs tools of its own for the agent."""
 
@@ -93,5 +95,6 @@ def features_of(capabilities: ClientCapabilities, info: Implementation | None) -
         custom=capabilities.own.custom,
         sequence=capabilities.own.sequence,
         own_turns=capabilities.own.own_turns and not capabilities.own.sequence,
+        edits=knows_us,
         tools=capabilities.own.tools,
     )

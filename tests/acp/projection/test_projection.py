@@ -292,6 +292,16 @@ def test_without_terminals_running_output_is_the_end_of_it_all_and_the_result_re
     assert ended["content"] == [{"type": "content", "content": {"type": "text", "text": "```\nall of it\n```"}}]
 
 
+def test_a_diff_says_to_clients_that_know_sould_which_lines_the_review_has_as_changed() -> None:
+    block = DiffBlock(path="a.py", old_text="one\ntwo\nthree\nfour\n", new_text="zero\none\nthree\n4\n")
+    told = result(display=(block,))
+    *_, ended = Screen(Features(edits=True, redraws=True)).show(tool_call("StrReplaceFile"), told)
+    (diff,) = ended["content"]
+    assert diff["_meta"] == {"sould": {"edits": [[0, 0, 0, 1], [1, 2, 2, 2], [3, 4, 3, 4]]}}
+    *_, ended = Screen(Features(redraws=True)).show(tool_call("StrReplaceFile"), told)
+    assert "_meta" not in ended["content"][0]
+
+
 def test_a_failure_says_why_and_keeps_no_diff() -> None:
     screen = Screen()
     screen.show(tool_call("StrReplaceFile"), DETAIL)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sould.acp.features import Features
 from sould.acp.projection.titles import MAX_TITLE, title
 from sould.acp.projection.toolcalls import Call
 from sould.agents.permissions.visible import cut_to
@@ -55,7 +56,7 @@ def width(text: str) -> int:
 
 @pytest.mark.parametrize("name", [*REFERENCE_TOOLS, "github__create_issue", "my_tool", "__", "x__"])
 def test_a_card_never_begins_with_the_bare_name_of_its_tool(name: str) -> None:
-    shown = Call.opened(ToolCall(id="c", function=FunctionCall(name=name)), "/", terminals=False, parent=None)
+    shown = Call.opened(ToolCall(id="c", function=FunctionCall(name=name)), "/", Features(), parent=None)
     assert shown.title not in ("", name)
     described = shown.describe(
         ToolCallDetail(tool_call_id="c", name=name, title=name, kind="other", arguments={}), waits=False

@@ -11,6 +11,9 @@ export type Block =
   | { readonly type: "link"; readonly uri: string; readonly name: string }
   | { readonly type: "resource"; readonly uri: string; readonly text: string };
 
+/** Lines of the old text that became lines of the new one, from 0, the ends not included. */
+export type Edit = readonly [oldStart: number, oldEnd: number, newStart: number, newEnd: number];
+
 export type Content =
   | { readonly type: "block"; readonly block: Block }
   | {
@@ -19,6 +22,8 @@ export type Content =
       readonly oldText: string;
       readonly newText: string;
       readonly isNew: boolean;
+      /** Which lines changed, as the daemon says; undefined where it does not. */
+      readonly edits?: readonly Edit[];
     }
   | { readonly type: "terminal"; readonly id: string };
 
@@ -264,12 +269,18 @@ function readContent(raw: unknown): Content | undefined {
         oldText: text(content["oldText"]),
         newText: text(content["newText"]),
         isNew: typeof content["oldText"] !== "string",
+        ...(Array.isArray(own(content)["edits"]) && { edits: list(own(content)["edits"]).map(readEdit) }),
       };
     case "terminal":
       return { type: "terminal", id: text(content["terminalId"]) };
     default:
       return undefined;
   }
+}
+
+function readEdit(raw: unknown): Edit {
+  const [oldStart, oldEnd, newStart, newEnd] = list(raw).map((each) => number(each) ?? NaN);
+  return [oldStart ?? NaN, oldEnd ?? NaN, newStart ?? NaN, newEnd ?? NaN];
 }
 
 function readLocation(raw: Json): Location {

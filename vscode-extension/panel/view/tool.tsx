@@ -189,10 +189,10 @@ export function Diff({
   readonly diff: Content & { type: "diff" };
   readonly whole?: boolean;
 }): JSX.Element {
-  const { path, oldText, newText, isNew } = diff;
+  const { path, oldText, newText, isNew, edits } = diff;
   const panel = usePanel();
   const [all, showAll] = useState(whole);
-  const change = useMemo(() => changeOf(oldText, newText), [oldText, newText]);
+  const change = useMemo(() => changeOf(oldText, newText, edits), [oldText, newText, edits]);
   const lines = change.hunks.flatMap((hunk, at) => hunk.map((line, n) => ({ ...line, gap: at > 0 && n === 0 })));
   const shown = all ? lines : lines.slice(0, FEW_LINES * 2);
   const name = nameOf(path);

@@ -85,7 +85,7 @@ class Calls:
             yield from self.release()
         match message:
             case wire.ToolCall():
-                call = Call.opened(message, self._cwd, terminals=self._features.terminals, parent=parent)
+                call = Call.opened(message, self._cwd, self._features, parent=parent)
                 self._open[message.id] = call
                 self._last = message.id
                 if not self._features.redraws or (hold and not call.terminal):
@@ -181,11 +181,13 @@ class Calls:
             call.begin()
             if not hold:
                 yield from self.release()
-            call.show(contents(display, call.cwd))
+            call.show(contents(display, call.cwd, edits=call.edits))
             yield from self._now(call, "pending")
             return
-        named, shown = title(request.description or request.action), contents(display, self._cwd)
-        yield from self._announce(Call(request.tool_call_id, request.sender, self._cwd, title=named, content=shown))
+        named, edits = title(request.description or request.action), self._features.edits
+        shown = contents(display, self._cwd, edits=edits)
+        call = Call(request.tool_call_id, request.sender, self._cwd, title=named, content=shown, edits=edits)
+        yield from self._announce(call)
 
     def decided(self, message: wire.ApprovalResponse) -> Iterator[Json]:
         """An approved call runs on; a rejected one is closed by its result."""

@@ -13,12 +13,15 @@ import orjson
 from msgspec import Struct, field
 
 from sould.acp.content import block, fits, text_block
+from sould.acp.features import Features
 from sould.acp.outbound import Json, Location, ToolFields, ToolStatus
 from sould.acp.projection.titles import first_title, title
 from sould.agents.permissions.outputs import output_images, output_text
 from sould.agents.permissions.scopes import Offered
 from sould.agents.permissions.visible import checksum, file_name, visible
 from sould.agents.readable import readable
+from sould.agents.review.difference import edits_between
+from sould.agents.review.lines import split
 from sould.agents.wire.content import ContentPart
 from sould.agents.wire.display import (
     CHANGED,
@@ -55,6 +58,8 @@ class Call(Struct):
     name: str
     cwd: str
     terminal: bool = False
+    edits: bool = False
+    """Its diffs say which lines they change."""
     granted: bool = False
     """The terminal came with a command; what was shown before stays beside it."""
     title: str = ""
@@ -75,14 +80,15 @@ class Call(Struct):
     """The client came, or came back, in its middle: of what was printed before nothing is kept until it ends."""
 
     @classmethod
-    def opened(cls, call: ToolCall, cwd: str, *, terminals: bool, parent: str | None) -> "Call":
+    def opened(cls, call: ToolCall, cwd: str, features: Features, *, parent: str | None) -> "Call":
         """The call as the model opened it."""
         preview = call.preview or CallPreview()
         return cls(
             id=call.id,
             name=call.function.name,
             cwd=cwd,
-            terminal=terminals and preview.command,
+            terminal=features.terminals and preview.command,
+            edits=features.edits,
             title=title(preview.title) or first_title(call.function.name),
             kind=preview.kind,
             fragments=[call.function.arguments] if call.function.arguments else [],
@@ -143,7 +149,7 @@ class Call(Struct):
         self.after = detail.after
         self.status = "pending" if waits else "in_progress"
         self.locations = [_location(place.path, place.line) for place in detail.locations]
-        self.content = contents(detail.display, self.cwd)
+        self.content = contents(detail.display, self.cwd, edits=self.edits)
         self.terminal = self.terminal and self.kind == "execute"
 
     def runs_command(self) -> list[ToolFields]:
@@ -210,7 +216,7 @@ class Call(Struct):
         self.status = "failed" if result.is_error else "completed"
         fields = self._update()
         fields["status"] = self.status
-        content = result_content(result, self.kind, self.cwd)
+        content = result_content(result, self.kind, self.cwd, edits=self.edits)
         fields["rawOutput"] = raw_output(result)
         if changed := changed_places(result, self.cwd):
             fields["locations"] = changed
@@ -254,9 +260,8 @@ def permission_call(call: Call, request: ApprovalRequest, scopes: Iterable[Offer
     """
     fields = call.described()
     fields["status"] = "pending"
-    content = (
-        _held(request.id, request.held.result) if request.held else contents(request.display, call.cwd) or call.content
-    )
+    shown = contents(request.display, call.cwd, edits=call.edits) or call.content
+    content = _held(request.id, request.held.result) if request.held else shown
     told = request.description == call.title or (content and title(request.description) == call.title)
     if request.description and not told:
         content = [_text_content(_as_written(request.description)), *content]
@@ -299,15 +304,15 @@ def _who_asks(request: ApprovalRequest) -> str:
     return f"The {subagent_of(request.subagent_type or '', request.subagent_chain)} asks{where}{task}"
 
 
-def contents(display: Iterable[DisplayBlock], cwd: str) -> list[Json]:
-    """Display blocks as tool content; those that are shown elsewhere give none."""
-    found = [_content(item, cwd) for item in display]
+def contents(display: Iterable[DisplayBlock], cwd: str, *, edits: bool = False) -> list[Json]:
+    """Display blocks as tool content; those that are shown elsewhere give none. `edits`: diffs say which lines they change."""
+    found = [_content(item, cwd, edits=edits) for item in display]
     return [item for item in found if item is not None]
 
 
-def result_content(result: ToolReturn, kind: ToolKind, cwd: str) -> list[Json]:
+def result_content(result: ToolReturn, kind: ToolKind, cwd: str, *, edits: bool) -> list[Json]:
     """What a person sees of a result: its diffs, else its output below the line that says what it is, else that line."""
-    diffs = contents((item for item in result.display if isinstance(item, DiffBlock)), cwd)
+    diffs = contents((item for item in result.display if isinstance(item, DiffBlock)), cwd, edits=edits)
     if result.is_error:
         said = plain(result.output) or _brief(result) or result.message
         return [*([_text_content(cut(said))] if said else []), *diffs]
@@ -317,7 +322,7 @@ def result_content(result: ToolReturn, kind: ToolKind, cwd: str) -> list[Json]:
     parts = (result.output,) if isinstance(result.output, str) else result.output
     output = [_output(part, fence=kind in _FENCED) for part in parts if part != ""]
     if not output:
-        return contents(result.display, cwd)
+        return contents(result.display, cwd, edits=edits)
     return [*contents((item for item in result.display if isinstance(item, BriefBlock)), cwd), *output, *diffs]
 
 
@@ -412,10 +417,10 @@ def verbatim(line: str) -> str:
     return f"{fence} {line} {fence}"
 
 
-def _content(item: DisplayBlock, cwd: str) -> Json | None:
+def _content(item: DisplayBlock, cwd: str, *, edits: bool) -> Json | None:
     match item:
         case DiffBlock():
-            return _diff(item, cwd)
+            return _diff(item, cwd, edits=edits)
         case BriefBlock():
             return _text_content(item.text)
         case BackgroundTaskBlock():
@@ -427,7 +432,7 @@ def _content(item: DisplayBlock, cwd: str) -> Json | None:
     assert_never(item)
 
 
-def _diff(diff: DiffBlock, cwd: str) -> Json:
+def _diff(diff: DiffBlock, cwd: str, *, edits: bool) -> Json:
     path = os.path.join(cwd, diff.path)
     name = visible(file_name(path))
     if diff.is_summary:
@@ -435,7 +440,19 @@ def _diff(diff: DiffBlock, cwd: str) -> Json:
     if not fits(diff.old_text, diff.new_text):
         lines = diff.new_text.count("\n") - diff.old_text.count("\n")
         return _text_content(f"{name}: changed ({lines:+} lines; too large to show; {checksum(diff.new_text)})")
-    return {"type": "diff", "path": path, "oldText": None if diff.is_new else diff.old_text, "newText": diff.new_text}
+    shown = {"type": "diff", "path": path, "oldText": None if diff.is_new else diff.old_text, "newText": diff.new_text}
+    return {**shown, "_meta": {"sould": {"edits": _edits(diff)}}} if edits else shown
+
+
+def _edits(diff: DiffBlock) -> list[tuple[int, int, int, int]]:
+    """Which lines of the old text became which of the new one, as the review has it."""
+    found: list[tuple[int, int, int, int]] = []
+    shift = 0
+    for edit in edits_between(split(diff.old_text), split(diff.new_text)):
+        start = edit.start + shift
+        found.append((edit.start, edit.stop, start, start + len(edit.lines)))
+        shift += len(edit.lines) - (edit.stop - edit.start)
+    return found
 
 
 def _output(part: str | ContentPart, *, fence: bool) -> Json:
