@@ -1,9 +1,10 @@
 """The panel of somebody who has no model yet: a key is pasted, kept as the command line keeps it, and never shown."""
 
+import json
 import stat
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import WebSocketRoute, expect
 
 from soultest.world import World
 
@@ -57,3 +58,21 @@ def test_what_is_typed_before_the_app_is_there_is_its_draft(open_panel: Open) ->
     panel.page.reload()
     expect(panel.composer).to_have_value("typed at once")
     expect(panel.composer).to_be_focused()
+
+
+def test_where_sould_is_missing_the_panel_offers_to_install_it(open_panel: Open) -> None:
+    """The browser's panel has no such state: what VS Code says and answers is said here in its place."""
+    panel = open_panel(width=380)
+    asked: list[str] = []
+
+    def link(socket: WebSocketRoute) -> None:
+        missing = {"state": "missing", "problem": "sould was not found.", "version": ""}
+        socket.on_message(lambda said: asked.append(json.loads(said)["method"]))
+        socket.send(json.dumps({"jsonrpc": "2.0", "method": "_panel/connection", "params": missing}))
+
+    panel.page.route_web_socket("**/link*", link)
+    panel.page.reload()
+    banner = panel.page.get_by_role("alert").filter(has_text="sould was not found.")
+    banner.get_by_role("button", name="Install").press("Enter")
+    expect(banner.get_by_role("button", name="Installing…")).to_be_disabled()
+    assert "_panel/install" in asked

@@ -87,7 +87,10 @@ export interface Surroundings {
   readonly editor: string;
 }
 
-/** The parameters of the notification `_panel/connection`, sent at the beginning and whenever it changes. */
+/**
+ * The parameters of the notification `_panel/connection`, sent at the beginning and whenever it changes. Where sould is missing, the
+ * request `_panel/install` has the editor install it.
+ */
 export interface ConnectionState {
   readonly state: "idle" | "missing" | "connecting" | "connected" | "waiting";
   /** Why there is no connection; "" when there is one. */

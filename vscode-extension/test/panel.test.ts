@@ -296,6 +296,14 @@ describe("what a panel has this window do", () => {
     expect(log.join("\n")).not.toContain("sk-secret");
   });
 
+  it("has sould installed where there is none", async () => {
+    daemon.become("missing", "sould was not found.");
+    const page = view();
+    await ask(page, 1, "_panel/install");
+    expect(answerTo(page, 1)).toMatchObject({ result: {} });
+    expect(fake.ran).toContainEqual(["sould.install"]);
+  });
+
   it("puts code at the cursor of the editor that was used last", async () => {
     const last = editor(document("/shop/a.py", "x = 1\n"), [1, 0]);
     fake.activate(last);

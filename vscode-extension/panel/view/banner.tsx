@@ -1,5 +1,6 @@
 /** That the connection is lost, or that something could not be done. One line, with what to do next. */
 import type { JSX } from "preact";
+import { useState } from "preact/hooks";
 import { usePanel } from "./context";
 import { IconButton } from "./icons";
 
@@ -10,6 +11,7 @@ export function Banner(): JSX.Element | null {
     return (
       <div class="banner error" role="alert">
         <span>{problem}</span>
+        <Install />
       </div>
     );
   }
@@ -46,5 +48,23 @@ export function Banner(): JSX.Element | null {
         }}
       />
     </div>
+  );
+}
+
+/** Stays until sould is there; the editor says what stood in its way. */
+function Install(): JSX.Element {
+  const panel = usePanel();
+  const [busy, setBusy] = useState(false);
+  const install = async (): Promise<void> => {
+    setBusy(true);
+    await panel.attempt(async () => {
+      await panel.client.request("_panel/install", {});
+    });
+    setBusy(false);
+  };
+  return (
+    <button type="button" class="button" disabled={busy} onClick={() => void install()}>
+      {busy ? "Installing…" : "Install"}
+    </button>
   );
 }

@@ -79,6 +79,7 @@ export const ASKED_OF_WINDOW = [
   "_panel/login",
   "_panel/review",
   "_panel/saveFile",
+  "_panel/install",
 ] as const;
 
 const DAEMON_IS_TOLD = ["session/cancel"] as const;

@@ -67,6 +67,10 @@ export function services({ places, daemon, editor, login }: Around): Services {
       await vscode.commands.executeCommand("sould.reviewAll");
       return {};
     },
+    "_panel/install": async () => {
+      await vscode.commands.executeCommand("sould.install");
+      return {};
+    },
     "_panel/saveFile": async (params) => {
       await save(file.parse(params));
       return {};
