@@ -87,7 +87,7 @@ async def test_an_answer_for_the_project_holds_in_its_other_sessions_after_a_res
             PROJECT: "Allow “echo hello > ne…” in this project",
             "reject_once": "Reject",
         }
-        where = f"every session in {bench.project}; kept in {bench.config / FILE}"
+        where = f"every session in {bench.project}, kept in {bench.config / FILE}"
         assert f"{one.names[PROJECT]}: exactly this command in " in one.text
         assert where in one.text
         await two.turn()
@@ -151,7 +151,7 @@ async def test_a_host_is_allowed_in_all_projects(bench: Bench, connect: Connect)
             PROJECT: "Allow “docs.invalid” in this project",
             EVERYWHERE: "Always allow “docs.invalid”",
         }
-        assert ": fetching from docs.invalid, in every project; kept in" in one.text
+        assert ": fetching from docs.invalid, in every project, kept in" in one.text
         await two.turn()
         assert not two.asked
 
@@ -259,9 +259,10 @@ async def test_edits_are_allowed_for_the_directory_of_the_session_in_its_project
     async with bench.running(), sitting(bench, connect, PROJECT, below) as one, sitting(bench, connect) as two:
         await one.turn()
         assert one.lasting == {PROJECT: "Allow edits in this project"}
-        assert f": edits in {below}, in every session in {bench.project};" in one.text
+        assert f": edits in {below}, in every session in {bench.project}, kept in" in one.text
         await two.turn()
         assert [asked["toolCall"]["locations"][0]["path"] for asked in two.asked] == [str(bench.project / "d.txt")]
+        assert f": edits in {bench.project}, in every session there, kept in" in two.text
 
 
 async def test_a_tool_of_a_server_is_allowed_in_the_project_until_it_is_another_one(

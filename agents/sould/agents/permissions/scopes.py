@@ -132,7 +132,9 @@ def _sources(sources: Sequence[OutputSource]) -> str:
 def lasting_words(rule: Rule, root: Path | None, file: str) -> str:
     """All that the rule covers in a project, or in all when there is none, and where that is kept."""
     where = f"every session in {_path(str(root))}" if root is not None else "every project"
-    return f"{exactly(rule)}, in {where}; kept in {_path(file)}"
+    if rule.tool == "edit" and not rule.path and root is not None and rule.cwd == str(root):
+        where = "every session there"
+    return f"{exactly(rule)}, in {where}, kept in {_path(file)}"
 
 
 def exactly(rule: Rule) -> str:
