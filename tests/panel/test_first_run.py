@@ -52,6 +52,23 @@ def test_a_key_is_pasted_kept_after_consent_and_nowhere_shown(world: World, open
     assert all(KEY not in log.read_text() for log in logs)
 
 
+def test_any_server_that_answers_as_openais_does_is_named_by_its_address(world: World, open_panel: Open) -> None:
+    world.environment["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
+    panel = open_panel(width=380)
+    panel.send("Hello")
+    form = panel.page.get_by_role("form", name="A key")
+    form.get_by_label("Provider").select_option("")
+    form.get_by_label("Address").fill("http://127.0.0.1:9/v1")
+    form.get_by_label("Model").fill("small")
+    form.get_by_label("Key", exact=True).fill(KEY)
+    form.get_by_role("checkbox").check()
+    form.get_by_role("button", name="Keep the key").click()
+
+    expect(form).to_have_count(0)
+    assert KEY in (world.root / "state" / "sould" / "credentials.json").read_text()
+    assert 'base_url = "http://127.0.0.1:9/v1"' in (world.root / "config" / "sould" / "config.toml").read_text()
+
+
 def test_what_is_typed_before_the_app_is_there_is_its_draft(open_panel: Open) -> None:
     panel = open_panel()
     panel.page.route("**/panel.js", lambda route: panel.page.evaluate(TYPED) and route.continue_())

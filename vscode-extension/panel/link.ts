@@ -5,8 +5,6 @@
  * ACP and `_sould/*` go to the daemon, those below `_panel/` (see `Surroundings`) are answered by whoever holds the other end of the
  * link: `src/panel/` in VS Code, `scripts/panel.mjs` in the browser. The panel must never reach the network in another way.
  */
-import type { Provider } from "./providers";
-
 export type Id = string | number;
 
 export interface Request {
@@ -150,7 +148,10 @@ export interface FoundSymbol {
  * `file`: where the system has no keyring, a file that only the user can read will do.
  */
 export interface KeyGiven {
-  readonly provider: Provider;
+  /** One of `providers.ts`, or the address of another, which may want no key. */
+  readonly provider: string;
+  /** With an address: the model, where the server does not say which it has. */
+  readonly model?: string | undefined;
   readonly key: string;
   readonly file: boolean;
 }

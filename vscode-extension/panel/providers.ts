@@ -1,5 +1,4 @@
 /** The model providers that `sould login` knows without a configuration, as it names them and as people do. */
 export const PROVIDERS = { kimi: "Kimi (Moonshot)", openai: "OpenAI", openrouter: "OpenRouter" } as const;
 
-export type Provider = keyof typeof PROVIDERS;
-export const NAMES = Object.keys(PROVIDERS) as Provider[];
+export const NAMES = Object.keys(PROVIDERS) as (keyof typeof PROVIDERS)[];

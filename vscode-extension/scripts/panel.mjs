@@ -148,8 +148,8 @@ async function own({ id, method, params }, post) {
     }),
     "_panel/findFiles": find,
     "_panel/pickFile": () => ({ paths: [] }),
-    "_panel/login": async ({ provider, key, file }) => {
-      await login({ provider, key, file }, sould, process.env);
+    "_panel/login": async ({ provider, model, key, file }) => {
+      await login({ provider, model, key, file }, sould, process.env);
       return {};
     },
     "_panel/openFile": ({ path: file, line }) => console.log(`open ${file}${line ? `:${line}` : ""}`),

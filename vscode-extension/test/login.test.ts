@@ -27,6 +27,12 @@ it("gives the key to sould login as a line, and never as an argument", async () 
   expect(await readFile(path.join(folder, "read"), "utf8")).toBe("sk-secret\n");
 });
 
+it("names a model with an address", async () => {
+  const sould = await program(`echo "$@" >"${folder}/arguments"`);
+  await login({ provider: "https://a.example/v1", model: "small", key: "", file: false }, sould, process.env);
+  expect(await readFile(path.join(folder, "arguments"), "utf8")).toBe("login https://a.example/v1 --model small\n");
+});
+
 it("fails with what sould login says", async () => {
   const sould = await program("echo 'There is no keyring here.' >&2; exit 1");
   await expect(login({ provider: "kimi", key: "sk-secret", file: false }, sould, process.env)).rejects.toThrow(

@@ -290,9 +290,13 @@ describe("what a panel has this window do", () => {
     const page = view();
     await ask(page, 1, "_panel/login", { provider: "kimi", key: "sk-secret", file: false });
     expect(answerTo(page, 1)).toMatchObject({ result: {} });
-    await ask(page, 2, "_panel/login", { provider: "--json", key: "sk-secret", file: false });
-    expect(answerTo(page, 2)).toHaveProperty("error");
-    expect(logins).toEqual([{ provider: "kimi", key: "sk-secret", file: false }]);
+    for (const [id, provider] of ["--json", "file:///etc/passwd"].entries()) {
+      await ask(page, 10 + id, "_panel/login", { provider, key: "sk-secret", file: false });
+      expect(answerTo(page, 10 + id)).toHaveProperty("error");
+    }
+    const other = { provider: "http://127.0.0.1:8000/v1", model: "small", key: "", file: false };
+    await ask(page, 3, "_panel/login", other);
+    expect(logins).toEqual([{ provider: "kimi", key: "sk-secret", file: false }, other]);
     expect(log.join("\n")).not.toContain("sk-secret");
   });
 

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { KeyGiven } from "../link";
-import { NAMES, PROVIDERS, type Provider } from "../providers";
+import { NAMES, PROVIDERS } from "../providers";
 import { usePanel } from "./context";
 
 export function SignIn(): JSX.Element {
@@ -26,7 +26,7 @@ export function SignIn(): JSX.Element {
       />
       <p>
         A key in the environment, such as <code>OPENAI_API_KEY</code>, and an Ollama or LM Studio that runs on this
-        machine are found by themselves. Other providers are signed in to by <code>sould login</code> in a terminal.
+        machine are found by themselves. A provider with a sign-in of its own: <code>sould login</code> in a terminal.
       </p>
       <div class="actions">
         <button type="button" class="button secondary" onClick={() => void panel.attempt(check)}>
@@ -46,14 +46,21 @@ export function SignIn(): JSX.Element {
   );
 }
 
+/** In place of a provider: it is named by its address. */
+const OTHER = "";
+
 function KeyForm({ keep }: { readonly keep: (given: KeyGiven) => Promise<unknown> }): JSX.Element {
-  const [provider, setProvider] = useState<Provider>("kimi");
+  const [provider, setProvider] = useState<string>("kimi");
+  const [address, setAddress] = useState("");
+  const [model, setModel] = useState("");
   const [key, setKey] = useState("");
   const [file, setFile] = useState(false);
   const [busy, setBusy] = useState(false);
   const submit = async (): Promise<void> => {
     setBusy(true);
-    await keep({ provider, key: key.trim(), file });
+    const named = model.trim() === "" ? {} : { model: model.trim() };
+    const which = provider === OTHER ? { provider: address.trim(), ...named } : { provider };
+    await keep({ ...which, key: key.trim(), file });
     setBusy(false);
   };
   return (
@@ -70,7 +77,7 @@ function KeyForm({ keep }: { readonly keep: (given: KeyGiven) => Promise<unknown
         <select
           value={provider}
           onChange={(event) => {
-            setProvider(event.currentTarget.value as Provider);
+            setProvider(event.currentTarget.value);
           }}
         >
           {NAMES.map((id) => (
@@ -78,21 +85,22 @@ function KeyForm({ keep }: { readonly keep: (given: KeyGiven) => Promise<unknown
               {PROVIDERS[id]}
             </option>
           ))}
+          <option value={OTHER}>Another that answers as OpenAI’s does</option>
         </select>
       </label>
-      <label>
-        Key
-        <input
-          type="password"
-          autocomplete="off"
-          spellcheck={false}
-          required
-          value={key}
-          onInput={(event) => {
-            setKey(event.currentTarget.value);
-          }}
-        />
-      </label>
+      {provider === OTHER && (
+        <>
+          <Field label="Address" type="url" hint="https://api.example.com/v1" value={address} onValue={setAddress} />
+          <Field label="Model" hint="the first that it says it has" value={model} onValue={setModel} />
+        </>
+      )}
+      <Field
+        label="Key"
+        type="password"
+        hint={provider === OTHER ? "empty if it wants none" : ""}
+        value={key}
+        onValue={setKey}
+      />
       <label class="check">
         <input
           type="checkbox"
@@ -103,9 +111,35 @@ function KeyForm({ keep }: { readonly keep: (given: KeyGiven) => Promise<unknown
         />
         Where this system has no keyring, keep it in a file that only I can read (<code>--file</code>)
       </label>
-      <button type="submit" class="button" disabled={busy || key.trim() === ""}>
+      <button type="submit" class="button" disabled={busy || (provider === OTHER ? address : key).trim() === ""}>
         Keep the key
       </button>
     </form>
+  );
+}
+
+function Field(props: {
+  readonly label: string;
+  readonly type?: "text" | "url" | "password";
+  readonly hint: string;
+  readonly value: string;
+  readonly onValue: (value: string) => void;
+}): JSX.Element {
+  const { label, type = "text", hint, value, onValue } = props;
+  const shared = {
+    spellcheck: false,
+    placeholder: hint,
+    value,
+    onInput: (event: { readonly currentTarget: HTMLInputElement }) => {
+      onValue(event.currentTarget.value);
+    },
+  };
+  return (
+    <label>
+      {label}
+      {type === "password" && <input type="password" autocomplete="off" {...shared} />}
+      {type === "url" && <input type="url" autocomplete="off" {...shared} />}
+      {type === "text" && <input type="text" autocomplete="off" {...shared} />}
+    </label>
   );
 }

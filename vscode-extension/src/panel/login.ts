@@ -9,7 +9,7 @@ import type { KeyGiven } from "../../panel/link";
 
 /** Rejects with what the program said. */
 export async function login(given: KeyGiven, program: string, environment: NodeJS.ProcessEnv): Promise<void> {
-  const options = given.file ? ["--file"] : [];
+  const options = [...(given.model ? ["--model", given.model] : []), ...(given.file ? ["--file"] : [])];
   const child = spawn(program, ["login", given.provider, ...options], {
     env: environment,
     stdio: ["pipe", "ignore", "pipe"],

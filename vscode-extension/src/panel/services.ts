@@ -17,7 +17,14 @@ import { best, patternOf } from "./search";
 const place = z.object({ path: z.string().min(1), line: z.number().int().min(1).optional() });
 const code = z.object({ text: z.string() });
 const applied = z.object({ text: z.string(), sessionId: z.string() });
-const key = z.object({ provider: z.enum(NAMES), key: z.string().min(1).max(1_000), file: z.boolean() });
+const address = z.url({ protocol: /^https?$/ }).max(1_000);
+const model = z.string().min(1).max(200).optional();
+const key = z.object({
+  provider: z.union([z.enum(NAMES), address]),
+  model,
+  key: z.string().max(1_000),
+  file: z.boolean(),
+});
 const file = z.object({ name: z.string().min(1).max(200), text: z.string() });
 const search = z.object({ root: z.string(), query: z.string().max(300), limit: z.number().int().min(1).max(200) });
 
