@@ -58,7 +58,7 @@ class Blocks:
 
     @staticmethod
     def rendered(text: str) -> str:
-        """For a terminal of this width."""
+        """For a terminal of this width, without blank lines around it."""
         from rich.console import Console  # noqa: PLC0415 -- only where something is shown
         from rich.markdown import Markdown  # noqa: PLC0415 -- as above
 
@@ -66,4 +66,5 @@ class Blocks:
         columns = max(LEAST_COLUMNS, shutil.get_terminal_size().columns)
         console = Console(file=out, force_terminal=True, width=columns, highlight=False)
         console.print(Markdown(text, code_theme="ansi_dark", hyperlinks=False))
-        return "\n".join(line.rstrip(" ") for line in out.getvalue().split("\n"))
+        lines = "\n".join(line.rstrip(" ") for line in out.getvalue().split("\n"))
+        return lines.strip("\n") + "\n"
