@@ -11,7 +11,7 @@ from soultest.editors.scene import HOUSE, KINDS, LIBRARIES, Kind, Scene
 from soultest.world import SOULD, World
 
 ROWS = [
-    *(pytest.param(kind, id=kind.name) for kind in LIBRARIES),
+    *(pytest.param(kind, id=kind.name, marks=[pytest.mark.node] if kind.needs_npm else []) for kind in LIBRARIES),
     *(pytest.param(kind, id=kind.name, marks=pytest.mark.editors) for kind in KINDS),
 ]
 

@@ -56,6 +56,7 @@ class Kind:
 
     name: str
     opened: Opened
+    needs_npm: bool = False
 
 
 def _neovim(program: str) -> Kind:
@@ -91,7 +92,7 @@ def _pytestlsp(world: World, file: Path, name: str, formats: bool) -> AbstractCo
     return pytestlsp(world, file, formats)
 
 
-LIBRARIES = [Kind("pytest-lsp", _pytestlsp), Kind("vscode-languageclient", _vscode)]
+LIBRARIES = [Kind("pytest-lsp", _pytestlsp), Kind("vscode-languageclient", _vscode, needs_npm=True)]
 """Clients that are no editors: they run wherever tests do."""
 KINDS = [
     *map(_neovim, ("nvim-0.7", "nvim-0.10", "nvim-0.12")),
