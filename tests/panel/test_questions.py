@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from soultest.daemon import PATIENCE, until
 from soultest.world import World, call
 
 from .conftest import Open
@@ -12,6 +13,12 @@ from .conftest import Open
 pytestmark = [pytest.mark.panel, pytest.mark.timeout(300)]
 
 SIDE_BAR = 300
+MORE = """() => {
+    const more = [...document.querySelectorAll("button")].find((each) => each.innerText.startsWith("More below"));
+    more?.click();
+    return more === undefined;
+}"""
+"""Shows the next part; whether there is none."""
 
 
 def test_a_command_stands_first_and_whole_however_narrow_the_panel(world: World, open_panel: Open) -> None:
@@ -56,11 +63,7 @@ def test_a_change_is_asked_about_with_all_of_its_lines(world: World, open_panel:
     panel.send("Write it")
     asked = panel.question.get_by_role("group", name="What it would do")
     expect(asked.locator(".line.plus")).to_have_count(90)
-    for _ in range(20):
-        more = panel.question.get_by_role("button", name="More below")
-        if more.count() == 0:
-            break
-        more.press("Enter")
+    until(lambda: panel.page.evaluate(MORE), PATIENCE, "the end of the change")
     panel.choose(1)
     panel.shows("Done.")
 
