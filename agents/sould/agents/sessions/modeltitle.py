@@ -26,7 +26,7 @@ INSTRUCTION = (
     "what the message asks."
 )
 MOST_CHARS = 2_000
-"""Of the prompt."""
+"""Of the prompt, and about as many of the answer are read."""
 _DECORATION = " \t#*\"'`“”„«»."
 
 
@@ -84,6 +84,8 @@ class ModelTitle:
                         text.append(delta.text)
                     elif isinstance(delta, Finish):
                         self._caller.meter.costs.charge(model.provider.info, delta)
+                if sum(map(len, text)) > MOST_CHARS:
+                    break  # no title is as long; leaving the stream closes the connection
         return "".join(text)
 
 
