@@ -17,6 +17,8 @@ from tests.agents.reviewing.deeds import FIRST, KINDS, NAMES, SETTLING, STAGING,
 from tests.agents.reviewing.driven import Driven
 from tests.agents.reviewing.livedesk import LiveDesk
 
+from sould.agents.diskfile import digest_of
+from sould.agents.edits.reviewed import digest_held
 from sould.agents.edits.reviewstate import DecisionVerdict
 from sould.agents.review.file import TrackedFile
 from sould.agents.reviewing.answers import Outcome
@@ -54,6 +56,8 @@ class WholeProject(Driven[LiveDesk]):
         self.desk.git("switch", "-q", "main")
         self.typed = {line for line in self._there() if line.startswith("user")}
         """Lines of the user's that are to be there: in a file, in a buffer, or with what is under review."""
+        self.beside: set[str] = set()
+        """Those that were typed beside a command, so that nobody knows whose they are: an agent may take them for its own."""
         self.odd: set[Path] = set()
         """Where a link or a directory was: what takes its place is not reviewed, and `/undo` takes it back."""
         self.accepted: set[str] = set()
@@ -69,6 +73,7 @@ class WholeProject(Driven[LiveDesk]):
         after = self.agent.changed(before or "", places, remove=remove) if deletes else None
         if before != after:
             self._run(self.desk.writes(name, after, self._turn(who[0]), *who))
+            self._forget_beside()
 
     @rule(deeds=st.lists(DEED, min_size=1, max_size=3), who=WHO, beside=st.none() | DEED)
     def a_command_runs(self, deeds: list[Deed], who: tuple[str, str], beside: Deed | None) -> None:
@@ -82,9 +87,11 @@ class WholeProject(Driven[LiveDesk]):
                 there = self._there()
                 do(self.desk, beside, self.user)
                 self._note_typed(there)
+                self.beside |= self._there() - there
 
         self.desk.certain_within = 60.0 if beside is None else 0.0
         self._run(self.desk.runs(work, self._turn(who[0]), *who))
+        self._forget_beside()
         if beside is None and self._tree() == before and {deed.kind for deed in deeds} <= STAGING:
             assert [(each.id, each.digest) for each in self._hunks()] == [(each.id, each.digest) for each in hunks]
 
@@ -182,7 +189,7 @@ class WholeProject(Driven[LiveDesk]):
         if verdict == "keep":
             assert self._tree() == tree
             done = {each.id for each in outcome.done}
-            self.accepted |= {line.rstrip("\r\n") for each in chosen if each.id in done for line in each.texts}
+            self.accepted |= {line for each in chosen if each.id in done for line in self._lines_in(each)}
             self.typed -= earlier - self._taken_away() - self._there()
         return outcome
 
@@ -276,8 +283,7 @@ class WholeProject(Driven[LiveDesk]):
             path = Path(name)
             text = self._seen(path)
             if text is not None:
-                assert file.exists
-                assert "".join(file.text.current) == text
+                assert digest_held(file) == digest_of(text.encode()), path
             elif not os.path.lexists(path):
                 assert not file.exists
         assert len({each.id for each in hunks}) == len(hunks)
@@ -294,7 +300,7 @@ class WholeProject(Driven[LiveDesk]):
         """Each line of theirs is in a hunk that is pending, or was accepted."""
         pending: dict[str, set[str]] = {}
         for each in self._hunks():
-            pending.setdefault(each.path, set()).update(line.rstrip("\r\n") for line in each.texts)
+            pending.setdefault(each.path, set()).update(self._lines_in(each))
         self.odd |= {path for path in self.desk.root.rglob("*") if path.is_symlink() or path.is_dir()}
         for path in files_in(self.desk.root):
             if path in self.odd:
@@ -324,8 +330,14 @@ class WholeProject(Driven[LiveDesk]):
         texts = [text_of(path) or "" for path in files_in(self.desk.root)] + [*self.desk.editor.texts.values()]
         return {line for text in texts for line in text.splitlines()}
 
+    def _lines_in(self, hunk: ReviewedHunk) -> set[str]:
+        """Those that it brought: of a text that took the place of something else, all."""
+        text = self._seen(Path(hunk.path)) or ""
+        all_of_it = hunk.after == digest_of(text.encode())
+        return {line.rstrip("\r\n") for line in (text.splitlines() if all_of_it else hunk.texts)}
+
     def _taken_away(self) -> set[str]:
-        """The lines that the review knows of, in whichever state: they can be had back."""
+        """The lines that the review knows of, but for those that were given up with a keep: they can be had back."""
         found: set[str] = set()
         for file in self._files().values():
             texts = [file.text, *(change.text for change in (*file.changes, *file.absent))]
@@ -334,7 +346,8 @@ class WholeProject(Driven[LiveDesk]):
             for text in texts:
                 if text is not None:
                     found.update(text.base, text.current)
-                    found.update(line for away in text.away for line in (*away.hunk.base, *away.hunk.texts))
+                    left = (each.hunk for each in text.away if each.state != "kept")
+                    found.update(line for hunk in left for line in (*hunk.base, *hunk.texts))
         return {line.rstrip("\r\n") for line in found}
 
     def _note_typed(self, before: set[str]) -> None:
@@ -342,6 +355,10 @@ class WholeProject(Driven[LiveDesk]):
         after = self._there()
         self.typed -= before - after
         self.typed |= {line for line in after if line.startswith("user")}
+
+    def _forget_beside(self) -> None:
+        """An agent has written."""
+        self.typed -= self.beside - self._there() - self._taken_away()
 
     def _tree(self) -> dict[str, object]:
         """All that a user sees: kinds, modes, contents, and what is unsaved."""

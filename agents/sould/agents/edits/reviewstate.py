@@ -195,9 +195,9 @@ class ReviewState(Struct):
         intent, decision = self.announced.pop(event.n, None), self.decided.pop(event.n, None)
         if intent is not None and event.written:
             return self._wrote(intent, event.first_id, contents, event.shown_in)
-        if decision is not None and event.written:
-            self._carried_out(decision, event.first_id)
-        return decision.path if decision is not None else ""
+        if decision is None:
+            return ""
+        return self._carried_out(decision, event.first_id) if event.written else decision.path
 
     def settle_at_once(self, events: Sequence[Settled]) -> int:
         """Take as many of the first events as can be taken at once, of decisions that were carried out in one file; how many."""
@@ -309,18 +309,19 @@ class ReviewState(Struct):
         self._put(file.path, file)
         return file.path
 
-    def _carried_out(self, event: Decided, first_id: int) -> None:
+    def _carried_out(self, event: Decided, first_id: int) -> str:
+        """Where the file is then: it may have been moved."""
         file = self.files.get(event.path)
-        if file is None:
-            return
-        done = outcome(file.numbered(first_id), event)
-        if isinstance(done, Done):
-            if done.file.path != event.path:
-                del self.files[event.path]
-            self._put(done.file.path, done.file)
-            known = replace(event, hunk_id=done.hunk_id or event.hunk_id)
-            self.verdicts[known.hunk_id] = known
-            self._note_reject(known)
+        done = outcome(file.numbered(first_id), event) if file is not None else None
+        if not isinstance(done, Done):
+            return event.path
+        if done.file.path != event.path:
+            del self.files[event.path]
+        self._put(done.file.path, done.file)
+        known = replace(event, hunk_id=done.hunk_id or event.hunk_id)
+        self.verdicts[known.hunk_id] = known
+        self._note_reject(known)
+        return done.file.path
 
     def part(self, event: Decided) -> int:
         """The id that a part of a hunk has since it was decided about; 0: it was about all of the hunk."""

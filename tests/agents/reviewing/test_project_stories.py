@@ -1,0 +1,47 @@
+"""Stories of projects with git, an editor and commands in which the review went wrong, as `test_whole_project` found them."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from tests.agents.reviewing.livedesk import LiveDesk
+
+TEXT = "a\nb\nc\nd\n"
+EDITED = "a\nB\nc\nd\n"
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncIterator[LiveDesk]:
+    desk = LiveDesk(tmp_path)
+    desk.user("old.txt", TEXT)
+    desk.commit()
+    yield desk
+    await desk.aclose()
+
+
+async def test_who_follows_a_review_hears_where_a_file_is_when_its_rename_is_rejected(desk: LiveDesk) -> None:
+    await desk.runs(lambda: _renamed(desk, EDITED), "T1", "S1")
+    rename, hunk = await desk.hunks()
+
+    await desk.decide("reject", rename.id)
+
+    told = await desk.told()
+    assert {Path(path).name: [each.id for each in hunks] for path, hunks in told.items()} == {"old.txt": [hunk.id]}
+
+
+async def test_a_rejected_rename_keeps_nothing_that_the_commit_has_under_the_old_name(desk: LiveDesk) -> None:
+    desk.user("old.txt", EDITED)
+    await desk.runs(lambda: _renamed(desk, TEXT), "T1", "S1")
+    rename, hunk = await desk.hunks()
+
+    await desk.decide("reject", rename.id)
+
+    assert [each.id for each in await desk.hunks()] == [hunk.id]
+    await desk.decide("reject")
+    assert desk.text("old.txt") == EDITED
+
+
+def _renamed(desk: LiveDesk, text: str) -> None:
+    path = desk.root / "old.txt"
+    path.write_text(text)
+    path.rename(desk.root / "new.txt")
