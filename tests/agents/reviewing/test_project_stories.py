@@ -41,7 +41,27 @@ async def test_a_rejected_rename_keeps_nothing_that_the_commit_has_under_the_old
     assert desk.text("old.txt") == EDITED
 
 
+async def test_a_line_of_the_agent_in_unsaved_text_stays_its_own_when_a_command_makes_the_file_a_binary(
+    desk: LiveDesk,
+) -> None:
+    path = desk.root / "old.txt"
+    await desk.review()
+    desk.editor.type(path, TEXT + "mine\n")
+    await desk.writes("old.txt", EDITED + "mine\n", "T1", "S1")
+    [hunk] = await desk.hunks()
+
+    await desk.runs(lambda: _made_binary(path), "T2", "S1")
+
+    assert [(each.id, each.texts) for each in await desk.hunks()] == [(hunk.id, ("B\n",))]
+    desk.editor.discard(path)
+    assert [each.kind for each in await desk.hunks()] == ["content"]
+
+
 def _renamed(desk: LiveDesk, text: str) -> None:
     path = desk.root / "old.txt"
     path.write_text(text)
     path.rename(desk.root / "new.txt")
+
+
+def _made_binary(path: Path) -> None:
+    path.write_bytes(b"\0")

@@ -6,7 +6,6 @@ What happened on disk becomes an event here, too; nothing here writes a file of 
 import contextlib
 import stat
 import time
-from collections import Counter
 from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from typing import Final, Literal, Protocol, TypeAlias
 
@@ -35,7 +34,7 @@ from sould.agents.edits.reviewstate import ReviewState, below
 from sould.agents.edits.texts import Texts
 from sould.agents.review.difference import LineEdit, edits_between
 from sould.agents.review.file import ENDS, TrackedFile, ended
-from sould.agents.review.lines import Lines, line_end
+from sould.agents.review.lines import Lines, alike, line_end
 from sould.agents.review.useredit import How
 
 _REVIEWED: Final = (0, stat.S_IFREG, stat.S_IFLNK)
@@ -374,11 +373,8 @@ class ReviewedFiles:
         return moved
 
     def _alike(self, before: str, after: str) -> bool:
-        """At least half of the lines are equal."""
         old, new = self.texts.lines(before), self.texts.lines(after)
-        if not old or not new:
-            return False
-        return 2 * (Counter(old) & Counter(new)).total() >= max(len(old), len(new))
+        return bool(old and new) and alike(old or (), new or ())
 
 
 def digest_held(file: TrackedFile) -> str | None:

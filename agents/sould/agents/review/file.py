@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from sould.agents.review.difference import LineEdit, edits_between
 from sould.agents.review.hunk import AgentCall, Hunk, Line, Part, Same
-from sould.agents.review.lines import LineEnd, Lines, line_end, with_end
+from sould.agents.review.lines import LineEnd, Lines, alike, line_end, with_end
 from sould.agents.review.text import ReviewedText
 from sould.agents.review.useredit import How
 
@@ -289,9 +289,10 @@ class TrackedFile(Struct, frozen=True, gc=False):
     def _as_text_again(self, lines: Lines, how: How) -> "TrackedFile":
         """A file whose bytes were no text holds this text; it may be the one from before they came, or one made of that."""
         pending = self.pending_change("content")
-        if pending is not None and pending.text is not None and pending.text.current == lines:
+        if pending is not None and pending.text is not None and alike(pending.text.current, lines):
             text = replace(pending.text, next_id=self.text.next_id)
-            return replace(self, text=text, content="", gone=None)._put_aside(pending)
+            there = replace(self, text=text, content="", gone=None)._put_aside(pending)
+            return there.user_wrote(edits_between(text.current, lines), how)
         if self._taken is not None:
             text = replace(self._taken.text, next_id=self.text.next_id)
             there = replace(self, text=text, content="", in_base=self._taken.in_base, gone=None)

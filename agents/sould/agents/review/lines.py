@@ -1,6 +1,7 @@
 """Texts as lines, character for character: joining what was split gives the same text, whatever its line ends. Pure."""
 
 import io
+from collections import Counter
 from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
@@ -47,6 +48,11 @@ def with_end(lines: Lines, end: LineEnd) -> Lines:
     if line_end(lines) == end:
         return lines
     return tuple(line if (old := _end(line)) is None else line.removesuffix(old) + end for line in lines)
+
+
+def alike(one: Lines, other: Lines) -> bool:
+    """At least half of the lines are equal: one may have been made of the other."""
+    return 2 * (Counter(one) & Counter(other)).total() >= max(len(one), len(other))
 
 
 def stacked(above: Lines, below: Lines) -> Lines:
