@@ -57,6 +57,24 @@ async def test_a_line_of_the_agent_in_unsaved_text_stays_its_own_when_a_command_
     assert [each.kind for each in await desk.hunks()] == ["content"]
 
 
+async def test_a_hunk_of_a_file_that_became_a_binary_is_absent_until_its_text_is_back_whatever_git_does(
+    desk: LiveDesk,
+) -> None:
+    path = desk.root / "old.txt"
+    await desk.writes("old.txt", EDITED, "T1", "S1")
+    [hunk] = await desk.hunks()
+    _made_binary(path)
+    assert await desk.states() == {hunk.id: "absent"}
+
+    desk.git("stash", "-q")
+    await desk.hunks()
+    desk.git("stash", "pop", "-q")
+
+    assert await desk.states() == {hunk.id: "absent"}
+    path.write_text(EDITED)
+    assert await desk.hunks() == [hunk]
+
+
 def _renamed(desk: LiveDesk, text: str) -> None:
     path = desk.root / "old.txt"
     path.write_text(text)

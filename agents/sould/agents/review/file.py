@@ -212,7 +212,7 @@ class TrackedFile(Struct, frozen=True, gc=False):
             deleted = next((each for each in reversed(self.changes) if _brings_back(each, content)), None)
             there = replace(self, text=self._emptied(), exists=True, in_base=True, content=content, gone=None)
             return there._put_aside(deleted) if deleted is not None else self._back((), content) or there
-        taken = GoneText(self.text, self.in_base) if self.text.has_hunks else self._taken
+        taken = GoneText(self.text, self.in_base) if self.text.has_hunks or self.text.has_missing else self._taken
         replaced = replace(self, text=self._emptied(), content=content, gone=taken)
         left = next((each for each in self.absent if each.kind == "content" and each.after == content), None)
         if left is not None:

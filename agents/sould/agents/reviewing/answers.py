@@ -184,7 +184,8 @@ def _taken_away(number: int, state: ReviewState) -> LeftHunk | None:
                 what = "deleted" if change.kind == "delete" else "replaced by what is no text"
                 message = f"its file was {what} since: reject that first (hunk {change.id})"
                 return LeftHunk(number, file.path, "not_there", message, state="absent")
-        if file.unreadable is not None and file.unreadable.pending(number) is not None:
+        text = file.unreadable
+        if text is not None and (text.pending(number) is not None or text.gone(number) is not None):
             message = "its file is no text now: it is to be reviewed when it is one again"
             return LeftHunk(number, file.path, "not_there", message, state="absent")
     return None

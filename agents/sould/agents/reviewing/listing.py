@@ -182,8 +182,9 @@ def put_aside(state: ReviewState, paths: Iterable[str]) -> list[PutAside]:
 
 
 def _away(file: TrackedFile) -> Iterator[Away]:
-    """The hunks that are not in the file now, those included that were not when agents deleted it."""
-    return (away for text in (*file.earlier_texts, file.text) for away in text.away)
+    """The hunks that are not in the file now, those included that were not when it was deleted, or became no text."""
+    unreadable = (file.unreadable,) if file.unreadable is not None else ()
+    return (away for text in (*file.earlier_texts, *unreadable, file.text) for away in text.away)
 
 
 def _known(event: Decided, *, waits: bool = False) -> KnownDecision:
