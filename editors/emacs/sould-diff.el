@@ -5,7 +5,7 @@
 ;;; Commentary:
 
 ;; The review buffer: a diff of each file, made from what the server lists, with the keys of the review.  It follows the server, and
-;; keeps point on the hunk it is on.  It writes no file; whatever it decides goes through `sould-review-decide'.
+;; keeps point on the hunk it is on.  It writes no file; its commands are those of `sould-review'.
 
 ;;; Code:
 

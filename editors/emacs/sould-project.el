@@ -21,9 +21,10 @@
 ROOT is its directory.  READY is non-nil from the server's answer to
 `initialize' on.  FILES has what is pending by path, COMMENTS what the
 user has to say to the agent and has not sent.  DECIDED are the decisions
-that were made here, newest first, each a list of ids of hunks.  FAILURES counts ends of the
-program since it was ready last."
-  root rpc ready (files (make-hash-table :test #'equal)) comments decided (failures 0))
+that were made here, newest first, each a list of ids of hunks.  ASKED counts
+what is to be answered before what WAITS, functions in their order, is
+called.  FAILURES counts ends of the program since it was ready last."
+  root rpc ready (files (make-hash-table :test #'equal)) comments decided (asked 0) waits (failures 0))
 
 (defvar sould-project-all nil "All projects that have a connection, or had one.")
 
@@ -151,15 +152,11 @@ With START, it has one then."
   "PARAMS of a request below `_sould/review', in PROJECT."
   (append (list :cwd (directory-file-name (sould-project-root project))) params))
 
-(defun sould-project-request (project name params on-result)
-  "Ask `_sould/review/NAME' with PARAMS in PROJECT; ON-RESULT takes the answer."
+(defun sould-project-request (project name params on-result &optional on-error)
+  "Ask `_sould/review/NAME' with PARAMS in PROJECT.
+ON-RESULT takes the answer, ON-ERROR the error."
   (sould-rpc-request (sould-project-rpc project) (concat "_sould/review/" name)
-                     (sould-project--params project params) on-result))
-
-(defun sould-project-call (project name params)
-  "The answer to `_sould/review/NAME' with PARAMS in PROJECT."
-  (sould-rpc-call (sould-project-rpc project) (concat "_sould/review/" name)
-                  (sould-project--params project params)))
+                     (sould-project--params project params) on-result on-error))
 
 (defun sould-project-notify (project method params)
   "Send METHOD with PARAMS when the server of PROJECT is ready for it."

@@ -9,15 +9,12 @@
 
 ;;; Code:
 
-(require 'sould-hunks)
+(require 'sould-decide)
 
 (defcustom sould-confirm-bulk-reject t
   "Whether rejecting all of a file or project asks first."
   :type 'boolean
   :group 'sould)
-
-(defvar sould-review--asking nil "Non-nil while a decision of this editor is on its way.")
-(defvar sould-review--own nil "Ids of hunks that were decided in this editor.")
 
 (defvar-local sould-review-hunks-function #'sould-review--in-file
   "What gives the hunks that a command is about, in the current buffer.")
@@ -73,104 +70,7 @@ the agent is told."
          (hunks (progn (sould-sync-flush-all project) (sould-review--chosen)))
          (lines (sould-review--lines hunks)))
     (deactivate-mark)
-    (sould-review-decide project verdict hunks reason lines)))
-
-(defun sould-review--named (hunks)
-  "HUNKS as a decision names them."
-  (vconcat (mapcar (lambda (hunk) (list :id (plist-get hunk :id) :digest (plist-get hunk :digest))) hunks)))
-
-(defun sould-review-decide (project verdict hunks &optional reason lines)
-  "Decide VERDICT about HUNKS of PROJECT, for REASON, or about LINES of one."
-  (sould-review--answered project verdict reason
-                          (sould-review--ask project verdict (list :hunks (sould-review--named hunks)) reason lines)
-                          lines))
-
-(defun sould-review--ask (project verdict what &optional reason lines choice)
-  "Ask the server of PROJECT for VERDICT about WHAT; its answer.
-REASON, LINES and CHOICE are sent along where they are given."
-  (let ((sould-review--asking t))
-    (sould-project-call project verdict
-                        (append what
-                                (when (and reason (not (string-empty-p reason))) (list :reason reason))
-                                (when lines (list :lines (vconcat lines)))
-                                (when choice (list :choice choice))))))
-
-(defun sould-review--answered (project verdict reason answer &optional lines)
-  "Say what ANSWER to VERDICT came to in PROJECT.
-What it needs to go on is asked; REASON is for the agent.  LINES are
-those of a hunk that it was about."
-  (let ((done (plist-get answer :done)))
-    (dolist (left (plist-get answer :left))
-      (setq done (append done (sould-review--settle project verdict reason left))))
-    (when done
-      (let ((ids (mapcar (lambda (each)
-                           (let ((part (plist-get each :part)))
-                             (if (memq part '(nil 0)) (plist-get each :id) part)))
-                         done)))
-        (push ids (sould-project-decided project))
-        (setq sould-review--own (append ids sould-review--own)))
-      (sould-project-drop project (mapcar (lambda (each) (plist-get each :id))
-                                          (seq-remove (lambda (each) (or lines (plist-get each :waits))) done)))
-      (message "%s" (sould-review--said verdict done)))
-    done))
-
-(defun sould-review--settle (project verdict reason left)
-  "Do VERDICT, for REASON, about LEFT of PROJECT, after a question if need be.
-The hunks that are done with it."
-  (let ((present (plist-get left :present)) (choices (plist-get left :choices)))
-    (cond (choices
-           (when-let ((choice (sould-review--choose left choices)))
-             (plist-get (sould-review--ask project verdict
-                                           (list :hunks (vector (list :id (plist-get left :id)
-                                                                      :digest (or (plist-get present :digest) ""))))
-                                           reason nil choice)
-                        :done)))
-          ;; What the user typed inside it made another of it: what they see is what it is now.
-          ((and (equal (plist-get left :why) "hunk_stale") present (sould-review--seen-p present))
-           (let ((again (sould-review--ask project verdict (list :hunks (sould-review--named (list present))) reason)))
-             (append (plist-get again :done)
-                     (cl-loop for each in (plist-get again :left)
-                              if (plist-get each :choices) append (sould-review--settle project verdict reason each)
-                              else do (message "sould: %s" (plist-get each :message))))))
-          (t (message "sould: %s" (plist-get left :message)) nil))))
-
-(defun sould-review--seen-p (hunk)
-  "Whether HUNK, as it is, is to be seen in a buffer."
-  (when-let ((buffer (sould-sync-buffer (plist-get hunk :path))))
-    (with-current-buffer buffer
-      (and (sould-hunks--fits-p hunk)
-           (seq-some (lambda (overlay) (equal (plist-get (overlay-get overlay 'sould-hunk) :base) (plist-get hunk :base)))
-                     (sould-hunks-drawn))))))
-
-(defconst sould-review--meanings
-  '(("mine" ?m "the lines stay as you changed them")
-    ("drop" ?d "the lines go, and your words with them")
-    ("leave" ?l "the lines stay, and are to be reviewed")
-    ("replace" ?r "the old file takes the place of yours"))
-  "What can be chosen, each with its key and its meaning.")
-
-(defun sould-review--choose (left choices)
-  "Ask which of CHOICES is to be done about LEFT; nil for none."
-  (let* ((known (seq-filter (lambda (each) (member (car each) choices)) sould-review--meanings))
-         (asked (append (mapcar (lambda (each) (list (nth 1 each) (car each) (nth 2 each))) known)
-                        '((?q "nothing" "decide later"))))
-         (picked (read-multiple-choice (concat (plist-get left :message) " ") asked)))
-    (unless (eq (car picked) ?q)
-      (nth 1 picked))))
-
-(defun sould-review--said (verdict done)
-  "What VERDICT did, in words; DONE are the hunks."
-  (let* ((waits (seq-count (lambda (each) (plist-get each :waits)) done))
-         (gone (seq-some (lambda (each) (equal (plist-get each :newFile) "gone")) done))
-         (stayed (apply #'+ (mapcar (lambda (each) (length (plist-get each :stayed))) done)))
-         (what (if (= 1 (length done))
-                   (format "hunk %d of %s" (plist-get (car done) :id) (file-name-nondirectory (plist-get (car done) :path)))
-                 (format "%d hunks" (length done)))))
-    (concat (pcase verdict ("keep" "Kept ") ("reject" "Rejected ") (_ "To be reviewed again: ")) what
-            (when (> stayed 0) (format "; %d line%s of yours stayed" stayed (if (= stayed 1) "" "s")))
-            (when gone "; the agent's new file is gone")
-            (when (> waits 0) ", as soon as the agent's step ends")
-            (substitute-command-keys (if (member verdict '("keep" "reject")) ".  \\[sould-undo] takes it back" "")))))
+    (sould-decide project verdict (list :hunks (sould-decide-named hunks)) reason lines)))
 
 ;;;; Files and all
 
@@ -186,7 +86,7 @@ The hunks that are done with it."
     (when (or (equal verdict "keep")
               (not sould-confirm-bulk-reject)
               (y-or-n-p (format "Reject %d hunk%s in %s? " (length hunks) (if (cdr hunks) "s" "") words)))
-      (sould-review--answered project verdict nil (sould-review--ask project verdict what)))))
+      (sould-decide project verdict what))))
 
 (defun sould-review--path ()
   "The file that a command is about."
@@ -226,26 +126,9 @@ The hunks that are done with it."
 What is refused stays the last one, to be tried again; with OLDER, a
 prefix argument, the decision before it is taken back."
   (interactive "P")
-  (let* ((project (sould-review--project))
-         (later (seq-take (sould-project-decided project) (if older 1 0)))
-         (ids (nth (length later) (sould-project-decided project))))
-    (unless ids
-      (user-error "Nothing was decided here"))
+  (let ((project (sould-review--project)))
     (sould-sync-flush-all project)
-    (let* ((answer (sould-review--ask project "undo" (list :hunks (vconcat (mapcar (lambda (id) (list :id id)) ids)))))
-           (done (plist-get answer :done))
-           (refused (sould-review--refused (plist-get answer :left))))
-      (setf (sould-project-decided project)
-            (append later (and refused (list refused)) (nthcdr (1+ (length later)) (sould-project-decided project))))
-      (when done
-        (message "%s" (sould-review--said "undo" done)))
-      (dolist (left (plist-get answer :left))
-        (message "sould: %s" (plist-get left :message))))))
-
-(defun sould-review--refused (left)
-  "The ids of LEFT that may still be taken back: what stands in the way may go."
-  (mapcar (lambda (each) (plist-get each :id))
-          (seq-filter (lambda (each) (member (plist-get each :why) '("changed" "conflict" "failed" "still_streaming"))) left)))
+    (sould-decide-undo project (if older 1 0))))
 
 ;;;; Going there
 
@@ -317,12 +200,14 @@ Before the first one, go to that of the file before."
   (interactive (list (read-string "Comment for the agent: ")))
   (let* ((project (sould-review--project)) (hunk (car (funcall sould-review-hunks-function))))
     (sould-sync-flush-all project)
-    (sould-project-call project "comment"
-                        (append (list :text text)
-                                (if hunk
-                                    (list :hunk (plist-get hunk :id))
-                                  (list :path (sould-review--path) :lines (sould-review--line-range)))))
-    (message "%s" (substitute-command-keys "Noted.  \\[sould-send-comments] sends all comments to the agent"))))
+    (sould-project-request project "comment"
+                           (append (list :text text)
+                                   (if hunk
+                                       (list :hunk (plist-get hunk :id))
+                                     (list :path (sould-review--path) :lines (sould-review--line-range))))
+                           (lambda (_answer)
+                             (message "%s" (substitute-command-keys
+                                            "Noted.  \\[sould-send-comments] sends all comments to the agent"))))))
 
 (defun sould-review--line-range ()
   "The lines of the region, or of point: [FROM TO]."
@@ -334,25 +219,12 @@ Before the first one, go to that of the file before."
 (defun sould-send-comments ()
   "Send the comments of this project to the session that wrote what they are about."
   (interactive)
-  (let* ((project (sould-review--project))
-         (answer (sould-project-call project "comments/send" nil)))
-    (message "%s" (pcase (plist-get answer :outcome)
-                    ("sent" "The comments are sent")
-                    ("closed" "The session they belong to is not open; `sould-chat' opens one")
-                    (other (format "The comments are not sent: %s" other))))))
-
-;;;; What others decided
-
-(defun sould-review--decided (_project decisions)
-  "Say who decided, of DECISIONS, what was not decided here."
-  (when-let ((others (unless sould-review--asking
-                       (seq-remove (lambda (each) (memq (plist-get each :id) sould-review--own)) decisions))))
-    (let ((last (car (last others))))
-      (message "sould: %s: %s by %s" (file-name-nondirectory (plist-get last :path))
-               (pcase (plist-get last :verdict) ("keep" "kept") ("reject" "rejected") (_ "to be reviewed again"))
-               (plist-get last :by)))))
-
-(add-hook 'sould-project-decided-functions #'sould-review--decided)
+  (sould-project-request (sould-review--project) "comments/send" nil
+                         (lambda (answer)
+                           (message "%s" (pcase (plist-get answer :outcome)
+                                           ("sent" "The comments are sent")
+                                           ("closed" "The session they belong to is not open; `sould-chat' opens one")
+                                           (other (format "The comments are not sent: %s" other)))))))
 
 (provide 'sould-review)
 ;;; sould-review.el ends here

@@ -26,8 +26,13 @@
 
 ;; Not a guess at how long sould takes: a daemon that does not answer must give the keys back.
 (defcustom sould-timeout 20
-  "Seconds for which a command waits until sould answers."
+  "Seconds after which it is said that sould does not answer.
+No command waits longer for it."
   :type 'number)
+
+(defconst sould-rpc-silent "No answer from sould; what was asked may still be done later"
+  "What is said after `sould-timeout' seconds.")
+(defconst sould-rpc--ended '(:code -32603 :message "sould has ended") "The answer of a program that is gone.")
 
 (cl-defstruct (sould-rpc (:constructor sould-rpc--make) (:copier nil))
   "One connection.
@@ -91,10 +96,14 @@ HEADERS, ON-REQUEST, ON-NOTIFICATION, ON-CANCEL and ON-END are those of
 (defun sould-rpc-request (connection method params &optional on-result on-error)
   "Send the request METHOD with PARAMS over CONNECTION; return its id.
 ON-RESULT is called with the result, ON-ERROR with the error, a plist with
-`:code' and `:message'.  An end of the program is such an error, too."
-  (let ((id (cl-incf (sould-rpc-next connection))))
-    (puthash id (cons (or on-result #'ignore) (or on-error #'sould-rpc--tell)) (sould-rpc-waiting connection))
-    (sould-rpc--send connection (list :id id :method method :params params))
+`:code' and `:message'.  An end of the program, before or after, is such
+an error, too.  Neither is called before this returns."
+  (let ((id (cl-incf (sould-rpc-next connection)))
+        (on-error (or on-error #'sould-rpc-tell)))
+    (if (not (sould-rpc-live-p connection))
+        (run-at-time 0 nil on-error sould-rpc--ended)
+      (puthash id (cons (or on-result #'ignore) on-error) (sould-rpc-waiting connection))
+      (sould-rpc--send connection (list :id id :method method :params params)))
     id))
 
 (defun sould-rpc-call (connection method params)
@@ -112,10 +121,10 @@ wait.  Signals `user-error'.  Only for commands, never for timers."
       (remhash id (sould-rpc-waiting connection)))
     (cond ((plist-get answer :error) (user-error "%s" (plist-get (plist-get answer :error) :message)))
           (answer (plist-get answer :result))
-          ((sould-rpc-live-p connection) (user-error "No answer from sould; what was asked may still be done later"))
-          (t (user-error "The program has ended")))))
+          ((sould-rpc-live-p connection) (user-error "%s" sould-rpc-silent))
+          (t (user-error "%s" (plist-get sould-rpc--ended :message))))))
 
-(defun sould-rpc--tell (failure)
+(defun sould-rpc-tell (failure)
   "Say what FAILURE is; for requests whose answer nobody waits for."
   (message "sould: %s" (plist-get failure :message)))
 
@@ -198,7 +207,7 @@ wait.  Signals `user-error'.  Only for commands, never for timers."
       (when (buffer-live-p (process-buffer process))
         (kill-buffer (process-buffer process)))
       (dolist (each asked)
-        (funcall (cdr each) (list :code -32603 :message "sould has ended")))
+        (funcall (cdr each) sould-rpc--ended))
       (when (sould-rpc-on-end connection)
         (funcall (sould-rpc-on-end connection) (format "sould has ended (%s)" (process-exit-status process)))))))
 

@@ -27,9 +27,6 @@ TYPED = "  # mine"
 REJECTED = NEW.replace("return width", "return w")
 """Without the third hunk."""
 
-WAITING = "test_a_daemon_that_is_silent_keeps_nobody_from_typing_and_decides_later"
-"""Not so in Emacs: it waits for the answer to a decision, for `sould-timeout` seconds or until `C-g`."""
-
 
 @pytest.fixture
 def world() -> Generator[World]:
@@ -48,8 +45,6 @@ def world() -> Generator[World]:
 @pytest.fixture(params=["nvim-0.10", "nvim-0.12", "emacs-28", "emacs-30", "terminal"])
 def client(world: World, request: pytest.FixtureRequest) -> Generator[Callable[[], Deciding]]:
     """Opens each client in turn."""
-    if request.node.originalname == WAITING and str(request.param).startswith("emacs"):
-        request.applymarker(pytest.mark.xfail(reason="Emacs waits for the answer to a decision", run=False))
     with ExitStack() as stack:
         yield lambda: stack.enter_context(deciding(world, str(request.param)))
 

@@ -411,3 +411,57 @@ async def test_a_hunk_of_another_agent_is_shown_under_its_name(world: World, ope
     emacs.screen.wait("Hunk 1 of 1 in this file, by helper")
     press(emacs, "v")
     emacs.screen.wait("hunk 1, by helper")
+
+
+def test_decisions_that_wait_for_a_silent_daemon_are_carried_out_in_their_order(
+    world: World, area: Callable[[], None], open_emacs: OpenEmacs
+) -> None:
+    area()
+    emacs = open_emacs("area.py", more="(setq sould-timeout 1)")
+    two_hunks(emacs)
+    daemon = world.daemon()
+    os.kill(daemon, signal.SIGSTOP)
+    try:
+        emacs.go(2)
+        press(emacs, "k")
+        emacs.screen.wait("No answer from sould")
+        emacs.go(8)
+        press(emacs, "r")
+        press(emacs, "u")
+        emacs.go(1)
+        emacs.append("  # mine")
+        assert emacs.buffer() == AFTER.replace("w, h):\n", "w, h):  # mine\n")
+    finally:
+        os.kill(daemon, signal.SIGCONT)
+    emacs.screen.wait("To be reviewed again: hunk 2")
+    until(lambda: [each["line"] for each in hunks(emacs)] == [8], PATIENCE, "the second hunk alone")
+    emacs.shows(AFTER.replace("w, h):\n", "w, h):  # mine\n"))
+    press(emacs, "u")
+    emacs.screen.wait("To be reviewed again: hunk 1")
+    two_hunks(emacs)
+
+
+def test_what_is_typed_before_a_question_comes_does_not_answer_it(
+    world: World, area: Callable[[], None], open_emacs: OpenEmacs
+) -> None:
+    area()
+    emacs = open_emacs("area.py")
+    two_hunks(emacs)
+    emacs.go(3)
+    emacs.append('("negative")')
+    emacs.screen.wait('~ raise ValueError("negative")')
+    daemon = world.daemon()
+    os.kill(daemon, signal.SIGSTOP)
+    try:
+        press(emacs, "r")
+        emacs.screen.press("M->")
+        emacs.screen.type("# d")
+        until(lambda: emacs.buffer().endswith("# d"), PATIENCE, "what was typed")
+    finally:
+        os.kill(daemon, signal.SIGCONT)
+    emacs.screen.wait("hunk 1 waits for your choice: reject it again to make it")
+    emacs.go(3)
+    press(emacs, "r")
+    emacs.screen.wait("mine", "drop")
+    emacs.screen.press("d")
+    emacs.shows(AFTER.replace(FIRST, "") + "# d")
