@@ -5,6 +5,7 @@ over. Blocks: use it in a thread. Never opens a file.
 """
 
 import heapq
+import math
 import os
 import stat
 import time
@@ -19,7 +20,7 @@ from sould.agents.directories.watching import Reader, Watches
 
 MOST_FILES: Final = 50_000
 LOOK: Final = 3.0
-"""Seconds that a look may take; what it did not reach is not told of."""
+"""Seconds after which a look leaves the rest to the next one. Not the first: the server begins to read as many files."""
 PASSED_OVER: Final = NEVER | {"node_modules", "site-packages", "__pycache__", "venv", "target", "dist", "build"}
 
 ChangeKind: TypeAlias = Literal[1, 2, 3]
@@ -39,11 +40,15 @@ class FileEvent(Struct, frozen=True):
 class SourceFiles:
     """Those with certain suffixes or names. Files by folder, relative to the root, with time and size."""
 
-    def __init__(self, root: Path, suffixes: Collection[str], names: Collection[str], watches: Watches) -> None:
+    def __init__(
+        self, root: Path, suffixes: Collection[str], names: Collection[str], watches: Watches, seconds: float = LOOK
+    ) -> None:
+        """`seconds`: see `LOOK`."""
         self._root = root
         self._suffixes = tuple(suffixes)
         self._names = frozenset(names)
         self._watches = watches
+        self._seconds = seconds
         self._reader: Reader | None = None
         self._looked = False
         self._folders: dict[str, _Files] = {}
@@ -51,6 +56,10 @@ class SourceFiles:
         """The folders in a folder."""
         self._old: dict[str, _Files] = {}
         """While all is looked at: as it was before."""
+        self._everywhere = False
+        """All is to be looked at, once what is pending is."""
+        self._pending: list[str] = []
+        """Folders that are to be listed, with all below."""
         self._events: list[FileEvent] = []
         self._size = 0
         self._until = 0.0
@@ -63,38 +72,50 @@ class SourceFiles:
 
     def look(self) -> list[FileEvent]:
         """What changed since the last look; nothing at the first one."""
-        self._until = time.monotonic() + LOOK
         self._events = []
         first, self._looked = not self._looked, True
         if first:
             self._reader = self._watches.join(self._root)
+        self._until = math.inf if first else time.monotonic() + self._seconds
         changed = self._reader.take() if self._reader is not None else None
         if changed is None:
-            self._look_everywhere()
+            self._everywhere = True
         else:
             for folder in {each for each in changed.folders if each in self._folders}:
                 self._look_again(folder, changed.trees)
+        if self._everywhere and not self._pending:
+            self._old, self._folders, self._below, self._size = self._folders, {}, {}, 0
+            self._everywhere, self._pending = False, [""]
+        self._go_on()
         return [] if first else self._events
 
     def newest(self, most: int) -> list[Path]:
         """The source files that were changed last, as they were looked at."""
         fitting = (
             (seen[0], folder, name)
-            for folder, files in self._folders.items()
+            for folder, files in (self._old | self._folders).items()
             for name, seen in files.items()
             if name.endswith(self._suffixes)
         )
         return [self._root / folder / name for _, folder, name in heapq.nlargest(most, fitting)]
 
-    def _look_everywhere(self) -> None:
-        self._old, self._folders, self._below, self._size = self._folders, {}, {}, 0
-        if self._walk(""):
+    def _go_on(self) -> None:
+        """List what is pending, until the time is over: at least one folder."""
+        while self._pending and self._size <= MOST_FILES:
+            folder = self._pending.pop()
+            if self._list(folder):
+                self._pending += self._below[folder]
+            if time.monotonic() > self._until:
+                break
+        if self._size > MOST_FILES:  # what was not reached is not told of
+            self._pending, self._old = [], {}
+        if not self._pending:
             for folder in self._old.keys() - self._folders.keys():
                 self._differ(folder, self._old[folder], {})
-        self._old = {}
+            self._old = {}
 
     def _look_again(self, folder: str, replaced: Collection[str]) -> None:
-        """List one folder anew, and walk what is new below it."""
+        """List one folder anew; what is new below it is pending."""
         known = self._below.get(folder, frozenset())
         if not self._list(folder):
             self._drop(folder)
@@ -105,24 +126,14 @@ class SourceFiles:
         for below in now:
             if below not in known or below in replaced:
                 self._drop(below)
-                self._walk(below)
+                self._pending.append(below)
 
     def _drop(self, folder: str) -> None:
         prefix = f"{folder}/"
         for each in [each for each in self._folders if each == folder or each.startswith(prefix)]:
             self._differ(each, self._folders.pop(each), {})
             self._below.pop(each, None)
-
-    def _walk(self, top: str) -> bool:
-        """List everything below a folder. False: not all of it, because it is too much."""
-        pending = [top]
-        while pending:
-            if self._size > MOST_FILES or time.monotonic() > self._until:
-                return False
-            folder = pending.pop()
-            if self._list(folder):
-                pending += self._below[folder]
-        return True
+            self._old.pop(each, None)
 
     def _list(self, folder: str) -> bool:
         if self._reader is not None:
