@@ -13,7 +13,7 @@ from mcp.types import Implementation
 from soultest.daemon import until
 from soultest.editors.emacs import Emacs
 from soultest.screen import PATIENCE
-from soultest.souldemacs import OpenEmacs, connected, hunks
+from soultest.souldemacs import OpenEmacs, connected, hunks, wait_hunks
 from soultest.world import SOULD, World, call
 
 pytestmark = [pytest.mark.editors, pytest.mark.timeout(300)]
@@ -24,6 +24,7 @@ AFTER = (
     "def ring(outer, inner):\n    return area(outer, outer) - area(inner, inner)\n"
 )
 FIRST = "    if w < 0:\n        raise ValueError\n"
+SECOND_REJECTED = AFTER[: AFTER.index("    return area")] + BEFORE[BEFORE.index("    # later") :]
 
 
 WRITE = call("WriteFile", "w", path="area.py", content=AFTER)
@@ -42,8 +43,13 @@ def area(world: World) -> Callable[[], None]:
     return agent
 
 
-def two_hunks(emacs: Emacs) -> None:
-    until(lambda: len(hunks(emacs)) == 2, PATIENCE, "two hunks")
+@pytest.fixture
+def emacs(area: Callable[[], None], open_emacs: OpenEmacs) -> Emacs:
+    """Emacs with the file, in which the agent has left two hunks."""
+    area()
+    opened = open_emacs("area.py")
+    wait_hunks(opened, 2)
+    return opened
 
 
 def press(emacs: Emacs, *keys: str) -> None:
@@ -58,7 +64,7 @@ def test_hunks_appear_while_point_and_focus_stay_and_one_is_kept_the_other_rejec
     where = "(list (buffer-name (window-buffer)) (line-number-at-pos) (current-column) (length (window-list)))"
     before = emacs.lisp(where)
     area()
-    two_hunks(emacs)
+    wait_hunks(emacs, 2)
     emacs.shows(AFTER)
     assert emacs.lisp("(list (buffer-name (window-buffer)) (length (window-list)))") == [before[0], before[3]]
     assert emacs.lisp("(buffer-substring (line-beginning-position) (line-end-position))") == "def ring(outer, inner):"
@@ -96,35 +102,24 @@ def test_hunks_appear_while_point_and_focus_stay_and_one_is_kept_the_other_rejec
     until(lambda: emacs.lisp("(line-number-at-pos)") == 8, PATIENCE, "the second hunk")
     press(emacs, "r")
     emacs.screen.wait("Rejected hunk 2 of area.py")
-    rejected = AFTER[: AFTER.index("    return area")] + BEFORE[BEFORE.index("    # later") :]
-    emacs.shows(rejected)
-    emacs.holds(world.project / "area.py", rejected)
+    emacs.shows(SECOND_REJECTED)
+    emacs.holds(world.project / "area.py", SECOND_REJECTED)
     assert not emacs.unsaved()
     assert hunks(emacs) == []
     assert not any(line.startswith(("+", "-  ")) for line in emacs.screen.lines)
 
 
-def test_undo_in_the_editor_brings_a_rejected_hunk_back(
-    world: World, area: Callable[[], None], open_emacs: OpenEmacs
-) -> None:
-    area()
-    emacs = open_emacs("area.py")
-    two_hunks(emacs)
+def test_undo_in_the_editor_brings_a_rejected_hunk_back(emacs: Emacs) -> None:
     emacs.go(2)
     press(emacs, "r")
     emacs.shows(AFTER.replace(FIRST, ""))
-    until(lambda: len(hunks(emacs)) == 1, PATIENCE, "one hunk")
+    wait_hunks(emacs, 1)
     emacs.undo()
     emacs.shows(AFTER)
-    two_hunks(emacs)
+    wait_hunks(emacs, 2)
 
 
-def test_what_is_typed_in_a_line_of_a_hunk_is_asked_about_when_it_is_rejected(
-    world: World, area: Callable[[], None], open_emacs: OpenEmacs
-) -> None:
-    area()
-    emacs = open_emacs("area.py")
-    two_hunks(emacs)
+def test_what_is_typed_in_a_line_of_a_hunk_is_asked_about_when_it_is_rejected(world: World, emacs: Emacs) -> None:
     emacs.go(3)
     emacs.append('("negative")')
     emacs.screen.wait('~ raise ValueError("negative")')
@@ -135,15 +130,10 @@ def test_what_is_typed_in_a_line_of_a_hunk_is_asked_about_when_it_is_rejected(
     emacs.shows(mine)
     assert emacs.unsaved()
     assert (world.project / "area.py").read_text() == AFTER
-    until(lambda: len(hunks(emacs)) == 1, PATIENCE, "one hunk")
+    wait_hunks(emacs, 1)
 
 
-def test_a_line_typed_between_lines_of_a_hunk_stays(
-    world: World, area: Callable[[], None], open_emacs: OpenEmacs
-) -> None:
-    area()
-    emacs = open_emacs("area.py")
-    two_hunks(emacs)
+def test_a_line_typed_between_lines_of_a_hunk_stays(world: World, emacs: Emacs) -> None:
     emacs.go(2)
     emacs.append("")
     emacs.screen.press("C-j")
@@ -170,7 +160,7 @@ def test_the_agent_writes_through_a_formatter_that_runs_on_save(
     emacs.shows(formatted)
     emacs.holds(world.project / "area.py", formatted)
     assert not emacs.unsaved()
-    two_hunks(emacs)
+    wait_hunks(emacs, 2)
     emacs.go(2)
     press(emacs, "r")
     emacs.holds(world.project / "area.py", AFTER.replace(FIRST, ""))
@@ -186,7 +176,7 @@ def test_unsaved_work_is_not_saved_for_the_agent(world: World, area: Callable[[]
     emacs.shows(BEFORE.replace("    # later\n", "") + "# mine")
     assert emacs.unsaved()
     assert (world.project / "area.py").read_text() == BEFORE
-    until(lambda: len(hunks(emacs)) == 1, PATIENCE, "one hunk")
+    wait_hunks(emacs, 1)
     emacs.undo()
     emacs.shows(BEFORE + "# mine")
 
@@ -194,29 +184,26 @@ def test_unsaved_work_is_not_saved_for_the_agent(world: World, area: Callable[[]
 def test_two_editors_on_one_file_agree(world: World, area: Callable[[], None], open_emacs: OpenEmacs) -> None:
     area()
     one, other = open_emacs("area.py"), open_emacs("area.py", name="other")
-    two_hunks(one)
-    two_hunks(other)
+    wait_hunks(one, 2)
+    wait_hunks(other, 2)
     one.go(2)
     press(one, "r")
     one.shows(AFTER.replace(FIRST, ""))
     other.shows(AFTER.replace(FIRST, ""))
-    until(lambda: len(hunks(other)) == 1, PATIENCE, "one hunk in the other editor")
+    wait_hunks(other, 1)
     other.screen.wait("area.py: rejected by Emacs")
     assert not other.unsaved()
 
 
 def test_an_editor_that_is_killed_leaves_the_review_to_the_next(
-    world: World, area: Callable[[], None], open_emacs: OpenEmacs
+    world: World, emacs: Emacs, open_emacs: OpenEmacs
 ) -> None:
-    area()
-    emacs = open_emacs("area.py")
-    two_hunks(emacs)
     emacs.screen.press("M->")
     emacs.screen.type("# not saved")
     emacs.shows(AFTER + "# not saved")
     emacs.kill()
     next_one = open_emacs("area.py", name="next")
-    two_hunks(next_one)
+    wait_hunks(next_one, 2)
     next_one.shows(AFTER)
     press(next_one, "R")
     next_one.screen.wait("Reject 2 hunks in area.py?")
@@ -224,7 +211,7 @@ def test_an_editor_that_is_killed_leaves_the_review_to_the_next(
     next_one.holds(world.project / "area.py", BEFORE)
     press(next_one, "u")
     next_one.holds(world.project / "area.py", AFTER)
-    two_hunks(next_one)
+    wait_hunks(next_one, 2)
 
 
 def test_a_connection_that_is_cut_is_begun_again(world: World, area: Callable[[], None], open_emacs: OpenEmacs) -> None:
@@ -244,15 +231,10 @@ def test_a_connection_that_is_cut_is_begun_again(world: World, area: Callable[[]
     area()
     emacs.shows(BEFORE.replace("    # later\n", "") + "# mine")
     assert emacs.unsaved()
-    until(lambda: len(hunks(emacs)) == 1, PATIENCE, "one hunk")
+    wait_hunks(emacs, 1)
 
 
-def test_a_daemon_that_is_killed_takes_no_hunk_with_it(
-    world: World, area: Callable[[], None], open_emacs: OpenEmacs
-) -> None:
-    area()
-    emacs = open_emacs("area.py")
-    two_hunks(emacs)
+def test_a_daemon_that_is_killed_takes_no_hunk_with_it(world: World, emacs: Emacs) -> None:
     emacs.screen.press("M->")
     emacs.screen.type("# mine")
     emacs.shows(AFTER + "# mine")
@@ -261,11 +243,10 @@ def test_a_daemon_that_is_killed_takes_no_hunk_with_it(
     until(lambda: world.daemon() not in (0, killed), PATIENCE, "the next daemon")
     emacs.go(2)
     press(emacs, "k")
-    until(lambda: len(hunks(emacs)) == 1, PATIENCE, "one hunk")
+    wait_hunks(emacs, 1)
     emacs.go(8)
     press(emacs, "r")
-    rejected = AFTER[: AFTER.index("    return area")] + BEFORE[BEFORE.index("    # later") :] + "# mine"
-    emacs.shows(rejected)
+    emacs.shows(SECOND_REJECTED + "# mine")
     assert emacs.unsaved()
 
 
@@ -287,9 +268,7 @@ def test_the_review_buffer_is_a_diff_with_keys(world: World, area: Callable[[], 
     until(lambda: "hunk 1" in emacs.buffer(), PATIENCE, "the hunk again")
     emacs.screen.press("M-<", "n", "n", "r")
     until(lambda: "hunk 2" not in emacs.buffer(), PATIENCE, "one hunk less")
-    emacs.holds(
-        world.project / "area.py", AFTER[: AFTER.index("    return area")] + BEFORE[BEFORE.index("    # later") :]
-    )
+    emacs.holds(world.project / "area.py", SECOND_REJECTED)
     emacs.screen.press("M-<", "n", "Enter")
     until(lambda: emacs.lisp("(buffer-name)") == "area.py", PATIENCE, "the file")
     assert emacs.lisp("(line-number-at-pos)") == 2
@@ -305,7 +284,7 @@ def test_a_command_that_changes_an_open_file_is_seen_in_its_buffer(
     emacs.shows(BEFORE.replace("    # later\n", ""))
     assert not emacs.unsaved()
     assert emacs.lisp("(line-number-at-pos)") == 6
-    until(lambda: len(hunks(emacs)) == 1, PATIENCE, "one hunk")
+    wait_hunks(emacs, 1)
     emacs.go(6)
     press(emacs, "r")
     emacs.holds(world.project / "area.py", BEFORE)
@@ -317,7 +296,7 @@ def test_a_new_file_goes_and_comes_back_with_its_buffer_open(
     world.script([call("WriteFile", "n", path="new.py", content="x = 1\n"), "text: Done."])
     area()
     emacs = open_emacs("new.py")
-    until(lambda: len(hunks(emacs)) == 1, PATIENCE, "one hunk")
+    wait_hunks(emacs, 1)
     press(emacs, "r")
     emacs.screen.wait("Rejected hunk 1 of new.py; the agent's new file is gone")
     assert not (world.project / "new.py").exists()
@@ -325,7 +304,7 @@ def test_a_new_file_goes_and_comes_back_with_its_buffer_open(
     press(emacs, "u")
     emacs.screen.wait("To be reviewed again: hunk 1")
     assert (world.project / "new.py").read_text() == "x = 1\n"
-    until(lambda: len(hunks(emacs)) == 1, PATIENCE, "the hunk again")
+    wait_hunks(emacs, 1)
 
 
 def test_what_an_agent_asks_to_write_is_shown_before_it_is_written(
@@ -353,44 +332,35 @@ def test_only_the_keys_that_were_asked_for_are_taken(area: Callable[[], None], o
     assert emacs.lisp("(where-is-internal 'sould-keep nil)") == [[3, 44, 107]]  # C-c , k
 
 
-def test_an_undo_that_is_refused_is_still_there_when_it_can_be_done(
-    world: World, area: Callable[[], None], open_emacs: OpenEmacs
-) -> None:
-    area()
-    emacs = open_emacs("area.py")
-    two_hunks(emacs)
+def test_an_undo_that_is_refused_is_still_there_when_it_can_be_done(emacs: Emacs) -> None:
     emacs.go(2)
     press(emacs, "k")
-    until(lambda: len(hunks(emacs)) == 1, PATIENCE, "one hunk")
+    wait_hunks(emacs, 1)
     emacs.go(8)
     press(emacs, "r")
-    rejected = AFTER[: AFTER.index("    return area")] + BEFORE[BEFORE.index("    # later") :]
-    emacs.shows(rejected)
+    emacs.shows(SECOND_REJECTED)
     emacs.go(8)
     emacs.append("!")
-    emacs.shows(rejected.replace("# later", "# later!"))
+    emacs.shows(SECOND_REJECTED.replace("# later", "# later!"))
     press(emacs, "u")
     until(
         lambda: "sould: " in emacs.lisp('(with-current-buffer "*Messages*" (buffer-string))'), PATIENCE, "the refusal"
     )
     assert hunks(emacs) == []
     emacs.screen.press("BSpace")
-    emacs.shows(rejected)
+    emacs.shows(SECOND_REJECTED)
     press(emacs, "u")
     emacs.shows(AFTER)
-    until(lambda: len(hunks(emacs)) == 1, PATIENCE, "the rejected hunk")
+    wait_hunks(emacs, 1)
     press(emacs, "u")
-    two_hunks(emacs)
+    wait_hunks(emacs, 2)
 
 
-def test_keep_all_is_taken_back_as_one(world: World, area: Callable[[], None], open_emacs: OpenEmacs) -> None:
-    area()
-    emacs = open_emacs("area.py")
-    two_hunks(emacs)
+def test_keep_all_is_taken_back_as_one(emacs: Emacs) -> None:
     emacs.command("sould-keep-all")
-    until(lambda: hunks(emacs) == [], PATIENCE, "no hunk")
+    wait_hunks(emacs, 0)
     press(emacs, "u")
-    two_hunks(emacs)
+    wait_hunks(emacs, 2)
 
 
 async def test_a_hunk_of_another_agent_is_shown_under_its_name(world: World, open_emacs: OpenEmacs) -> None:
@@ -406,19 +376,15 @@ async def test_a_hunk_of_another_agent_is_shown_under_its_name(world: World, ope
         edits = [{"oldText": "# later", "newText": "# sooner"}]
         await client.call_tool("doc_edit", {"edits": [{"file": "area.py", "expectedHash": digest, "hunks": edits}]})
     emacs = open_emacs("area.py")
-    until(lambda: len(hunks(emacs)) == 1, PATIENCE, "one hunk")
+    wait_hunks(emacs, 1)
     press(emacs, "n")
     emacs.screen.wait("Hunk 1 of 1 in this file, by helper")
     press(emacs, "v")
     emacs.screen.wait("hunk 1, by helper")
 
 
-def test_decisions_that_wait_for_a_silent_daemon_are_carried_out_in_their_order(
-    world: World, area: Callable[[], None], open_emacs: OpenEmacs
-) -> None:
-    area()
-    emacs = open_emacs("area.py", more="(setq sould-timeout 1)")
-    two_hunks(emacs)
+def test_decisions_that_wait_for_a_silent_daemon_are_carried_out_in_their_order(world: World, emacs: Emacs) -> None:
+    emacs.lisp("(setq sould-timeout 1)")
     daemon = world.daemon()
     os.kill(daemon, signal.SIGSTOP)
     try:
@@ -438,15 +404,10 @@ def test_decisions_that_wait_for_a_silent_daemon_are_carried_out_in_their_order(
     emacs.shows(AFTER.replace("w, h):\n", "w, h):  # mine\n"))
     press(emacs, "u")
     emacs.screen.wait("To be reviewed again: hunk 1")
-    two_hunks(emacs)
+    wait_hunks(emacs, 2)
 
 
-def test_what_is_typed_before_a_question_comes_does_not_answer_it(
-    world: World, area: Callable[[], None], open_emacs: OpenEmacs
-) -> None:
-    area()
-    emacs = open_emacs("area.py")
-    two_hunks(emacs)
+def test_what_is_typed_before_a_question_comes_does_not_answer_it(world: World, emacs: Emacs) -> None:
     emacs.go(3)
     emacs.append('("negative")')
     emacs.screen.wait('~ raise ValueError("negative")')

@@ -46,3 +46,8 @@ _HUNKS = """
 def hunks(emacs: Emacs) -> list[dict[str, Any]]:
     """The hunks that are drawn before the user: the line, what is shown as removed, and what is marked as added."""
     return list(emacs.lisp(_HUNKS))
+
+
+def wait_hunks(emacs: Emacs, count: int) -> None:
+    """Wait until so many are drawn."""
+    until(lambda: len(hunks(emacs)) == count, PATIENCE, f"{count} hunks")

@@ -14,7 +14,7 @@ from soultest.editors import plugin
 from soultest.editors.emacs import Emacs, emacs
 from soultest.editors.neovim import Neovim
 from soultest.screen import PATIENCE, Screen, screen
-from soultest.souldemacs import connected, hunks, settings
+from soultest.souldemacs import connected, settings, wait_hunks
 from soultest.world import World
 
 LINES = {1: 1, 2: 5, 3: 7}
@@ -122,7 +122,7 @@ class InEmacs(Deciding):
 
     def __init__(self, editor: Emacs) -> None:
         self._editor = editor
-        until(lambda: len(hunks(editor)) == len(LINES), PATIENCE, "three hunks")
+        wait_hunks(editor, len(LINES))
 
     def look(self, number: int) -> None:
         self._editor.go(LINES[number])
