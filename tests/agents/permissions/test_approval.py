@@ -12,11 +12,9 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sould.agents.environment import Environment
 from sould.agents.permissions.approval import MOST_SHOWN, Approval, digest
 from sould.agents.permissions.difftext import NO_NEWLINE, diff_lines
 from sould.agents.permissions.policy import Action, EditFile, Mode, ReadFile, RunCommand
-from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.protected import account_places
 from sould.agents.permissions.rules import Rule, Rules
 from sould.agents.permissions.scopes import button
@@ -26,6 +24,7 @@ from sould.agents.toolapi.base import ToolCallContext
 from sould.agents.wire.display import DiffBlock, DisplayBlock, ShellBlock
 from sould.agents.wire.messages import ApprovalKind, ApprovalRequest, ApprovalResponse, ToolReturn
 from sould.agents.workspace import ResolvedPath
+from soultest.policy import HOME, approval_of, place_of
 
 ROOT = Path("/w")
 
@@ -55,15 +54,7 @@ class Person:
 
 
 def approval(person: Person, mode: Mode | Modes = "ask", *rules: Rule) -> Approval:
-    modes = mode if isinstance(mode, Modes) else Modes(mode)
-    environment = Environment({"PATH": "/usr/bin:/bin", "HOME": "/people/u"})
-    return Approval(
-        ask=person,
-        rules=lambda: Rules(rules),
-        trust="unknown",
-        modes=modes,
-        where=PolicyContext.of(ROOT, (), environment, account=account_places(environment.home)),
-    )
+    return approval_of(person, place_of(ROOT, account=account_places(HOME)), mode, lambda: Rules(rules), "unknown")
 
 
 async def test_while_the_rules_cannot_be_read_nothing_goes_ahead_and_why_is_said(tmp_path: Path) -> None:
@@ -71,13 +62,7 @@ async def test_while_the_rules_cannot_be_read_nothing_goes_ahead_and_why_is_said
     file.write_text('[[rule]]\ndecision = "deny"\ntool = "shell"')
     file.chmod(0o666)
     person = Person()
-    door = Approval(
-        ask=person,
-        rules=lambda: Rules.load_user(file, date(2026, 1, 1)),
-        trust="unknown",
-        modes=Modes("full"),
-        where=PolicyContext(root=ROOT),
-    )
+    door = approval_of(person, place_of(ROOT), "full", lambda: Rules.load_user(file, date(2026, 1, 1)), "unknown")
     refused = await request(door, RunCommand("true", ROOT))
     assert refused is not None
     assert f"run `chmod go-w {file}`" in refused.message

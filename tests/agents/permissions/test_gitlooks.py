@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from sould.agents.environment import Environment
 from sould.agents.permissions.policy import RunCommand, decide
-from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.rules import Rules
+from soultest.policy import place_of
 
 GIT = ("git", "-c", "user.name=u", "-c", "user.email=u@example.org", "-c", "protocol.file.allow=always")
 
@@ -31,8 +30,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def unasked(line: str, cwd: Path, root: Path | None = None) -> bool:
-    where = PolicyContext.of(root or cwd, (), Environment({"PATH": "/usr/bin:/bin", "HOME": "/nowhere"}))
-    return decide(RunCommand(line, cwd), Rules(), "unknown", "plan", where).decision == "allow"
+    return decide(RunCommand(line, cwd), Rules(), "unknown", "plan", place_of(root or cwd)).decision == "allow"
 
 
 def test_an_ordinary_repository_is_looked_at_unasked_also_from_below_and_from_another_work_tree(project: Path) -> None:

@@ -7,7 +7,6 @@ from typing import NoReturn
 import pytest
 from msgspec.structs import replace
 
-from sould.agents.environment import Environment
 from sould.agents.filenames import FileNames
 from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.permissions.policy import (
@@ -26,15 +25,9 @@ from sould.agents.permissions.protected import account_places
 from sould.agents.permissions.rules import Rule, Rules, RulesError
 from sould.agents.permissions.secrets import SecretFiles
 from sould.agents.workspace import ResolvedPath, WriteOperation
+from soultest.policy import NOWHERE, ROOT, environment_of, place_of
 
-ROOT = Path("/w/project")
-HOME = Path("/people/u")
 MODES: tuple[Mode, ...] = ("plan", "ask", "review", "auto", "full")
-
-
-@pytest.fixture
-def where() -> PolicyContext:
-    return PolicyContext(ROOT, home=HOME, path=(Path("/usr/bin"), ROOT / "tools"), own=(Path("/state/sould"),))
 
 
 def at(path: str) -> ResolvedPath:
@@ -75,18 +68,18 @@ TABLE: dict[str, tuple[Action, str]] = {
 
 
 @pytest.mark.parametrize(("action", "expected"), TABLE.values(), ids=TABLE.keys())
-def test_each_mode_decides_as_the_table_says(action: Action, expected: str, where: PolicyContext) -> None:
-    assert [decide(action, Rules(), "trusted", mode, where).decision for mode in MODES] == expected.split()
+def test_each_mode_decides_as_the_table_says(action: Action, expected: str) -> None:
+    assert [decide(action, Rules(), "trusted", mode, NOWHERE).decision for mode in MODES] == expected.split()
 
 
-def named(where: PolicyContext, names: FileNames) -> PolicyContext:
+def named(names: FileNames) -> PolicyContext:
     """Every file has these names."""
 
     def names_of(path: Path, /) -> FileNames:
         del path
         return names
 
-    return replace(where, names_of=names_of)
+    return replace(NOWHERE, names_of=names_of)
 
 
 ELSEWHERE = FileNames(3, (ROOT / "b.py",))
@@ -103,9 +96,9 @@ ELSEWHERE = FileNames(3, (ROOT / "b.py",))
     ],
 )
 def test_an_edit_is_judged_by_all_names_that_change_with_the_file(
-    where: PolicyContext, names: FileNames, operation: WriteOperation, expected: str
+    names: FileNames, operation: WriteOperation, expected: str
 ) -> None:
-    where = named(where, names)
+    where = named(names)
     verdicts = [decide(EditFile(at("a.py"), operation), Rules(), "trusted", mode, where) for mode in MODES]
     assert [verdict.decision for verdict in verdicts] == expected.split()
     for verdict in verdicts:
@@ -113,11 +106,11 @@ def test_an_edit_is_judged_by_all_names_that_change_with_the_file(
         assert verdict.all_names == is_told == (verdict.decision == "ask" and names.elsewhere and operation == "modify")
 
 
-def test_a_rule_about_one_name_is_about_the_file(where: PolicyContext) -> None:
-    where = named(where, FileNames(2, (ROOT / "b.py",)))
+def test_a_rule_about_one_name_is_about_the_file() -> None:
+    where = named(FileNames(2, (ROOT / "b.py",)))
     rules = Rules((Rule("deny", "edit", path="b.py"), Rule("allow", "edit", cwd="workspace")))
     assert decide(edit("a.py"), rules, "trusted", "full", where).decision == "deny"
-    where = named(where, ELSEWHERE)
+    where = named(ELSEWHERE)
     allowed = Rules((Rule("allow", "edit", cwd="workspace"),))
     verdict = decide(edit("a.py"), allowed, "trusted", "ask", where)
     assert verdict.decision == "ask"
@@ -127,11 +120,11 @@ def test_a_rule_about_one_name_is_about_the_file(where: PolicyContext) -> None:
     assert decide(edit("b.py"), allowed + Rules((verdict.grant,)), "trusted", "ask", where).decision == "ask"
 
 
-def test_a_restricted_workspace_gets_at_most_ask(where: PolicyContext) -> None:
+def test_a_restricted_workspace_gets_at_most_ask() -> None:
     for mode in MODES[1:]:
-        assert decide(edit("a.py"), Rules(), "restricted", mode, where).decision == "ask"
-        assert decide(run("make"), Rules(), "restricted", mode, where).decision == "ask"
-    assert decide(edit("a.py"), Rules(), "restricted", "plan", where).decision == "deny"
+        assert decide(edit("a.py"), Rules(), "restricted", mode, NOWHERE).decision == "ask"
+        assert decide(run("make"), Rules(), "restricted", mode, NOWHERE).decision == "ask"
+    assert decide(edit("a.py"), Rules(), "restricted", "plan", NOWHERE).decision == "deny"
 
 
 @pytest.mark.parametrize(
@@ -148,26 +141,23 @@ def test_a_restricted_workspace_gets_at_most_ask(where: PolicyContext) -> None:
         "/people/u/.ssh/id_ed25519",
     ],
 )
-def test_secrets_are_read_after_a_question_only(path: str, where: PolicyContext) -> None:
-    assert decide(read(path), Rules((Rule("allow", "read"),)), "trusted", "full", where).decision == "ask"
+def test_secrets_are_read_after_a_question_only(path: str) -> None:
+    assert decide(read(path), Rules((Rule("allow", "read"),)), "trusted", "full", NOWHERE).decision == "ask"
 
 
 @pytest.mark.parametrize("path", [".env", "key.pem", "id_rsa", ".netrc", ".git-credentials"])
 @pytest.mark.parametrize("mode", ["ask", "review", "full"])
-def test_secrets_are_changed_after_a_question_that_offers_nothing_wider(
-    path: str, mode: Mode, where: PolicyContext
-) -> None:
+def test_secrets_are_changed_after_a_question_that_offers_nothing_wider(path: str, mode: Mode) -> None:
     everything = Rules(
         (Rule("allow", "edit"), Rule("allow", "edit", cwd="workspace"), Rule("allow", "edit", path="**"))
     )
-    verdict = decide(edit(path), everything, "trusted", mode, where)
+    verdict = decide(edit(path), everything, "trusted", mode, NOWHERE)
     assert (verdict.decision, verdict.scope_offer) == ("ask", None)
     assert "undo ends with the daemon" in verdict.reason
 
 
 def test_content_decides_where_a_name_makes_a_secret_likely(tmp_path: Path) -> None:
-    where = PolicyContext.of(tmp_path, (), Environment({"PATH": "/usr/bin:/bin", "HOME": "/people/u"}))
-    where = replace(where, secret_look=SecretFiles().look)
+    where = replace(place_of(tmp_path), secret_look=SecretFiles().look)
     for text, expected in (("TOKEN=<token>\n", "allow"), ("TOKEN=hunter22\n", "ask")):
         (tmp_path / "prod.env").write_text(text)
         path = ResolvedPath(tmp_path / "prod.env", inside=True)
@@ -177,13 +167,12 @@ def test_content_decides_where_a_name_makes_a_secret_likely(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("path", [".env.example", ".env.sample", "id_generator.py", "environ"])
-def test_examples_are_not_secrets(path: str, where: PolicyContext) -> None:
-    assert decide(read(path), Rules(), "trusted", "ask", where).decision == "allow"
+def test_examples_are_not_secrets(path: str) -> None:
+    assert decide(read(path), Rules(), "trusted", "ask", NOWHERE).decision == "allow"
 
 
 def judge(action: Action, *rules: Rule, mode: Mode = "ask", trust: Trust = "trusted") -> Verdict:
-    where = PolicyContext(ROOT, home=HOME)
-    return decide(action, Rules(rules), trust, mode, where)
+    return decide(action, Rules(rules), trust, mode, NOWHERE)
 
 
 def test_deny_wins_over_ask_and_ask_over_allow() -> None:
@@ -282,9 +271,7 @@ def test_files_of_the_account_are_protected_where_the_home_directory_only_links_
     (dotfiles / "bashrc").write_text("")
     (home / ".bashrc").symlink_to(dotfiles / "bashrc")
     (home / ".config").symlink_to(dotfiles)
-    where = PolicyContext.of(
-        dotfiles, (), Environment({"PATH": "/bin", "HOME": str(home)}), account=account_places(home)
-    )
+    where = place_of(dotfiles, environment_of(home), account_places(home))
     for path in (dotfiles / "bashrc", dotfiles / "nvim" / "init.lua"):
         assert decide(EditFile(ResolvedPath(path, True), "modify"), Rules(), "trusted", "full", where).decision == "ask"
     assert decide(RunCommand("rm ~/.bashrc", tmp_path), Rules(), "trusted", "full", where).decision == "ask"
@@ -299,7 +286,7 @@ def test_outputs_of_ours_are_readable_though_our_directories_are_not() -> None:
 def test_a_path_is_judged_where_its_links_lead(tmp_path: Path) -> None:
     (tmp_path / "w").mkdir()
     (tmp_path / "w" / "plain").symlink_to(tmp_path / "privkey.pem")
-    where = PolicyContext.of(tmp_path / "w", (), Environment({"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}))
+    where = place_of(tmp_path / "w", environment_of(tmp_path))
     action = RunCommand("cat plain", tmp_path / "w")
     assert decide(action, Rules(), "trusted", "full", where).decision == "ask"
 
@@ -308,7 +295,7 @@ def test_a_path_is_judged_by_the_name_it_is_written_with_too(tmp_path: Path) -> 
     (tmp_path / "plain").write_text("x")
     for name in (".env", ".envrc", "private"):
         (tmp_path / name).symlink_to("plain")
-    where = PolicyContext.of(tmp_path, (), Environment({"PATH": "/usr/bin:/bin", "HOME": "/people/u"}))
+    where = place_of(tmp_path)
     rules = Rules((Rule("deny", "read", path="private"), Rule("allow", "edit", path="private")))
 
     async def nothing(_: object) -> NoReturn:
@@ -398,10 +385,10 @@ def test_a_rules_file_others_may_write_is_refused(tmp_path: Path) -> None:
     "line",
     ["sould trust", "cd x && env A=b /usr/bin/sould trust --yes", 'x="$(sould trust -y)"', "sould mcp add x -- y"],
 )
-def test_the_agent_gives_no_trust_by_itself(where: PolicyContext, line: str) -> None:
+def test_the_agent_gives_no_trust_by_itself(line: str) -> None:
     everything = Rules((Rule("allow", "shell"),))
     for mode in ("ask", "full"):
-        verdict = decide(run(line), everything, "trusted", mode, where)
+        verdict = decide(run(line), everything, "trusted", mode, NOWHERE)
         assert (verdict.decision, "run as you" in verdict.reason) == ("ask", True)
 
 
@@ -426,8 +413,8 @@ def test_what_was_allowed_in_one_place_is_not_allowed_where_a_cd_leads() -> None
         "(cd $HOME; cat .pypirc)",
     ],
 )
-def test_a_protected_path_is_seen_from_where_a_cd_leads(line: str, where: PolicyContext) -> None:
-    assert decide(run(line), Rules(), "trusted", "full", where).decision == "ask"
+def test_a_protected_path_is_seen_from_where_a_cd_leads(line: str) -> None:
+    assert decide(run(line), Rules(), "trusted", "full", NOWHERE).decision == "ask"
 
 
 def test_a_rule_that_asks_about_a_path_asks_about_commands_that_name_it() -> None:

@@ -6,16 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from sould.agents.environment import Environment
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import RunCommand, programs_run
 from sould.agents.permissions.policycontext import PolicyContext
-from sould.agents.permissions.rules import Rules
-from sould.agents.settings.modes import Modes
 from sould.agents.toolapi.base import ToolCallContext
 from sould.agents.toolapi.result import ToolReturn
 from sould.agents.wire.display import DiffBlock, ShellBlock
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse
+from soultest.policy import approval_of, environment_of, place_of
 
 
 @pytest.fixture
@@ -30,13 +28,13 @@ def project(tmp_path: Path) -> Path:
     return root
 
 
-def environment(root: Path) -> Environment:
-    return Environment({"PATH": f"{root / 'bin'}:/usr/bin:/bin", "HOME": "/people/u"})
+def place(root: Path) -> PolicyContext:
+    return place_of(root, environment_of(path=f"{root / 'bin'}:/usr/bin:/bin"))
 
 
 def bound(line: str, root: Path) -> set[str]:
     """The files that are there and that an answer for this line is bound to, seen from the project."""
-    where = PolicyContext.of(root, (), environment(root))
+    where = place(root)
     found = programs_run(RunCommand(line, root), where)
     return {os.path.relpath(each.path, root) for each in found if each.digest}
 
@@ -110,13 +108,7 @@ NO = ApprovalResponse(request_id="", response="reject")
 
 
 def door(person: Person, root: Path) -> Approval:
-    return Approval(
-        ask=person,
-        rules=Rules,
-        trust="trusted",
-        modes=Modes("ask"),
-        where=PolicyContext.of(root, (), environment(root)),
-    )
+    return approval_of(person, place(root))
 
 
 async def runs(approval: Approval, root: Path, line: str) -> bool:

@@ -11,16 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sould.agents.environment import Environment
 from sould.agents.permissions import protected
 from sould.agents.permissions.policy import MODES, EditFile, Mode, RunCommand, decide
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.rules import Rule, Rules
 from sould.agents.workspace import ResolvedPath
+from soultest.policy import HOME, NOWHERE, ROOT, place_of
 
-ROOT = Path("/w/project")
-HOME = Path("/people/u")
-WHERE = PolicyContext(ROOT, home=HOME)
 EVERYTHING = Rules((Rule("allow", "edit"), Rule("allow", "shell"), Rule("allow", "edit", cwd="workspace")))
 
 OBEYED = {
@@ -121,7 +118,7 @@ ORDINARY = [
 NAMES = [name for names in OBEYED.values() for name in names.split()]
 
 
-def decided(path: str | Path, where: PolicyContext = WHERE, mode: Mode = "review") -> str:
+def decided(path: str | Path, where: PolicyContext = NOWHERE, mode: Mode = "review") -> str:
     full = where.root / path
     found = ResolvedPath(full, inside=full.is_relative_to(where.root))
     return decide(EditFile(found, "modify"), EVERYTHING, "trusted", mode, where).decision
@@ -145,15 +142,14 @@ PROTECTED = PATHS.split()
 
 @pytest.mark.parametrize("path", PROTECTED, ids=map(ascii, PROTECTED))
 def test_a_protected_path_asks_in_every_mode_whatever_the_rules_allow(path: str) -> None:
-    where = PolicyContext(ROOT, home=HOME, path=(Path("/usr/bin"), ROOT / "tools"), own=(Path("/state/sould"),))
     for mode in MODES[1:]:
         found = ResolvedPath(ROOT / path, inside=not path.startswith("/"))
-        verdict = decide(EditFile(found, "modify"), EVERYTHING, "trusted", mode, where)
+        verdict = decide(EditFile(found, "modify"), EVERYTHING, "trusted", mode, NOWHERE)
         assert (verdict.decision, verdict.scope_offer) == ("ask", None)
         assert verdict.reason
     if not path.startswith(("/usr", "/etc", "tools")):
         for line in (f"cp a '{path}'", f"echo x > {path}", f"rm -rf {path}", f"chmod 777 {path}", f"dd of={path}"):
-            assert decide(RunCommand(line, ROOT), EVERYTHING, "trusted", "full", where).decision == "ask", line
+            assert decide(RunCommand(line, ROOT), EVERYTHING, "trusted", "full", NOWHERE).decision == "ask", line
 
 
 @pytest.mark.parametrize("kind", OBEYED)
@@ -195,7 +191,7 @@ def test_what_programs_obey_in_the_home_directory_is_asked_about_there_only() ->
 def test_a_command_that_names_a_file_that_a_program_obeys_is_asked_about(line: str) -> None:
     everywhere = [name for name in NAMES if name != ".lintr"]  # of linters' settings see below
     lines = [line.format(name) for name in everywhere]
-    asked = [decide(RunCommand(each, ROOT), EVERYTHING, "trusted", "full", WHERE).decision for each in lines]
+    asked = [decide(RunCommand(each, ROOT), EVERYTHING, "trusted", "full", NOWHERE).decision for each in lines]
     assert [each for each, decision in zip(lines, asked, strict=True) if decision == "allow"] == []
 
 
@@ -203,19 +199,21 @@ def test_ordinary_names_are_not_asked_about() -> None:
     assert [name for name in ORDINARY if decided(name) != "allow"] == []
     assert [name for name in ORDINARY if decided(f"a/b/{name}", mode="full") != "allow"] == []
     for name in ORDINARY:
-        assert decide(RunCommand(f"cp a {name}", ROOT), EVERYTHING, "trusted", "full", WHERE).decision == "allow", name
+        assert decide(RunCommand(f"cp a {name}", ROOT), EVERYTHING, "trusted", "full", NOWHERE).decision == "allow", (
+            name
+        )
 
 
 def test_everyday_commands_may_name_what_only_edits_are_asked_about() -> None:
     for name in ("eslint.config.js", "mypy.ini", ".golangci.yml", "node_modules/a/b.js", ".venv/bin/x", "tools/bazel"):
         assert decided(name, mode="full") == "ask"
         line = f"npx tool --config {name} src"
-        assert decide(RunCommand(line, ROOT), EVERYTHING, "trusted", "full", WHERE).decision == "allow"
+        assert decide(RunCommand(line, ROOT), EVERYTHING, "trusted", "full", NOWHERE).decision == "allow"
 
 
 def test_the_question_names_the_program() -> None:
     found = ResolvedPath(ROOT / ".mvn/jvm.config", inside=True)
-    verdict = decide(EditFile(found, "create"), Rules(), "trusted", "review", WHERE)
+    verdict = decide(EditFile(found, "create"), Rules(), "trusted", "review", NOWHERE)
     assert verdict.reason == "/w/project/.mvn/jvm.config configures Maven or has it run things"
 
 
@@ -230,10 +228,6 @@ def test_each_program_has_a_source_and_each_name_is_there_once() -> None:
 
 
 # --- what git takes for a repository ----------------------------------------------------------------------------------------------
-
-
-def here(root: Path) -> PolicyContext:
-    return PolicyContext.of(root, (), Environment({"PATH": "/usr/bin:/bin", "HOME": "/people/u"}))
 
 
 def make(root: Path, *names: str) -> None:
@@ -277,14 +271,14 @@ def git_takes(folder: Path) -> bool:
 
 
 @given(writes())
-def test_a_file_is_asked_about_where_git_takes_its_folder_for_a_repository_once_it_is_there(
+def test_a_file_is_asked_about_where_git_takes_its_folder_for_a_repository_once_it_is_tplace_of(
     drawn: tuple[str, list[str]],
 ) -> None:
     folder, names = drawn
     with TemporaryDirectory() as directory:
         root = Path(directory).resolve() / "p"
         root.mkdir()
-        where = here(root)
+        where = place_of(root)
         *before, last = names
         make(root / folder, *before)
         decision = decided(f"{folder}/{last}", where)
@@ -297,7 +291,7 @@ def test_every_file_in_a_bare_repository_is_asked_about_whatever_it_is_called(
     parts: tuple[str, ...], tmp_path: Path
 ) -> None:
     make(tmp_path / "lib/fixture", *parts)
-    where = here(tmp_path)
+    where = place_of(tmp_path)
     for name in ("config", "config.worktree", "hooks/post-checkout", "objects/info/alternates", "head", "notes/deep/x"):
         assert decided(f"lib/fixture/{name}", where, "full") == "ask"
         line = f"cd lib && echo x > fixture/{name}"
@@ -316,7 +310,7 @@ def test_a_work_tree_in_a_bare_repository_is_a_project_like_any_other(tmp_path: 
     git("commit", "--allow-empty", "-m", "a", cwd=tmp_path / "first")
     git("clone", "--bare", "first", "all")
     git("worktree", "add", "work", "main", cwd=tmp_path / "all")
-    where = here(tmp_path / "all/work")
+    where = place_of(tmp_path / "all/work")
     assert decided("src/a.py", where) == "allow"
     assert decided("HEAD", where) == "allow"
     assert decided(tmp_path / "all/worktrees/work/commondir", where, "full") == "ask"
@@ -326,4 +320,4 @@ def test_a_work_tree_in_a_bare_repository_is_a_project_like_any_other(tmp_path: 
 def test_an_empty_folder_called_dot_git_hides_no_repository(tmp_path: Path) -> None:
     make(tmp_path / "x", "HEAD", "objects/x", "refs/x")
     (tmp_path / "x/.git").mkdir()
-    assert decided("x/config", here(tmp_path)) == "ask"
+    assert decided("x/config", place_of(tmp_path)) == "ask"

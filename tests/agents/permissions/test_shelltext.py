@@ -7,12 +7,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sould.agents.environment import Environment
 from sould.agents.permissions.policy import RunCommand, decide
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.rules import Rules
 from sould.agents.permissions.shelltext import RUNNERS, read_loosely, read_strictly
 from soultest.luck import examples
+from soultest.policy import environment_of, place_of
 
 HARMLESS = [
     "ls",
@@ -103,7 +103,7 @@ def where(program_path: str, tmp_path_factory: pytest.TempPathFactory) -> Policy
         evil.chmod(0o755)
     (root / "link").symlink_to("/etc/passwd")
     subprocess.run(["git", "init", "-q", root], check=True)
-    return PolicyContext.of(root, (), Environment({"PATH": f"{program_path}:{root}/bin", "HOME": str(root.parent)}))
+    return place_of(root, environment_of(root.parent, f"{program_path}:{root}/bin"))
 
 
 def decision(line: str, where: PolicyContext) -> str:
@@ -128,7 +128,7 @@ def test_a_program_that_runs_others_is_never_harmless(program: str, where: Polic
 
 def test_a_program_found_in_the_workspace_or_behind_a_relative_entry_is_not_harmless(where: PolicyContext) -> None:
     for path in (f"{where.root}/src:/usr/bin:/bin", ".:/usr/bin:/bin", ":/usr/bin:/bin", "bin:/usr/bin:/bin"):
-        elsewhere = PolicyContext.of(where.root, (), Environment({"PATH": path, "HOME": "/"}))
+        elsewhere = place_of(where.root, environment_of(path=path))
         assert decision("ls", elsewhere) == "ask"
 
 

@@ -15,13 +15,10 @@ from hypothesis import strategies as st
 
 from sould.agents.config import LoopControl
 from sould.agents.localworkspace import LocalWorkspace
-from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policycontext import PolicyContext
-from sould.agents.permissions.rules import Rules
 from sould.agents.sessionlog.channel import Record
 from sould.agents.sessionlog.journal import JournalWriter
 from sould.agents.sessionlog.log import SessionLog
-from sould.agents.settings.modes import Modes
 from sould.agents.soul.calls import Stop, ToolRunner
 from sould.agents.soul.repeats import RepeatGuard
 from sould.agents.soul.stepcalls import NOT_BEGUN, StepCalls
@@ -40,6 +37,7 @@ from soultest.bench import Bench, Watcher, call, finish
 from soultest.bench.tools import no_commands
 from soultest.luck import examples
 from soultest.ordertools import NAMES, PATHS, Stage
+from soultest.policy import approval_of
 
 PLACES = ("", "/p", "/p/a", "/p/a/deep", "/p/b", "/elsewhere")
 EFFECTS = ("Edit", "Command", "Other")
@@ -89,7 +87,7 @@ class Step:
         async def ask(_: ApprovalRequest) -> None:
             raise AssertionError("nobody is to be asked")
 
-        approval = Approval(ask=ask, rules=Rules, trust="trusted", modes=Modes("full"), where=PolicyContext(root=root))  # pyright: ignore[reportArgumentType] -- it never answers
+        approval = approval_of(ask, PolicyContext(root), "full")  # pyright: ignore[reportArgumentType] -- it never answers
         tools = Toolset.load(PATHS, {Stage: self.stage})
         limits = LoopControl(parallel_tools=room)
         self._runner = ToolRunner(log, tools, approval, LocalWorkspace(Path("/p"), (), no_commands), "/p")

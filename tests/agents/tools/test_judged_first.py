@@ -27,18 +27,17 @@ from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import MODES, Mode
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.protected import account_places
-from sould.agents.permissions.rules import Rules
 from sould.agents.process.commands import CommandRunner
 from sould.agents.process.guard import ProcessGuard
 from sould.agents.projects.projects import Projects
 from sould.agents.projects.sessionfiles import Author, SessionFiles
-from sould.agents.settings.modes import Modes
 from sould.agents.toolapi.base import Tool, parameters_schema
 from sould.agents.toolapi.session import ModelCapabilities
 from sould.agents.tools import ToolCallContext, ToolReturn, Toolset, Workspace
 from sould.agents.wire.messages import ApprovalKind, ApprovalRequest, ApprovalResponse, ToolResult
 from sould.agents.workspace import TextFile
 from soultest.bench import Watcher, call, finish, make_bench
+from soultest.policy import approval_of, environment_of
 from soultest.toolcalling import call_tool
 
 TOOLS = (
@@ -311,7 +310,7 @@ class Session:
 @asynccontextmanager
 async def session(world: Path, mode: Mode, answer: ApprovalKind) -> AsyncGenerator[Session]:
     guard = ProcessGuard()
-    environment = Environment({"PATH": os.environ["PATH"], "HOME": str(world / "home")})
+    environment = environment_of(world / "home", os.environ["PATH"])
     project = world / "project"
     disk = Recorder(project, (), CommandRunner(guard, environment).run, world / "home")
     disk.opened = []
@@ -329,13 +328,8 @@ async def session(world: Path, mode: Mode, answer: ApprovalKind) -> AsyncGenerat
             swapped.append(request)
         return ApprovalResponse(request_id=request.id, response=given, feedback="no")
 
-    approval = Approval(
-        ask=ask,
-        rules=Rules,
-        trust="trusted",
-        modes=Modes(mode),
-        where=PolicyContext.of(project, (), environment, (world / "own",), account=account_places(environment.home)),
-    )
+    place = PolicyContext.of(project, (), environment, (world / "own",), account=account_places(environment.home))
+    approval = approval_of(ask, place, mode)
     files = CallFiles(recorded, approval, FileLocks())
     services = {CallFiles: files, Workspace: files, Approval: approval, Environment: environment, Config: Config()}
     tools = Toolset.load(TOOLS, {**services, ModelCapabilities: ModelCapabilities(lambda: frozenset({"image_in"}))})

@@ -10,16 +10,11 @@ from pathlib import Path
 import pytest
 
 from sould.agents.config import Config, ToolLimits
-from sould.agents.environment import Environment
 from sould.agents.filelocks import FileLocks
 from sould.agents.localworkspace import LocalWorkspace
-from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
-from sould.agents.permissions.policycontext import PolicyContext
-from sould.agents.permissions.rules import Rules
 from sould.agents.process.commands import CommandRunner
 from sould.agents.process.guard import ProcessGuard
-from sould.agents.settings.modes import Modes
 from sould.agents.terminaltext import UPDATE_SIZE, LastFrames, PlainText, Updates
 from sould.agents.toolapi.base import CallReporter, ToolCallContext
 from sould.agents.tools.commands import OutputDirectory
@@ -27,6 +22,7 @@ from sould.agents.tools.shell import Params, Shell
 from sould.agents.wire.display import ShellBlock
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, ToolReturn
 from soultest.daemon import until
+from soultest.policy import approval_of, environment_of, place_of
 from soultest.processes import MARK, marked, memory
 
 
@@ -57,7 +53,7 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
     guard, mark = ProcessGuard(), secrets.token_hex(8)
     root = tmp_path / "work"
     root.mkdir()
-    environment = Environment({"PATH": os.environ["PATH"], "HOME": str(tmp_path), MARK: mark})
+    environment = environment_of(tmp_path, os.environ["PATH"], **{MARK: mark})
     made: list[Bench] = []
 
     async def approve(request: ApprovalRequest) -> ApprovalResponse:
@@ -65,9 +61,7 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
         answer = "reject" if "forbidden" in str(request.display) else "approve"
         return ApprovalResponse(request_id=request.id, response=answer)
 
-    approval = Approval(
-        ask=approve, rules=Rules, trust="trusted", modes=Modes("ask"), where=PolicyContext.of(root, (), environment)
-    )
+    approval = approval_of(approve, place_of(root, environment))
     workspace = LocalWorkspace(root, (), CommandRunner(guard, environment).run)
     outputs = OutputDirectory(tmp_path / "outputs")
     config = Config(tools=ToolLimits(shell_timeout_s=1))

@@ -10,12 +10,9 @@ from hypothesis import strategies as st
 
 from sould.acp.dialogs.asking import permission
 from sould.acp.projection.toolcalls import Call
-from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import Action, CallExternal, EditFile, RunCommand
 from sould.agents.permissions.policycontext import PolicyContext
-from sould.agents.permissions.rules import Rules
 from sould.agents.permissions.visible import both_ends, file_name
-from sould.agents.settings.modes import Modes
 from sould.agents.toolapi.base import ToolCallContext
 from sould.agents.wire.display import DiffBlock, DisplayBlock, ShellBlock
 from sould.agents.wire.extensions import ToolKind
@@ -25,6 +22,7 @@ from sould.daemon.cli.run.prompting import DETAILS, Permission
 from sould.daemon.cli.run.render import DIFF_LINES, TextRenderer, Update, diffs
 from sould.daemon.process.waiting import shown_request
 from soultest.luck import examples
+from soultest.policy import approval_of
 
 ROOT = Path("/w")
 OLD = "one\r\ntwo \nthree"
@@ -59,7 +57,7 @@ def question(action: Action) -> ApprovalRequest:
         return ApprovalResponse(request_id=request.id, response="reject")
 
     description, display = words_of(action)
-    approval = Approval(ask=ask, rules=Rules, trust="trusted", modes=Modes("ask"), where=PolicyContext(root=ROOT))
+    approval = approval_of(ask, PolicyContext(ROOT))
     call = ToolCallContext("c1", 1)
     asyncio.run(approval.request(call, action, sender="A", description=description, display=display))
     return asked[0]

@@ -3,11 +3,12 @@
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sould.daemon.configuration.configlines import json_lines, toml_lines
-from sould.daemon.configuration.configuration import ConfigFileError, ConfigReader, load
+from sould.daemon.configuration.configuration import ConfigFileError, ConfigReader, Loaded, load
 from sould.daemon.paths import Paths
 
 GOOD = """\
@@ -44,21 +45,25 @@ def write(environment: dict[str, str], text: str, name: str = "config.toml") -> 
     return path
 
 
-def mistake(environment: dict[str, str], **options: object) -> ConfigFileError:
+def configured(environment: dict[str, str], **options: Any) -> Loaded:
+    return load(Paths(environment), environment, **options)
+
+
+def mistake(environment: dict[str, str], **options: Any) -> ConfigFileError:
     with pytest.raises(ConfigFileError) as caught:
-        load(Paths(environment), environment, **options)  # pyright: ignore[reportArgumentType] -- as given by the test
+        configured(environment, **options)
     return caught.value
 
 
 def test_without_a_file_everything_is_a_default(environment: dict[str, str]) -> None:
-    loaded = load(Paths(environment), environment)
+    loaded = configured(environment)
     assert loaded.sources == ()
     assert loaded.config.models == {}
 
 
 def test_a_kimi_file_is_read_as_it_stands(environment: dict[str, str]) -> None:
     path = write(environment, GOOD)
-    loaded = load(Paths(environment), environment)
+    loaded = configured(environment)
     assert loaded.sources == (path,)
     assert loaded.config.loop_control.max_steps_per_turn == 7
     assert loaded.config.providers["moonshot"].api_key.get_secret_value() == "sk-canary"
@@ -68,21 +73,19 @@ def test_a_kimi_file_is_read_as_it_stands(environment: dict[str, str]) -> None:
 def test_hooks_that_could_never_run_are_named(environment: dict[str, str]) -> None:
     table = '[[hooks]]\nevent = "{}"\nmatcher = "{}"\ncommand = "true"\n'
     write(environment, table.format("PreToolUSe", "") + table.format("Stop", "([") + table.format("Stop", "a|b"))
-    first, second = load(Paths(environment), environment).notices
+    first, second = configured(environment).notices
     assert "hook 1 never runs: there is no event 'PreToolUSe' (is it PreToolUse?)" in first
     assert "hook 2 never runs: its matcher '([' is not a valid regular expression" in second
 
 
 def test_json_is_read_too(environment: dict[str, str]) -> None:
     write(environment, '{"loop_control": {"max_steps_per_turn": 9}}', "config.json")
-    assert load(Paths(environment), environment).config.loop_control.max_steps_per_turn == 9
+    assert configured(environment).config.loop_control.max_steps_per_turn == 9
 
 
 def test_options_win_over_the_file(environment: dict[str, str]) -> None:
     write(environment, GOOD)
-    loaded = load(
-        Paths(environment), environment, overrides={"loop_control.max_steps_per_turn": 3, "default_yolo": True}
-    )
+    loaded = configured(environment, overrides={"loop_control.max_steps_per_turn": 3, "default_yolo": True})
     assert loaded.config.default_yolo
     assert loaded.config.loop_control.max_steps_per_turn == 3
 
@@ -90,7 +93,7 @@ def test_options_win_over_the_file(environment: dict[str, str]) -> None:
 @pytest.mark.parametrize("text", ['{"default_yolo": true}', "default_yolo = true"])
 def test_text_stands_in_for_the_file(environment: dict[str, str], text: str) -> None:
     write(environment, GOOD)
-    loaded = load(Paths(environment), environment, text=text)
+    loaded = configured(environment, text=text)
     assert loaded.config.default_yolo
     assert loaded.config.models == {}
 
@@ -99,11 +102,8 @@ def test_text_stands_in_for_the_file(environment: dict[str, str], text: str) -> 
 def test_another_file_can_be_named(environment: dict[str, str], tmp_path: Path, way: str) -> None:
     other = tmp_path / "other.toml"
     other.write_text("default_yolo = true")
-    if way == "variable":
-        loaded = load(Paths(environment), environment | {"SOULD_CONFIG": str(other)})
-    else:
-        loaded = load(Paths(environment), environment, file=str(other))
-    assert loaded.config.default_yolo
+    named = environment | {"SOULD_CONFIG": str(other)} if way == "variable" else environment
+    assert configured(named, file=None if way == "variable" else str(other)).config.default_yolo
 
 
 def test_a_named_file_that_is_missing_is_an_error(environment: dict[str, str], tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_a_wrong_value_is_never_repeated(environment: dict[str, str]) -> None:
 def test_a_key_others_can_read_is_mentioned(environment: dict[str, str]) -> None:
     path = write(environment, GOOD)
     path.chmod(0o644)
-    assert f"chmod 600 {path}" in load(Paths(environment), environment).notices[-1]
+    assert f"chmod 600 {path}" in configured(environment).notices[-1]
 
 
 def test_a_file_others_may_write_is_refused_and_the_last_good_one_holds(environment: dict[str, str]) -> None:
@@ -191,9 +191,7 @@ def test_scripts_are_named_relative_to_the_file(environment: dict[str, str]) -> 
         "env": {"KIMI_SCRIPTED_ECHO_SCRIPTS": "s.json"},
     }
     path = write(environment, json.dumps({"providers": {"scripted_provider": provider}}), "config.json")
-    scripts = (
-        load(Paths(environment), environment).config.providers["scripted_provider"].env["KIMI_SCRIPTED_ECHO_SCRIPTS"]
-    )
+    scripts = configured(environment).config.providers["scripted_provider"].env["KIMI_SCRIPTED_ECHO_SCRIPTS"]
     assert scripts.get_secret_value() == str(path.with_name("s.json"))
 
 
