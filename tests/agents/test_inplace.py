@@ -17,19 +17,6 @@ from sould.agents.diskfile import digest_of, replace_file
 from sould.agents.inplace import is_torn
 from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.workspace import FileChangedError, Linked, WorkspaceError
-from soultest.bench.tools import no_commands
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    folder = tmp_path / "app"
-    folder.mkdir()
-    return folder
-
-
-@pytest.fixture
-def workspace(root: Path) -> LocalWorkspace:
-    return LocalWorkspace(root, (), no_commands)
 
 
 async def test_a_file_of_several_names_keeps_those_that_may_change_with_it(

@@ -27,18 +27,6 @@ from sould.agents.workspace import (
 from soultest.bench.tools import no_commands
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    folder = tmp_path / "app"
-    folder.mkdir()
-    return folder
-
-
-@pytest.fixture
-def workspace(root: Path) -> LocalWorkspace:
-    return LocalWorkspace(root, (), no_commands)
-
-
 def test_paths_are_judged_after_every_link(root: Path, tmp_path: Path, workspace: LocalWorkspace) -> None:
     (tmp_path / "app-tools").mkdir()
     (tmp_path / "outside.txt").write_text("x")

@@ -1,7 +1,6 @@
 """Subagents and background tasks through the real daemon, as an editor sees them: one daemon, a model for each scenario."""
 
 import asyncio
-import json
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -12,6 +11,7 @@ import pytest
 
 from soultest.daemon import until
 from soultest.editor import calls, editor, titled
+from soultest.scenarios import model_of
 from soultest.world import World, call, running
 
 Json = dict[str, Any]
@@ -170,7 +170,7 @@ def world() -> Iterator[World]:
     made.script(
         [],
         "[budget]\nsession = { tokens = 100000 }\n"
-        + "\n".join(_model(root, name, scripts) for name, scripts in SCRIPTS.items()),
+        + "\n".join(model_of(root, name, scripts) for name, scripts in SCRIPTS.items()),
     )
     agents = root / "config" / "sould" / "agents"
     agents.mkdir(parents=True)
@@ -185,15 +185,6 @@ def world() -> Iterator[World]:
     yield made
     made.close()
     shutil.rmtree(root, ignore_errors=True)
-
-
-def _model(root: Path, name: str, scripts: list[str]) -> str:
-    path = root / f"{name}.json"
-    path.write_text(json.dumps(scripts))
-    return (
-        f'[models.{name}]\nprovider = "{name}"\nmodel = "scripted"\nmax_context_size = 100000\n'
-        f'[providers.{name}]\ntype = "_scripted_echo"\nenv = {{ KIMI_SCRIPTED_ECHO_SCRIPTS = "{path}" }}\n'
-    )
 
 
 def journals(world: World, session: str) -> list[Path]:
@@ -319,7 +310,7 @@ async def test_a_child_that_fails_or_takes_too_long_is_a_result_and_tasks_end_wi
             "text: I go on.",
         ],
         '[background]\nagent_task_timeout_s = 0.3\n[daemon]\non_last_detach = "cancel"\n'
-        + _model(tmp_path, "slow", [call("Shell", "s", command="sleep 600")]),
+        + model_of(tmp_path, "slow", [call("Shell", "s", command="sleep 600")]),
     )
     try:
         async with editor(world, mode="full") as (client, session):

@@ -30,6 +30,17 @@ def prompt(bridge: Bridge, session: str, text: str, identifier: str) -> None:
     )
 
 
+def at_work(sould: Sould) -> tuple[Bridge, str]:
+    """An editor and a session whose agent runs a command without an end."""
+    sould.world.script([call("Shell", "t1", command="sleep 6001"), "text: done"])
+    bridge = sould.acp()
+    session = new_session(sould, bridge)
+    bridge.request("mode", "session/set_mode", sessionId=session, modeId="full")
+    prompt(bridge, session, "run it", "p1")
+    until(lambda: _commands(sould), what="the command")
+    return bridge, session
+
+
 def collect(bridge: Bridge, identifier: str, seconds: float = 20.0) -> tuple[list[dict[str, Any]], list[bytes]]:
     """All messages up to the answer, and lines that are none."""
     messages: list[dict[str, Any]] = []
@@ -96,12 +107,7 @@ def test_after_a_kill_an_editor_is_told_that_full_access_has_ended(sould: Sould)
 
 
 def test_a_prompt_that_died_with_the_daemon_is_answered_once(sould: Sould) -> None:
-    sould.world.script([call("Shell", "t1", command="sleep 6001"), "text: done"])
-    bridge = sould.acp()
-    session = new_session(sould, bridge)
-    bridge.request("mode", "session/set_mode", sessionId=session, modeId="full")
-    prompt(bridge, session, "run it", "p1")
-    until(lambda: _commands(sould), what="the command")
+    bridge, session = at_work(sould)
     canary = sould.canary()
     sould.kill9()
     answer = bridge.answer("p1")
@@ -174,12 +180,7 @@ def test_a_planned_restart_is_not_seen_by_clients(sould: Sould) -> None:
 
 
 def test_a_restart_waits_for_the_running_turn_unless_forced(sould: Sould) -> None:
-    sould.world.script([call("Shell", "t1", command="sleep 6001"), "text: done"])
-    bridge = sould.acp()
-    session = new_session(sould, bridge)
-    bridge.request("mode", "session/set_mode", sessionId=session, modeId="full")
-    prompt(bridge, session, "run it", "p1")
-    until(lambda: _commands(sould), what="the command")
+    bridge, _ = at_work(sould)
     pid = sould.pid
     with sould.control() as daemon:
         assert daemon.restart().running_turns == 1
@@ -194,12 +195,7 @@ def test_a_restart_waits_for_the_running_turn_unless_forced(sould: Sould) -> Non
 
 
 def test_term_ends_the_running_turn_and_its_commands(sould: Sould) -> None:
-    sould.world.script([call("Shell", "t1", command="sleep 6001"), "text: done"])
-    bridge = sould.acp()
-    session = new_session(sould, bridge)
-    bridge.request("mode", "session/set_mode", sessionId=session, modeId="full")
-    prompt(bridge, session, "run it", "p1")
-    until(lambda: _commands(sould), what="the command")
+    bridge, _ = at_work(sould)
     owner = sould.owner
     assert owner is not None
     os.kill(owner.pid, signal.SIGTERM)

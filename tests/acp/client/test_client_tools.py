@@ -1,6 +1,8 @@
 """Tools that an ACP client runs for the agent: `_sould/tools`, as docs/clients.md describes it."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -61,6 +63,17 @@ async def test_a_client_that_does_not_say_so_registers_none(bench: Bench, connec
             await client.request("_sould/tools/register", sessionId=session, tools=[OPEN])
 
 
+@asynccontextmanager
+async def asked(bench: Bench, connect: Connect) -> AsyncGenerator[tuple[AcpClient, str, asyncio.Future[Json], Json]]:
+    """A client in whose turn its tool is called: the client, the session, the turn and the call, which it has not answered."""
+    bench.script(call("open_file"), "text: done")
+    async with bench.running(), connect() as client:
+        client.hang.add(CALL)
+        session = await session_of(client, bench, OPEN, mode="full")
+        turn = client.prompt(session, "go")
+        yield client, session, turn, await client.wait_request(CALL)
+
+
 @pytest.mark.parametrize(
     ("answer", "told"),
     [
@@ -70,12 +83,7 @@ async def test_a_client_that_does_not_say_so_registers_none(bench: Bench, connec
     ],
 )
 async def test_a_wrong_answer_is_the_calls_error(bench: Bench, connect: Connect, answer: Json, told: str) -> None:
-    bench.script(call("open_file"), "text: done")
-    async with bench.running(), connect() as client:
-        client.hang.add(CALL)
-        session = await session_of(client, bench, OPEN, mode="full")
-        turn = client.prompt(session, "go")
-        request = await client.wait_request(CALL)
+    async with asked(bench, connect) as (client, _, turn, request):
         client.send({"jsonrpc": "2.0", "id": request["id"], **answer})
         await turn
         [end] = ended(client)
@@ -84,24 +92,14 @@ async def test_a_wrong_answer_is_the_calls_error(bench: Bench, connect: Connect,
 
 
 async def test_a_cancelled_call_is_withdrawn(bench: Bench, connect: Connect) -> None:
-    bench.script(call("open_file"), "text: done")
-    async with bench.running(), connect() as client:
-        client.hang.add(CALL)
-        session = await session_of(client, bench, OPEN, mode="full")
-        turn = client.prompt(session, "go")
-        request = await client.wait_request(CALL)
+    async with asked(bench, connect) as (client, session, turn, request):
         client.notify("session/cancel", sessionId=session)
         assert (await turn)["stopReason"] == "cancelled"
         await client.wait_for(withdrawn(request))
 
 
 async def test_opening_the_session_again_in_a_call_does_not_ask_twice(bench: Bench, connect: Connect) -> None:
-    bench.script(call("open_file"), "text: done")
-    async with bench.running(), connect() as client:
-        client.hang.add(CALL)
-        session = await session_of(client, bench, OPEN, mode="full")
-        turn = client.prompt(session, "go")
-        request = await client.wait_request(CALL)
+    async with asked(bench, connect) as (client, session, turn, request):
         await client.request("session/load", sessionId=session, cwd=str(bench.project), mcpServers=[])
         client.answer(request, FINE)
         await turn

@@ -1,6 +1,8 @@
 """What clients of a review have open: it is known before it is saved, and edits go into it, or leave it alone (D44)."""
 
 import os
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +67,25 @@ class Editor:
         self.client.answer(request, self.takes(request))
 
 
+async def introduced(client: AcpClient) -> None:
+    """It has buffers."""
+    await client.initialize({"_meta": {"sould": {"buffers": True}}}, clientInfo={"name": "B", "version": "1"})
+
+
+@asynccontextmanager
+async def asked_to_edit(bench: Bench, connect: Connect) -> AsyncGenerator[Editor]:
+    """A client with a file open, which the model edits in the next turn: it answers when the test says so."""
+    path = bench.project / "a.txt"
+    path.write_text("a\nb\nc\n")
+    bench.script(call("StrReplaceFile", path="a.txt", edit={"old": "b", "new": "B"}), "text: done")
+    async with bench.running(), connect() as client:
+        await introduced(client)
+        client.hang.add("_sould/review/write")
+        editor = Editor(client, path)
+        await editor.open()
+        yield editor
+
+
 async def test_what_is_typed_is_known_before_it_is_saved(bench: Bench, connect: Connect) -> None:
     await edited(bench, {"a.txt": ("1\n2\n3\n", "1\ntwo 😀\n3\n")})
     async with bench.running(), reviewer(connect) as client:
@@ -108,7 +129,7 @@ async def test_a_reject_goes_into_an_unsaved_buffer_and_leaves_it_unsaved(bench:
     await edited(bench, {"a.txt": ("a\nb\nc\n", "a\nB\nc\n")})
     path = bench.project / "a.txt"
     async with bench.running(), reviewer(connect, "A") as one, connect() as other:
-        await other.initialize({"_meta": {"sould": {"buffers": True}}}, clientInfo={"name": "B", "version": "1"})
+        await introduced(other)
         other.hang.add("_sould/review/write")
         editor = Editor(other, path)
         await editor.open()
@@ -175,22 +196,15 @@ async def test_reports_are_taken_as_notifications_in_the_order_in_which_they_cam
 async def test_an_agent_writes_into_the_unsaved_buffer_of_a_client_without_a_session(
     bench: Bench, connect: Connect
 ) -> None:
-    path = bench.project / "a.txt"
-    path.write_text("a\nb\nc\n")
-    bench.script(call("StrReplaceFile", path="a.txt", edit={"old": "b", "new": "B"}), "text: done")
-    async with bench.running(), connect() as client:
-        await client.initialize({"_meta": {"sould": {"buffers": True}}}, clientInfo={"name": "B", "version": "1"})
-        client.hang.add("_sould/review/write")
-        editor = Editor(client, path)
-        await editor.open()
+    async with asked_to_edit(bench, connect) as editor:
         await editor.type(2, 1, "!")
         watcher = Watcher(await bench.new("review"))
         turn = watcher.session.prompt("go", "watcher")
         await editor.take_one()
         await turn.outcome()
         assert (editor.text, editor.saved) == ("a\nB\nc!\n", False)
-        assert path.read_text() == "a\nb\nc\n"
-        [hunk] = await listed(client, bench)
+        assert editor.path.read_text() == "a\nb\nc\n"
+        [hunk] = await listed(editor.client, bench)
         assert [line["text"] for line in hunk["lines"]] == ["B\n"]
 
 
@@ -202,7 +216,7 @@ async def test_what_is_not_in_utf_8_is_written_on_disk_and_not_by_an_editor_that
     path.write_bytes(text.encode("gbk"))
     bench.script(call("StrReplaceFile", path="a.txt", edit={"old": "int b", "new": "int B"}), "text: done")
     async with bench.running(), connect() as client:
-        await client.initialize({"_meta": {"sould": {"buffers": True}}}, clientInfo={"name": "B", "version": "1"})
+        await introduced(client)
         shown = path.read_bytes().decode(errors="replace")
         params: Json = {"event": "open", "path": str(path), "version": 1, "text": shown}
         assert await client.request("_sould/review/report", **params) == {"outcome": "taken"}
@@ -222,7 +236,7 @@ async def test_an_unsaved_text_of_a_file_that_is_not_in_utf_8_is_saved_before_it
     path.write_bytes(data)
     bench.script(call("StrReplaceFile", path="a.txt", edit={"old": "int b", "new": "int B"}), "text: done")
     async with bench.running(), connect() as client:
-        await client.initialize({"_meta": {"sould": {"buffers": True}}}, clientInfo={"name": "B", "version": "1"})
+        await introduced(client)
         editor = Editor(client, path, "gbk")
         await editor.open()
         await editor.type(1, 0, "int c;\n")
@@ -238,7 +252,7 @@ async def test_an_unsaved_text_is_read_where_its_file_is_no_text(bench: Bench, c
     path.write_text("a\n")
     bench.script(call("ReadFile", path="a.txt"), "text: done")
     async with bench.running(), connect() as client:
-        await client.initialize({"_meta": {"sould": {"buffers": True}}}, clientInfo={"name": "B", "version": "1"})
+        await introduced(client)
         editor = Editor(client, path)
         await editor.open()
         await editor.type(0, 0, "typed ")
@@ -251,7 +265,7 @@ async def test_an_unsaved_text_is_read_where_its_file_is_no_text(bench: Bench, c
 async def test_a_pipe_in_the_place_of_an_open_file_holds_nobody(bench: Bench, connect: Connect) -> None:
     os.mkfifo(bench.project / "pipe")
     async with bench.running(), connect() as client:
-        await client.initialize({"_meta": {"sould": {"buffers": True}}}, clientInfo={"name": "B", "version": "1"})
+        await introduced(client)
         for text in ("", "x\n"):
             params: Json = {"event": "open", "path": str(bench.project / "pipe"), "version": 1, "text": text}
             assert await client.request("_sould/review/report", **params) == {"outcome": "taken"}
@@ -260,43 +274,30 @@ async def test_a_pipe_in_the_place_of_an_open_file_holds_nobody(bench: Bench, co
 async def test_an_edit_that_is_refused_for_what_was_typed_just_then_is_made_on_the_new_text(
     bench: Bench, connect: Connect
 ) -> None:
-    path = bench.project / "a.txt"
-    path.write_text("a\nb\nc\n")
-    bench.script(call("StrReplaceFile", path="a.txt", edit={"old": "b", "new": "B"}), "text: done")
-    async with bench.running(), connect() as client:
-        await client.initialize({"_meta": {"sould": {"buffers": True}}}, clientInfo={"name": "B", "version": "1"})
-        client.hang.add("_sould/review/write")
-        editor = Editor(client, path)
-        await editor.open()
+    async with asked_to_edit(bench, connect) as editor:
         watcher = Watcher(await bench.new("review"))
         turn = watcher.session.prompt("go", "watcher")
-        asked = await client.wait_request("_sould/review/write")
+        asked = await editor.client.wait_request("_sould/review/write")
         await editor.type(2, 1, "!")
-        client.answer(asked, editor.takes(asked))
+        editor.client.answer(asked, editor.takes(asked))
         editor.taken += 1
         await editor.take_one()
         await turn.outcome()
         assert (editor.text, editor.saved) == ("a\nB\nc!\n", False)
-        [hunk] = await listed(client, bench)
+        [hunk] = await listed(editor.client, bench)
         assert [line["text"] for line in hunk["lines"]] == ["B\n"]
 
 
 async def test_an_edit_that_an_editor_refuses_without_a_reason_is_not_tried_for_ever(
     bench: Bench, connect: Connect
 ) -> None:
-    path = bench.project / "a.txt"
-    path.write_text("a\nb\nc\n")
-    bench.script(call("StrReplaceFile", path="a.txt", edit={"old": "b", "new": "B"}), "text: done")
-    async with bench.running(), connect() as client:
-        await client.initialize({"_meta": {"sould": {"buffers": True}}}, clientInfo={"name": "B", "version": "1"})
-        client.hang.add("_sould/review/write")
-        await Editor(client, path).open()
+    async with asked_to_edit(bench, connect) as editor:
         watcher = Watcher(await bench.new("review"))
         turn = watcher.session.prompt("go", "watcher")
-        client.answer(await client.wait_request("_sould/review/write"), {"outcome": "outdated"})
+        editor.client.answer(await editor.client.wait_request("_sould/review/write"), {"outcome": "outdated"})
         await turn.outcome()
-        assert path.read_text() == "a\nb\nc\n"
-        assert len(client.asked("_sould/review/write")) == 1
+        assert editor.path.read_text() == "a\nb\nc\n"
+        assert len(editor.client.asked("_sould/review/write")) == 1
 
 
 async def test_what_an_editor_did_not_take_is_left_with_its_number_and_the_reason(
@@ -305,7 +306,7 @@ async def test_what_an_editor_did_not_take_is_left_with_its_number_and_the_reaso
     await edited(bench, {"a.txt": ("a\nb\nc\n", "a\nB\nc\n")})
     cwd = str(bench.project)
     async with bench.running(), connect() as client:
-        await client.initialize({"_meta": {"sould": {"buffers": True}}}, clientInfo={"name": "B", "version": "1"})
+        await introduced(client)
         client.hang.add("_sould/review/write")
         [hunk] = await listed(client, bench)
         await client.request("_sould/review/reject", cwd=cwd, all=True)
@@ -350,7 +351,7 @@ async def test_a_rejected_new_file_with_words_in_an_editor_stays_there_and_comes
     bench.script(call("WriteFile", path="new.txt", content="x\ny\n"), "text: done")
     path, cwd = bench.project / "new.txt", str(bench.project)
     async with bench.running(), connect() as client:
-        await client.initialize({"_meta": {"sould": {"buffers": True}}}, clientInfo={"name": "B", "version": "1"})
+        await introduced(client)
         client.hang.add("_sould/review/write")
         await finish(await bench.new("review"), "go")
         editor = Editor(client, path)

@@ -1,10 +1,13 @@
 """`/review`, `/keep`, `/reject`: what they say, that they work while a turn runs, and that nothing typed is lost."""
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from sould.agents.sessions.session import Session
+from sould.agents.turns.turns import Prompt
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, Notification, ToolCallDetail, TurnBegin
 from soultest.bench import Bench, Watcher, call, finish, make_bench
 from soultest.bench.looks import messages_of
@@ -226,14 +229,21 @@ async def test_a_decision_of_another_session_is_told_to_whose_agent_it_was(tmp_p
         assert told.type == "review"
 
 
+@asynccontextmanager
+async def at_work(bench: Bench) -> AsyncGenerator[tuple[Session, Watcher, Prompt]]:
+    """A session in the middle of a step, about to write b.txt, until the block is left."""
+    session = await bench.new("review")
+    watcher = Watcher(session)
+    async with bench.host.projects.locks.editing(bench.project / "b.txt"):
+        turn = session.prompt("go", "watcher")
+        await watcher.wait_for(ToolCallDetail, lambda detail: detail.title.endswith("b.txt"))
+        yield session, watcher, turn
+
+
 async def test_a_reject_while_the_agent_works_waits_for_its_step_and_says_so(tmp_path: Path) -> None:
     bench = reviewed(tmp_path, write("area.py", CHECKED), write("b.txt", "b\n"))
     async with bench.running():
-        session = await bench.new("review")
-        watcher = Watcher(session)
-        async with bench.host.projects.locks.editing(bench.project / "b.txt"):
-            turn = session.prompt("go", "watcher")
-            await watcher.wait_for(ToolCallDetail, lambda detail: detail.title.endswith("b.txt"))
+        async with at_work(bench) as (session, watcher, turn):
             said = await say(session, watcher, "/reject 1 - the callers check it")
             assert said == "Rejected hunk 1 in `area.py`: it goes when the agent's running step has ended."
             assert (bench.project / "area.py").read_text() == CHECKED
@@ -247,11 +257,7 @@ async def test_a_reject_while_the_agent_works_waits_for_its_step_and_says_so(tmp
 async def test_a_reject_that_waits_can_be_taken_back(tmp_path: Path) -> None:
     bench = reviewed(tmp_path, write("area.py", CHECKED), write("b.txt", "b\n"))
     async with bench.running():
-        session = await bench.new("review")
-        watcher = Watcher(session)
-        async with bench.host.projects.locks.editing(bench.project / "b.txt"):
-            turn = session.prompt("go", "watcher")
-            await watcher.wait_for(ToolCallDetail, lambda detail: detail.title.endswith("b.txt"))
+        async with at_work(bench) as (session, watcher, turn):
             await say(session, watcher, "/reject 1")
             assert await say(session, watcher, "/review undo 1") == "To be reviewed again: hunk 1 in `area.py`."
         assert (await turn.outcome()).stop_reason == "finished"
@@ -263,11 +269,7 @@ async def test_a_reject_that_waited_ends_when_the_agent_changed_the_hunk_in_the_
     again = CHECKED.replace("neg", "negative")
     bench = reviewed(tmp_path, write("area.py", CHECKED), write("b.txt", "b\n") + "\n" + write("area.py", again))
     async with bench.running():
-        session = await bench.new("review")
-        watcher = Watcher(session)
-        async with bench.host.projects.locks.editing(bench.project / "b.txt"):
-            turn = session.prompt("go", "watcher")
-            await watcher.wait_for(ToolCallDetail, lambda detail: detail.title.endswith("b.txt"))
+        async with at_work(bench) as (session, watcher, turn):
             await say(session, watcher, "/reject 1")
         told = await watcher.wait_for(Notification, lambda told: told.type == "review")
         assert told.title == "Hunk 1 in area.py was not rejected after all"

@@ -3,7 +3,6 @@
 import os
 import shutil
 import time
-from collections.abc import AsyncIterator
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -22,18 +21,6 @@ NUMBERS = "".join(f"{n}\n" for n in range(12))
 LATER = 40 * 24 * 3600.0
 
 
-@pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[ReviewDesk]:
-    desk = ReviewDesk(tmp_path)
-    yield desk
-    await desk.aclose()
-
-
-def log_of(desk: ReviewDesk) -> Path:
-    [log] = desk.state.glob("projects/*/edits.jsonl")
-    return log
-
-
 def prune(desk: ReviewDesk, session: str) -> None:
     shutil.rmtree(desk.state / "sessions" / session)
 
@@ -45,7 +32,7 @@ async def clear_after(desk: ReviewDesk, seconds: float) -> None:
 
 async def restart_with_the_log_alone(desk: ReviewDesk) -> None:
     await desk.aclose()
-    log_of(desk).with_name(SNAPSHOT).unlink(missing_ok=True)
+    desk.log.with_name(SNAPSHOT).unlink(missing_ok=True)
     await desk.restart()
 
 
@@ -59,7 +46,7 @@ async def test_settled_edits_of_a_pruned_session_go_with_what_they_held(desk: Re
 
     await clear_after(desk, LATER)
 
-    assert b"a.txt" not in log_of(desk).read_bytes()
+    assert b"a.txt" not in desk.log.read_bytes()
     with pytest.raises(BlobMissingError):
         desk.projects.store.get(digest_of(b"a secret plan\n"))
     assert desk.projects.store.get(digest_of(b"pending\n")) == b"pending\n"
@@ -70,7 +57,7 @@ async def made_older(desk: ReviewDesk, name: str, days: float) -> None:
     """What happened to a file was so long ago, as the log says, and so are the contents in the store, as the disk says."""
     seconds = days * DAY
     await desk.aclose()
-    file = EditLogFile(log_of(desk))
+    file = EditLogFile(desk.log)
     events = [event for _, event in file.events()]
     path = str(desk.root / name)
     file.rewrite(
@@ -80,7 +67,7 @@ async def made_older(desk: ReviewDesk, name: str, days: float) -> None:
         for event in events
     )
     file.close()
-    log_of(desk).with_name(SNAPSHOT).unlink(missing_ok=True)
+    desk.log.with_name(SNAPSHOT).unlink(missing_ok=True)
     digests = {each for event in events if isinstance(event, Intent) and event.path == path for each in event.refs}
     for digest in filter(None, digests):
         [blob] = desk.state.glob(f"blobs/{digest[:2]}/{digest[2:]}")
@@ -101,7 +88,7 @@ async def test_what_is_a_month_old_goes_today_by_the_times_in_the_log_and_on_dis
 
     await clear(desk.projects, time.time())
 
-    log = log_of(desk).read_text()
+    log = desk.log.read_text()
     assert [f"/{name}" in log for name in ("old", "young", "pending")] == [False, True, True]
     for name, is_there in (("old", False), ("young", True), ("pending", True)):
         with nullcontext() if is_there else pytest.raises(BlobMissingError):
@@ -125,11 +112,11 @@ async def test_nothing_goes_before_it_is_old(desk: ReviewDesk) -> None:
     await desk.decide("keep")
     await desk.aclose()
     prune(desk, "S1")
-    before = log_of(desk).read_bytes()
+    before = desk.log.read_bytes()
 
     await clear_after(desk, 20 * 24 * 3600.0)
 
-    assert log_of(desk).read_bytes() == before
+    assert desk.log.read_bytes() == before
     assert desk.projects.store.get(digest_of(NUMBERS.encode())) == NUMBERS.encode()
 
 
@@ -148,7 +135,7 @@ async def test_what_is_pending_outlives_its_session_and_every_age(desk: ReviewDe
     await restart_with_the_log_alone(desk)
     await desk.agent("c.txt", "new\n")
 
-    assert b"old.txt" not in log_of(desk).read_bytes()
+    assert b"old.txt" not in desk.log.read_bytes()
     again = await desk.hunks()
     assert again[: len(pending)] == pending
     assert again[-1].id > max(each.id for each in pending) + 1, "no id is used again"
@@ -199,12 +186,12 @@ async def test_a_log_is_rewritten_while_its_project_is_open_and_stays_held(desk:
 
     await clear_after(desk, LATER)
     with pytest.raises(BlockingIOError):
-        EditLogFile(log_of(desk))
+        EditLogFile(desk.log)
     await desk.agent("c.txt", "after\n")
     pending = await desk.hunks()
     await restart_with_the_log_alone(desk)
 
-    assert b"a.txt" not in log_of(desk).read_bytes()
+    assert b"a.txt" not in desk.log.read_bytes()
     assert await desk.hunks() == pending
     assert [Path(each.path).name for each in pending] == ["b.txt", "c.txt"]
 
@@ -212,7 +199,7 @@ async def test_a_log_is_rewritten_while_its_project_is_open_and_stays_held(desk:
 async def test_what_a_killed_daemon_left_of_a_rewritten_log_is_of_no_use(desk: ReviewDesk) -> None:
     await desk.agent("a.txt", "pending\n")
     pending = await desk.hunks()
-    log = log_of(desk)
+    log = desk.log
     await desk.aclose()
     left = log.with_name("edits.jsonl.new")
     left.write_bytes(log.read_bytes()[:100])

@@ -2,7 +2,7 @@
 
 import json
 import resource
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -12,18 +12,6 @@ from tests.agents.reviewing.reviewdesk import ReviewDesk
 from sould.agents.edits.snapshot import SNAPSHOT
 
 NUMBERS = "".join(f"{n}\n" for n in range(12))
-
-
-@pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[ReviewDesk]:
-    desk = ReviewDesk(tmp_path)
-    yield desk
-    await desk.aclose()
-
-
-def log_of(desk: ReviewDesk) -> Path:
-    [log] = desk.state.glob("projects/*/edits.jsonl")
-    return log
 
 
 def keep_snapshot(_: Path) -> None:
@@ -45,7 +33,7 @@ async def test_hunks_go_along_with_a_project_that_is_moved(
     first, second, rename = await desk.hunks()
     await desk.decide("reject", first.id)
     await desk.aclose()
-    snapshot(log_of(desk))
+    snapshot(desk.log)
 
     now = desk.root.rename(tmp_path / "moved")
     moved = ReviewDesk(tmp_path, now)
@@ -106,7 +94,7 @@ async def test_a_reject_that_was_written_when_the_daemon_was_killed_is_done_for_
 
 def cut_off_its_last_settled(desk: ReviewDesk, *, torn: bool = False) -> None:
     """As a daemon leaves its log that is killed when it has done what it decided, and before it says so."""
-    log = log_of(desk)
+    log = desk.log
     *lines, settled = log.read_bytes().splitlines(keepends=True)
     assert b'"type":"settled"' in settled
     log.write_bytes(b"".join(lines) + (settled[:20] if torn else b""))
@@ -139,7 +127,7 @@ async def test_edits_that_an_earlier_version_logged_are_not_pending_and_can_be_u
     desk.user("a.txt", NUMBERS)
     await desk.agent("a.txt", NUMBERS.replace("3\n", "three\n"))
     await desk.aclose()
-    log = log_of(desk)
+    log = desk.log
     remove_snapshot(log)
     log.write_text("".join(as_before(line) for line in log.read_text().splitlines()))
 

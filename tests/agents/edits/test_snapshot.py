@@ -1,7 +1,7 @@
 """The snapshot beside an edit log is a cache: with it or without it, as it was or damaged, a project opens as the same."""
 
 import shutil
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,16 +17,8 @@ from sould.agents.reviewing.listing import ReviewedHunk
 NUMBERS = "".join(f"{n}\n" for n in range(40))
 
 
-@pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[ReviewDesk]:
-    desk = ReviewDesk(tmp_path)
-    yield desk
-    await desk.aclose()
-
-
 def snapshot_of(desk: ReviewDesk) -> Path:
-    [log] = desk.state.glob("projects/*/edits.jsonl")
-    return log.parent / SNAPSHOT
+    return desk.log.with_name(SNAPSHOT)
 
 
 def remove(path: Path) -> None:

@@ -43,6 +43,12 @@ class ReviewDesk:
         self._log_id = ""
         self._project: Project | None = None
 
+    @property
+    def log(self) -> Path:
+        """The file of what happened in its one project."""
+        [log] = self.state.glob("projects/*/edits.jsonl")
+        return log
+
     async def restart(self) -> None:
         """End what runs, and begin again."""
         await self.aclose()

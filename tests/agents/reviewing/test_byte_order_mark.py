@@ -1,20 +1,9 @@
 """A mark of the byte order, which editors put before a text when they save it, is no word of the user."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
-import pytest
 from tests.agents.reviewing.reviewdesk import ReviewDesk
 
 MARK = "\ufeff"
 MADE = "# Plan\n- write it\n"
-
-
-@pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[ReviewDesk]:
-    at = ReviewDesk(tmp_path)
-    yield at
-    await at.aclose()
 
 
 async def test_a_file_that_the_agent_made_goes_also_when_an_editor_put_a_mark_before_it(desk: ReviewDesk) -> None:

@@ -1,20 +1,9 @@
 """Many hunks of one file, decided about at once: what becomes of the file, of hunks that wait, and of all that after a restart."""
 
-from collections.abc import AsyncGenerator
-from pathlib import Path
-
-import pytest
 from tests.agents.reviewing.reviewdesk import ReviewDesk
 
 LINES = 6_000
 EVERY = 6
-
-
-@pytest.fixture
-async def desk(tmp_path: Path) -> AsyncGenerator[ReviewDesk]:
-    at = ReviewDesk(tmp_path)
-    yield at
-    await at.aclose()
 
 
 def numbered(*, capital: bool = False) -> str:

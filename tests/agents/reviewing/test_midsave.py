@@ -3,18 +3,9 @@
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 from tests.agents.reviewing.reviewdesk import ReviewDesk
-
-
-@pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[ReviewDesk]:
-    desk = ReviewDesk(tmp_path)
-    yield desk
-    await desk.aclose()
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import os
 import socket
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
 
@@ -13,13 +13,6 @@ from tests.agents.reviewing.reviewdesk import ReviewDesk
 
 BASE = "1\n2\n3\n4\n5\n"
 CHANGED = "1\ntwo\n3\nfour\n5\n"
-
-
-@pytest.fixture
-async def desk(tmp_path: Path) -> AsyncGenerator[ReviewDesk]:
-    at = ReviewDesk(tmp_path)
-    yield at
-    await at.aclose()
 
 
 async def two_hunks(desk: ReviewDesk) -> list[int]:

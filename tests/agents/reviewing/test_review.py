@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -10,13 +9,6 @@ from tests.agents.reviewing.reviewdesk import ReviewDesk
 
 from sould.agents.reviewing.answers import DecisionNews
 from sould.agents.reviewing.listing import ReviewedHunk, Selection
-
-
-@pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[ReviewDesk]:
-    desk = ReviewDesk(tmp_path)
-    yield desk
-    await desk.aclose()
 
 
 async def test_a_write_of_an_agent_is_pending_until_it_is_rejected(desk: ReviewDesk) -> None:

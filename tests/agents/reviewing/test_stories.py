@@ -1,17 +1,7 @@
 """Stories in which something typed was out of sight, as `test_property` found them."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 from tests.agents.reviewing.reviewdesk import ReviewDesk
-
-
-@pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[ReviewDesk]:
-    desk = ReviewDesk(tmp_path)
-    yield desk
-    await desk.aclose()
 
 
 async def test_what_was_overwritten_is_listed_also_when_an_agent_deleted_the_file_since(desk: ReviewDesk) -> None:

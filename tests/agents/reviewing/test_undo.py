@@ -1,8 +1,5 @@
 """Taking turns back in files under review: what the user kept or typed stays, and redo brings back what was to be reviewed."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 from tests.agents.reviewing.reviewdesk import ReviewDesk
 
@@ -14,13 +11,6 @@ from sould.agents.tools import ToolCallContext
 
 FIVE, FIVE_T1 = "one\ntwo\nthree\nfour\nfive\n", "one\nTWO\nthree\nFOUR\nfive\n"
 FORMATTER = "x = {'a':1}\n\ndef f():\n    return x\n\nz=3\n"
-
-
-@pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[ReviewDesk]:
-    desk = ReviewDesk(tmp_path)
-    yield desk
-    await desk.aclose()
 
 
 async def tracked(desk: ReviewDesk, name: str = "a.txt") -> TrackedFile:

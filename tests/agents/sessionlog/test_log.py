@@ -1,7 +1,5 @@
 """The session log: one publish, replay without gap or repeat, a context that survives reopening."""
 
-import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -30,20 +28,7 @@ from sould.agents.wire.messages import (
     WireMessage,
 )
 from soultest.luck import examples
-from soultest.streams import Screen, messages, rendered
-
-
-@pytest.fixture
-async def writer() -> AsyncIterator[JournalWriter]:
-    writer = JournalWriter()
-    yield writer
-    await asyncio.to_thread(writer.close)
-
-
-async def new_log(directory: Path, writer: JournalWriter) -> SessionLog:
-    directory.mkdir(exist_ok=True)
-    return await SessionLog.create(directory, writer, session_id="s1", cwd=Path("/w"))
-
+from soultest.streams import Screen, messages, new_log, rendered
 
 TURN: tuple[WireMessage, ...] = (
     SystemPrompt(text="you are"),

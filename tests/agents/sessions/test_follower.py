@@ -1,7 +1,7 @@
 """Following a session, with a face as small as one can be: nothing is missing and nothing comes twice, whatever the client does."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from uuid import uuid4
 
@@ -19,7 +19,7 @@ from sould.agents.turns.turns import Prompt
 from sould.agents.wire.content import FunctionCall, TextPart
 from sould.agents.wire.messages import ToolCall, ToolCallPart, ToolOutput, TurnBegin, TurnEnd, WireMessage
 from soultest.luck import examples
-from soultest.streams import messages, rendered
+from soultest.streams import messages, new_log, rendered
 
 
 class Pager:
@@ -88,18 +88,6 @@ class Pager:
         while self._turned or not all(task.done() for task in self.tasks):
             self.turn(1_000_000)
             await asyncio.sleep(0)
-
-
-@pytest.fixture
-async def writer() -> AsyncIterator[JournalWriter]:
-    writer = JournalWriter()
-    yield writer
-    await asyncio.to_thread(writer.close)
-
-
-async def new_log(directory: Path, writer: JournalWriter) -> SessionLog:
-    directory.mkdir(exist_ok=True)
-    return await SessionLog.create(directory, writer, session_id="s1", cwd=Path("/w"))
 
 
 async def opened(client: Pager) -> None:

@@ -27,6 +27,8 @@ from sould.agents.wire.notice import TO_REVIEW
 from soultest.bench import Bench, Watcher, asked, call, finish
 from soultest.bench.acp import connected
 
+DELEGATE = call("Agent", description="Change", prompt="Change it.", subagent_type="coder")
+
 
 @asynccontextmanager
 async def reviewing(bench: Bench) -> AsyncGenerator[ProjectPort]:
@@ -59,7 +61,7 @@ async def test_a_hunk_knows_the_model_that_wrote_it(bench: Bench) -> None:
 
 async def test_a_hunk_knows_the_subagent_that_wrote_it_also_by_a_command(bench: Bench) -> None:
     bench.script(
-        call("Agent", description="Change", prompt="Change it.", subagent_type="coder"),
+        DELEGATE,
         replace("a.txt", "hello", "bye"),
         call("Shell", command="echo new > b.txt"),
         "text: I did.",
@@ -209,7 +211,7 @@ async def test_a_reject_waits_for_a_subagent_of_the_session_too(bench: Bench) ->
     (bench.project / "b.txt").write_text("one\n")
     bench.script(
         replace("a.txt", "hello", "bye"),
-        call("Agent", description="Change", prompt="Change it.", subagent_type="coder"),
+        DELEGATE,
         replace("b.txt", "one", "two"),
         "text: I did.",
         "text: done",
@@ -282,7 +284,7 @@ def told_to_subagents(bench: Bench) -> list[str]:
 
 async def test_a_reject_of_what_a_subagent_wrote_is_told_to_that_as_long_as_it_works(bench: Bench) -> None:
     bench.script(
-        call("Agent", description="Change", prompt="Change it.", subagent_type="coder"),
+        DELEGATE,
         replace("a.txt", "hello", "bye"),
         call("Shell", command="until [ -e go ]; do sleep 0.01; done; rm go"),
         "text: I did.",
@@ -303,7 +305,7 @@ async def test_a_reject_of_what_a_subagent_wrote_is_told_to_that_as_long_as_it_w
 
 async def test_a_reject_of_what_a_subagent_wrote_that_has_ended_is_told_to_the_agent_above_it(bench: Bench) -> None:
     bench.script(
-        call("Agent", description="Change", prompt="Change it.", subagent_type="coder"),
+        DELEGATE,
         replace("a.txt", "hello", "bye"),
         "text: I did.",
         "text: done",
@@ -324,7 +326,7 @@ async def test_a_reject_of_what_a_subagent_wrote_that_has_ended_is_told_to_the_a
 
 async def test_the_subagent_that_wrote_a_hunk_is_named_by_the_next_daemon_too(bench: Bench) -> None:
     bench.script(
-        call("Agent", description="Change", prompt="Change it.", subagent_type="coder"),
+        DELEGATE,
         replace("a.txt", "hello", "bye"),
         call("Shell", command="echo new > b.txt"),
         "text: I did.",

@@ -17,14 +17,15 @@ def scenarios(scripts: Mapping[str, list[str]], more: str = "") -> Generator[Wor
     """A world whose configuration has one scripted model a scenario, by the scenario's name; gone afterwards."""
     root = Path(tempfile.mkdtemp(prefix="sould-scenarios-"))  # not tmp_path: the socket's path must stay short
     world = World(root)
-    world.script([], more + "\n".join(_model(root, name, script) for name, script in scripts.items()))
+    world.script([], more + "\n".join(model_of(root, name, script) for name, script in scripts.items()))
     world.start()
     yield world
     world.close()
     shutil.rmtree(root, ignore_errors=True)
 
 
-def _model(root: Path, name: str, scripts: list[str]) -> str:
+def model_of(root: Path, name: str, scripts: list[str]) -> str:
+    """What the configuration says of a scripted model with a provider of its own."""
     path = root / f"{name}.json"
     path.write_text(json.dumps(scripts))
     return (

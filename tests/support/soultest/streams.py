@@ -3,10 +3,13 @@
 import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from hypothesis import strategies as st
 
 from sould.agents.sessionlog.channel import Cursor, Record
+from sould.agents.sessionlog.journal import JournalWriter
+from sould.agents.sessionlog.log import SessionLog
 from sould.agents.wire.content import FunctionCall, TextPart, ThinkPart
 from sould.agents.wire.messages import (
     StatusUpdate,
@@ -97,3 +100,9 @@ async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(20):
         while not condition():  # noqa: ASYNC110 -- nobody sets an event
             await asyncio.sleep(0.002)
+
+
+async def new_log(directory: Path, writer: JournalWriter) -> SessionLog:
+    """An empty one in this directory."""
+    directory.mkdir(exist_ok=True)
+    return await SessionLog.create(directory, writer, session_id="s1", cwd=Path("/w"))
