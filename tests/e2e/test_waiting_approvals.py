@@ -25,6 +25,7 @@ STAGES = [
     {"agent": "coder", "prompt": "write"},
     {"agent": "coder", "prompt": "sum up <{previous}>"},
 ]
+QUESTION = {"question": "Which database?", "options": [{"label": "SQLite"}, {"label": "PostgreSQL"}]}
 
 
 def agent(identifier: str, model: str = "", **more: object) -> str:
@@ -52,6 +53,8 @@ BEFORE: Scripts = {
     "pipeline": [call("Agent", "1", pipeline=STAGES, description="Stages"), "text: first", *writes("stage")],
     "background": [agent("1", "background-child", run_in_background=True), "text: begun"],
     "background-child": writes("background"),
+    "asking": [agent("1", "asking-child", subagent_type="asker", run_in_background=True), "text: begun"],
+    "asking-child": [call("AskUserQuestion", "q", questions=[QUESTION])],
 }
 AFTER: Scripts = {
     "one": ["text: one is done"],
@@ -67,6 +70,8 @@ AFTER: Scripts = {
     "pipeline": ["text: second", "text: third", "text: pipeline is done"],
     "background": ["text: background is known"],
     "background-child": ["text: background is written"],
+    "asking": ["text: asking is known"],
+    "asking-child": ["text: asking is answered"],
 }
 MODELS = sorted({*BEFORE, *AFTER})
 
@@ -80,7 +85,9 @@ def world() -> Iterator[World]:
     agents = root / "config" / "sould" / "agents"
     agents.mkdir(parents=True)
     head = "version: 1\nagent:\n  extend: default\n  subagents:\n"
-    (agents / "boss.yaml").write_text(f"{head}    coder: coder\n    explore: explore\n    foreman: foreman.yaml\n")
+    kinds = {"coder": "coder", "explore": "explore", "foreman": "foreman.yaml", "asker": "asker.yaml"}
+    (agents / "boss.yaml").write_text(head + "".join(f"    {name}: {path}\n" for name, path in kinds.items()))
+    (agents / "asker.yaml").write_text("version: 1\nagent:\n  extend: default\n")
     (agents / "foreman.yaml").write_text(
         f"{head}    coder: coder\n".replace("subagents", "tools: ['sould.agents.tools.agent:Agent']\n  subagents")
     )
@@ -164,9 +171,12 @@ async def test_after_a_kill_every_subagent_asks_again_and_the_turns_above_go_on(
 
 async def test_a_stopped_daemon_leaves_what_waits_to_the_next_one(world: World) -> None:
     async with editor(world, permissions=ignore) as (client, _):
-        begun = {name: await begin(client, world, name) for name in ("nested", "background")}
+        client.hang.add("elicitation/create")
+        begun = {name: await begin(client, world, name) for name in ("nested", "background", "asking")}
         await ready(lambda: len(asked(client)) == 2)
+        await client.wait_request("elicitation/create")
         await begun["background"][1]
+        await begun["asking"][1]
         daemon = world.daemon()
         os.kill(daemon, signal.SIGTERM)
         await client.ended.wait()
@@ -176,6 +186,9 @@ async def test_a_stopped_daemon_leaves_what_waits_to_the_next_one(world: World) 
     async with editor(world) as (client, _):
         for name, (session, _) in begun.items():
             await client.request("session/load", sessionId=session, cwd=str(world.project), mcpServers=[])
+            if name == "asking":
+                await ready(lambda session=session: "asking is answered" in journal(world, session))
+                continue
             await ready(lambda name=name: (world.project / f"{name}.txt").exists())
         await client.wait_update("agent_message_chunk", lambda update: "nested is done" in str(update))
         await client.wait_update("notice", lambda update: "background task completed" in str(update).lower())

@@ -7,6 +7,8 @@ from sould.agents.wire.messages import (
     ContextNote,
     FilesRestored,
     Notification,
+    QuestionRequest,
+    QuestionResponse,
     RequestClosed,
     ToolResult,
     TurnEnd,
@@ -14,7 +16,7 @@ from sould.agents.wire.messages import (
 from sould.agents.wire.notice import TO_REVIEW
 from soultest.bench import Bench, Watcher, call, finish
 from soultest.bench.crash import kill_when
-from soultest.bench.looks import messages_of, prompt_of
+from soultest.bench.looks import choose, messages_of, prompt_of
 
 
 async def test_a_tool_that_was_running_is_closed_as_interrupted_and_never_run_again(bench: Bench) -> None:
@@ -132,3 +134,30 @@ async def test_the_same_model_request_after_a_restart_without_the_context_file(b
     async with bench.running():
         again = await bench.open(session.id)
         assert (tuple(messages_of(again)), prompt_of(again)) == before
+
+
+async def test_a_subagent_s_question_is_asked_again_and_all_above_it_goes_on(bench: Bench) -> None:
+    agents = bench.config / "agents"
+    agents.mkdir(parents=True)
+    (agents / "boss.yaml").write_text("version: 1\nagent:\n  extend: default\n  subagents:\n    asker: asker.yaml\n")
+    (agents / "asker.yaml").write_text("version: 1\nagent:\n  extend: default\n")
+    questions = [{"question": "Which one?", "options": [{"label": "a"}, {"label": "b"}]}]
+    bench.script(call("Agent", prompt="ask", subagent_type="asker"), call("AskUserQuestion", questions=questions))
+    opening = bench.opening(capabilities=frozenset({"questions"}))
+    async with bench.running():
+        session = await bench.host.new(opening)
+        await choose(session, "agent", "boss")
+        watcher = Watcher(session, answer=None)
+        session.prompt("go", "watcher")
+        asked = await watcher.wait_for(QuestionRequest)
+    bench.script("text: b it is", "text: done")
+    async with bench.running():
+        [carried] = await bench.host.inbox.all()
+        assert carried.request == asked
+        session = await bench.host.open(session.id, opening)
+        watcher = Watcher(session)
+        assert (await watcher.wait_for(QuestionRequest)).id == asked.id
+        session.answer(QuestionResponse(request_id=asked.id, answers={"Which one?": "b"}), "watcher")
+        assert (await watcher.wait_for(TurnEnd)).stop_reason == "finished"
+        assert watcher.of(ToolResult)[-1].return_value.output == "b it is"
+        assert not watcher.of(RequestClosed)

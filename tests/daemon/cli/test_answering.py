@@ -269,6 +269,7 @@ def test_stop_carries_a_question_over_and_waits_for_no_prompt_behind_it(user: Us
     assert "Which database?" in stopped.stderr
     assert "Which database?" in user.sould("inbox").stdout
     user.scripted("text: With it, then.")
+    assert user.sould("approve", asked, "--show").stdout.count("Which database?") == 1
     again = Editor(user.daemon, user.daemon.acp(), answer="")
     again.request("initialize", protocolVersion=1, clientCapabilities={})
     again.request("session/load", sessionId=editor.session, cwd=str(user.project), mcpServers=[])
@@ -278,3 +279,37 @@ def test_stop_carries_a_question_over_and_waits_for_no_prompt_behind_it(user: Us
     assert "Which database? → PostgreSQL" in done.stderr
     until(lambda: "With it, then." in user.sould("sessions", "show", editor.session).stdout, what="the turn goes on")
     assert "PostgreSQL" in (user.state / "sessions" / editor.session / "wire.jsonl").read_text()
+
+
+def test_what_waited_when_sould_was_stopped_is_answered_from_the_terminal_with_no_editor(user: User) -> None:
+    user.scripted(question("c1", "Which database?", "SQLite", "PostgreSQL"), "text: With it, then.")
+    user.daemon.start()
+    editor = Editor(user.daemon, user.daemon.acp(), answer="")
+    editor.open()
+    editor.begin("a title", "turn")
+    editor.wait(asked_about("Which database?"))
+    asked = request_id(user)
+    assert user.sould("stop").returncode == 0
+    user.scripted("text: With it, then.")
+    done = user.sould("answer", "2")
+    assert "Which database? → PostgreSQL" in done.stderr
+    until(lambda: "With it, then." in user.sould("sessions", "show", editor.session).stdout, what="the turn goes on")
+    late = user.sould("answer", asked, "1")
+    assert (late.returncode, "it was answered already" in late.stderr) == (1, True)
+
+
+def test_a_question_that_is_carried_to_where_nobody_can_answer_leaves_the_model_to_ask_in_words(user: User) -> None:
+    user.scripted(question("c1", "Which database?", "SQLite", "PostgreSQL"))
+    user.daemon.start()
+    editor = Editor(user.daemon, user.daemon.acp(), answer="")
+    editor.open()
+    editor.begin("a title", "turn")
+    editor.wait(asked_about("Which database?"))
+    assert user.sould("stop").returncode == 0
+    user.scripted("text: SQLite or PostgreSQL?", "text: So be it.")
+    ran = user.sould("run", "-S", editor.session, "SQLite")
+    assert ran.returncode == 0, ran.stderr
+    shown = user.sould("sessions", "show", editor.session).stdout
+    assert shown.index("SQLite or PostgreSQL?") < shown.index("So be it.")
+    assert "ask in plain words" in (user.state / "sessions" / editor.session / "wire.jsonl").read_text()
+    assert "Nothing waits" in user.sould("inbox").stdout

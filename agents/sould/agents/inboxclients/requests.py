@@ -18,6 +18,8 @@ from sould.agents.reviewclients.methods import ClientCall, method, wrong
 from sould.agents.reviewclients.shown import as_json
 from sould.agents.rpc.connection import Reply
 from sould.agents.rpc.params import Json
+from sould.agents.sessions.faces import ClientProcess
+from sould.agents.sessions.hostport import HostPort
 from sould.agents.sessions.inbox import Ended, Waiting
 from sould.agents.sessions.port import SessionPort
 
@@ -64,7 +66,7 @@ async def answer(client: InboxClient, params: AnswerParams) -> Json:
     waiting = await inbox.find(params.id)
     if waiting is not None:
         response = response_to(waiting.request, params)
-        session = await _session(client, waiting)
+        session = await session_of(waiting, await client.host(), client.services.client)
         if session is not None:
             resolution = session.answer(response, client.signature)
             ended = inbox.ended(params.id)
@@ -73,13 +75,13 @@ async def answer(client: InboxClient, params: AnswerParams) -> Json:
     return as_json(_missed(params.id, inbox.ended(params.id)))
 
 
-async def _session(client: InboxClient, waiting: Waiting) -> SessionPort | None:
+async def session_of(waiting: Waiting, host: HostPort, process: ClientProcess) -> SessionPort | None:
     """Where it waits, opened for the answer if need be; None when it does not wait any more."""
-    host, process = await client.host(), client.services.client
     session_id = waiting.session.id
     if waiting.is_open:
         return host.live(session_id)
-    opening = Opening(waiting.session.cwd, environment=process.environment, umask=process.umask)
+    answers = frozenset({"questions"})
+    opening = Opening(waiting.session.cwd, (), process.environment, process.umask, capabilities=answers)
     try:
         session = await host.open(session_id, opening)
     except SessionNotFoundError:

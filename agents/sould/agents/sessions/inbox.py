@@ -18,7 +18,7 @@ from sould.agents.errors import SessionNotFoundError
 from sould.agents.sessionlog.channel import Channel, Listening, Record
 from sould.agents.sessionlog.log import JOURNAL
 from sould.agents.sessionlog.records import read_records
-from sould.agents.soul.subagents.unfinished import ASKS
+from sould.agents.soul.subagents.unfinished import unfinished
 from sould.agents.store.entry import SessionEntry
 from sould.agents.store.store import SessionInfo, SessionStore
 from sould.agents.store.waitingnotes import WaitingNotes
@@ -28,7 +28,6 @@ from sould.agents.wire.messages import (
     QuestionRequest,
     QuestionResponse,
     RequestClosed,
-    ToolCall,
     WireMessage,
 )
 
@@ -60,7 +59,7 @@ _DECIDED: Final[Mapping[str, How]] = {
 _LASTING: Final[Mapping[str, How]] = {"project": "approved_for_project", "always": "approved_always"}
 _TOLD_BY: Final = {
     *("ApprovalRequest", "ApprovalResponse", "ApprovalRequestResolved", "RequestClosed"),
-    *("ToolCall", "QuestionRequest", "QuestionResponse"),
+    *("QuestionRequest", "QuestionResponse"),
 }
 
 
@@ -286,15 +285,16 @@ def _ended(request_id: str, session_id: str, message: WireMessage, at: float) ->
 def _asked_again(directory: Path) -> list[tuple[ForAPerson, float]]:
     """Those that a journal leaves open and that are asked again (D16), and when each was asked. Blocks."""
     open_ones: dict[str, tuple[ForAPerson, float]] = {}
-    asking: set[str] = set()
     for record in read_records(directory / JOURNAL):
         message = record.message if record.type in _TOLD_BY else None  # the others need not be built
-        if isinstance(message, ToolCall):
-            asking |= {message.id} if message.function.name == ASKS else set()
-        elif isinstance(message, ApprovalRequest) or (
-            isinstance(message, QuestionRequest) and message.tool_call_id in asking
-        ):
+        if isinstance(message, ForAPerson):
             open_ones.setdefault(message.id, (message, record.timestamp))
         elif message is not None:
             open_ones.pop(_about(message), None)
+    requests = [request for request, _ in open_ones.values()]
+    if any(isinstance(each, QuestionRequest) for each in requests):
+        said = (record.message for record in read_records(directory / JOURNAL))
+        left = unfinished(filter(None, said), requests)
+        again = {request_id for request_ids in left.requests.values() for request_id in request_ids}
+        return [open_ones[each.id] for each in requests if each.id in again]
     return list(open_ones.values())

@@ -78,7 +78,7 @@ class Session:
         self._title = ModelTitle(parts.entry, self.soul.model)
         self._turns = Turns(parts.log, self._run, listener)
         store = LoopStore(services.host.storage.directory / "loops")
-        self._standstill = Standstill(parts.log, parts.services.permission.asker)
+        self._standstill = Standstill(parts.log, parts.services.permission.asker, parts.services.permission.questions)
         self.loops = LoopControls(self.id, parts.log, self._turns, store, choices.repeats)
         conversation, self._registry = Conversation(parts.log, self.soul, self._config), CommandRegistry()
         self._commands = CommandReader(conversation, self._registry, services.workplace.skills)
@@ -371,5 +371,6 @@ class Session:
         `handing_over`: its clients go on with the next daemon.
         """
         if not for_good:
-            leave_waiting(self.log, self._parts.services.permission.asker, self._parts.agent.crew.market)
+            permission = self._parts.services.permission
+            leave_waiting(self.log, permission.asker, permission.questions, self._parts.agent.crew.market)
         await self._turns.close(handing_over=handing_over)

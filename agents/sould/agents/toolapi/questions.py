@@ -26,10 +26,20 @@ class Questions:
         """Requests that were pending when the daemon stopped: who asks one again gets the same, whoever looks at it."""
         self._before = {each.tool_call_id: each for each in pending if isinstance(each, QuestionRequest)}
 
+    @property
+    def unasked(self) -> tuple[QuestionRequest, ...]:
+        """Those of them that were not asked again so far."""
+        return tuple(self._before.values())
+
+    def forget(self) -> None:
+        """Leave what was not asked again to the next daemon."""
+        self._before.clear()
+
     def expire(self, request_ids: Collection[str]) -> None:
         """These will not be asked again: whoever asked has ended."""
-        for request in [each for each in self._before.values() if each.id in request_ids]:
-            self._close(request)
+        for request in self.unasked:
+            if request.id in request_ids:
+                self._close(request)
 
     def _close(self, request: QuestionRequest) -> None:
         self._before.pop(request.tool_call_id, None)

@@ -14,9 +14,9 @@ from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParam
 from sould.agents.toolapi.questions import Questions
 from sould.agents.wire.messages import QuestionItem, QuestionOption, ToolKind, ToolReturn
 
-DISMISSED = (
-    "The user dismissed the question without answering. Decide yourself, or ask in plain words and end your turn."
-)
+DISMISSED = "The user dismissed the question without answering."
+NOBODY_HERE = "Nobody can be asked here since sould was started again."
+INSTEAD = "Decide yourself, or ask in plain words and end your turn."
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
@@ -92,8 +92,17 @@ class AskUserQuestion(Tool[Params]):
         """Wait for the answers."""
         answers = dict(await self._questions.ask(call.id, tuple(map(_item, params.questions))))
         if not answers:
-            return tool_ok(orjson.dumps({"answers": {}, "note": DISMISSED}).decode())
+            return _unanswered(DISMISSED)
         return tool_ok(orjson.dumps({"answers": answers}).decode())
+
+
+def nobody_here() -> ToolReturn:
+    """The result of a call whose question was carried to where the tool is not offered."""
+    return _unanswered(NOBODY_HERE)
+
+
+def _unanswered(why: str) -> ToolReturn:
+    return tool_ok(orjson.dumps({"answers": {}, "note": f"{why} {INSTEAD}"}).decode())
 
 
 def _item(question: Question) -> QuestionItem:

@@ -5,8 +5,9 @@ agent or of a subagent: nothing of that call has run, or what it came to is in t
 honestly: its calls may or may not have run, and are never run again.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import partial
+from typing import TypeAlias
 
 from sould.agents.projects.capture import Capture
 from sould.agents.sessionlog.log import SessionLog
@@ -15,11 +16,12 @@ from sould.agents.soul.loop import Soul
 from sould.agents.soul.order import not_begun
 from sould.agents.soul.subagents.crew import Crew, Job
 from sould.agents.soul.subagents.market import LaborMarket, can_go_on
-from sould.agents.soul.subagents.unfinished import Unfinished, unfinished
+from sould.agents.soul.subagents.unfinished import ASKS, Unfinished, unfinished
 from sould.agents.toolapi.background import Ended, Printed, TaskError
 from sould.agents.toolapi.base import ToolCallContext, tool_error
 from sould.agents.toolapi.questions import Questions
 from sould.agents.tools.agent import in_background
+from sould.agents.tools.askuser import nobody_here
 from sould.agents.turns import cutoff
 from sould.agents.turns.asking import ApprovalRequester
 from sould.agents.turns.turns import INTERRUPTED, Prompt, Turns
@@ -40,6 +42,8 @@ AFTER_CRASH = (
     "Interrupted: the daemon stopped while this call was open; it may or may not have run. Check before you repeat it."
 )
 STOPPED = "The daemon stopped in the middle of a turn."
+Expire: TypeAlias = Callable[[Collection[str]], None]
+"""Requests that will not be asked again, by their ids."""
 
 
 async def recover(
@@ -62,7 +66,8 @@ async def recover(
     said = (record.message for record in log.replay()) if found.open_requests else ()
     left = unfinished(said, found.open_requests)
     crew.market.go_on_with(left)
-    tasks = {call_id for call_id in left.requests if _take_up_task(log, crew, asker, call_id)}
+    expire = partial(_expire, asker, questions)
+    tasks = {call_id for call_id in left.requests if _take_up_task(log, crew, expire, call_id)}
     resumed = found.open_turn is not None and bool(left.calls & {call.id for call in found.open_calls})
     kept = {request for call_id, ids in left.requests.items() if call_id in tasks for request in ids}
     cut = False
@@ -71,11 +76,7 @@ async def recover(
         kept |= asked
         cut = take_up(log, soul, found, left, lost)
         turn = found.open_turn
-        turns.submit(
-            Prompt(
-                "", turn.client_id, turn_id=turn.turn_id, resumes=True, on_end=partial(_expire, asker, questions, asked)
-            )
-        )
+        turns.submit(Prompt("", turn.client_id, turn_id=turn.turn_id, resumes=True, on_end=partial(expire, asked)))
     again = [request for request in found.open_requests if request.id in kept]
     asker.restore(again, (record.message for record in log.replay()) if again else ())
     questions.restore(again)
@@ -103,14 +104,15 @@ def take_up(log: SessionLog, soul: Soul, found: Recovery, left: Unfinished, lost
     """
     said = (record.message for record in log.replay())
     after = {message.tool_call_id: message.after for message in said if isinstance(message, ToolCallDetail)}
+    unasked = {each.id for each in found.open_calls if each.function.name == ASKS and not soul.tools.toolset.find(ASKS)}
     going_on = left.calls | not_begun((call.id for call in found.open_calls), after, left.calls)
     cut_off = {call.id: _interrupted(call, left, lost) for call in found.open_calls if call.id not in going_on}
-    soul.take_up(found.open_calls, cut_off, left.held)
+    soul.take_up(found.open_calls, cut_off | dict.fromkeys(unasked & going_on, nobody_here()), left.held)
     return bool(cut_off)
 
 
-def _take_up_task(log: SessionLog, crew: Crew, asker: ApprovalRequester, call_id: str) -> bool:
-    """Let a subagent in the background go on that waited for an approval."""
+def _take_up_task(log: SessionLog, crew: Crew, expire: Expire, call_id: str) -> bool:
+    """Let a subagent in the background go on that waited for a person."""
     market = crew.market
     record = market.tasks.lost(call_id)
     if record is None or not market.unfinished.going_on(call_id):
@@ -123,7 +125,7 @@ def _take_up_task(log: SessionLog, crew: Crew, asker: ApprovalRequester, call_id
         try:
             return await work(printed)
         finally:
-            asker.expire(market.unfinished.requests[call_id])
+            expire(market.unfinished.requests[call_id])
 
     try:
         market.tasks.take_up(record, again)
@@ -133,9 +135,9 @@ def _take_up_task(log: SessionLog, crew: Crew, asker: ApprovalRequester, call_id
     return True
 
 
-def leave_waiting(log: SessionLog, asker: ApprovalRequester, market: LaborMarket) -> None:
-    """The daemon is about to end: what waits for approvals stays as it is, and the next daemon goes on with it (D16)."""
-    pending = (*log.channel.pending, *asker.unasked)
+def leave_waiting(log: SessionLog, asker: ApprovalRequester, questions: Questions, market: LaborMarket) -> None:
+    """The daemon is about to end: what waits for a person stays as it is, and the next daemon goes on with it (D16)."""
+    pending = (*log.channel.pending, *asker.unasked, *questions.unasked)
     if not pending:
         return
     work, messages = OpenWork(), [record.message for record in log.replay()]
@@ -143,6 +145,7 @@ def leave_waiting(log: SessionLog, asker: ApprovalRequester, market: LaborMarket
         work.apply(message)
     left = unfinished(messages, pending)
     asker.forget()
+    questions.forget()
     market.freeze(left.agents)
     open_calls = {call.id for call in work.calls}
     if open_calls & left.calls:

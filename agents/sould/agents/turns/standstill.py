@@ -7,6 +7,7 @@ from sould.agents.sessionlog.log import SessionLog
 from sould.agents.sessionlog.recovery import OpenWork
 from sould.agents.soul.order import not_begun
 from sould.agents.soul.subagents.unfinished import unfinished
+from sould.agents.toolapi.questions import Questions
 from sould.agents.turns import cutoff
 from sould.agents.turns.asking import ApprovalRequester
 from sould.agents.wire.messages import ApprovalRequest, QuestionRequest, ToolCallDetail
@@ -17,6 +18,7 @@ class Standstill(Struct):
 
     log: SessionLog
     asker: ApprovalRequester
+    questions: Questions
     _position: Cursor | None = None
     _found: bool | None = None
 
@@ -37,7 +39,7 @@ class Standstill(Struct):
         work = OpenWork()
         for message in messages:
             work.apply(message)
-        left = unfinished(messages, (*self.log.channel.pending, *self.asker.unasked))
+        left = unfinished(messages, (*self.log.channel.pending, *self.asker.unasked, *self.questions.unasked))
         after = {each.tool_call_id: each.after for each in messages if isinstance(each, ToolCallDetail)}
         open_calls = [call.id for call in work.calls]
         stands = left.calls | not_begun(open_calls, after, left.calls)

@@ -47,11 +47,11 @@ def approve(request: str, for_session: bool, lasting: Lasting | None, also_chang
         raise CommandError("--for-project and --always cover the session, too: give one of them alone.", USAGE)
     if also_changed and not for_session:
         raise CommandError("--also-changed goes with --for-session.", USAGE)
-    with running() as daemon:
+    with running(opens=True) as daemon:
         if show:
-            show_waiting(daemon.requests_show(request or _only(daemon, "approve", lambda _: True).id))
+            show_waiting(daemon.requests_show(request or _only("approve", lambda _: True).id))
             return
-        found = request or _meant(daemon, _only(daemon, "approve", lambda each: each.kind == "approval"))
+        found = request or _meant(daemon, _only("approve", lambda each: each.kind == "approval"))
         decision = "approve_for_session" if for_session or lasting else "approve"
         params = AnswerParams(id=found, decision=decision, also_changed=also_changed, lasting=lasting or "")
         _give(daemon, params, "Allowed")
@@ -69,8 +69,8 @@ def reject(request: str, because: str) -> None:
       sould reject 3fa9c2d1
       sould reject 3fa9c2d1 --because "use the staging database"
     """
-    with running() as daemon:
-        found = request or _named(daemon, _only(daemon, "reject", lambda _: True))
+    with running(opens=True) as daemon:
+        found = request or _named(daemon, _only("reject", lambda _: True))
         _give(daemon, AnswerParams(id=found, decision="reject", feedback=because), "Refused")
 
 
@@ -89,7 +89,7 @@ def answer(words: tuple[str, ...]) -> None:
       sould answer 91b07e52 "PostgreSQL" "no, keep the old name"
       sould answer 91b07e52 "5 use tabs"
     """
-    with running() as daemon:
+    with running(opens=True) as daemon:
         found, answers = _question(daemon, words)
         if not found.form and not all(each.strip() for each in answers):
             raise CommandError("An answer is empty; `sould reject` dismisses the question.", USAGE)
@@ -110,18 +110,22 @@ def answer(words: tuple[str, ...]) -> None:
 # --- which one --------------------------------------------------------------------------------------------------------
 
 
-def _only(daemon: ControlClient, verb: str, fits: Callable[[Waiting], bool]) -> Waiting:
+def _waiting() -> list[Waiting]:
+    """All that waits, also in sessions that are not in memory."""
+    from sould.daemon.cli.inbox.client import looking  # noqa: PLC0415 -- not needed for what is named
+    from sould.daemon.cli.inbox.screen import waiting_of  # noqa: PLC0415 -- as above
+
+    with looking() as client:
+        return [waiting_of(item) for item in client.items]
+
+
+def _only(verb: str, fits: Callable[[Waiting], bool]) -> Waiting:
     """The only request that `verb` can answer.
 
     Raises:
         CommandError: there is none, or there are several, which are shown.
     """
-    everything = [
-        each
-        for session in daemon.status().sessions
-        for each in session.waiting
-        if each.kind in ("approval", "question")
-    ]
+    everything = _waiting()
     found = [each for each in everything if fits(each)]
     if len(found) == 1:
         return found[0]
@@ -162,11 +166,11 @@ def _at_terminal() -> bool:
 def _question(daemon: ControlClient, words: tuple[str, ...]) -> tuple[Waiting, tuple[str, ...]]:
     """The question that is meant, and its answers."""
     first = words[0] if words else ""
-    waiting = [each.id for session in daemon.status().sessions for each in session.waiting]
-    if _AN_ID.fullmatch(first) or (len(first) >= ID // 2 and any(each.startswith(first) for each in waiting)):
+    begins = len(first) >= ID // 2 and any(each.id.startswith(first) for each in _waiting())
+    if _AN_ID.fullmatch(first) or begins:
         found, answers = daemon.requests_show(first), words[1:]
     else:
-        found, answers = daemon.requests_show(_only(daemon, "answer", lambda each: each.kind == "question").id), words
+        found, answers = daemon.requests_show(_only("answer", lambda each: each.kind == "question").id), words
     if found.kind != "question":
         raise CommandError(
             f"{found.id[:ID]} is not a question: sould approve {found.id[:ID]}, or: sould reject {found.id[:ID]}"

@@ -143,7 +143,7 @@ class ControlFace:
         if method == "ping":
             return self._ping(of_agent=connection.of_agent).to_json()
         if isinstance(asked, AnswerParams):
-            return (await self._answer_request(asked)).to_json()
+            return (await self._answer_request(asked, connection.hello)).to_json()
         if isinstance(asked, ForkParams):
             return (await self._fork(asked, connection.hello)).to_json()
         answer = await self._handlers[method](asked)
@@ -305,7 +305,7 @@ class ControlFace:
         from sould.agents.opening.opening import Opening  # noqa: PLC0415 -- a session is to be made: all is loaded
 
         source, host = (await self._find(params.id)).info, await self._sessions.host()
-        umask = self._sessions.umask if hello.umask is None else hello.umask
+        umask = self._umask(hello)
         cwd = Path(params.cwd) if params.cwd else source.cwd
         opening = Opening(cwd, source.additional, hello.environment, umask)
         fork = await host.fork(source.id, opening)
@@ -344,16 +344,20 @@ class ControlFace:
     # --- what waits for a person ----------------------------------------------------------------------------------
 
     async def _show_request(self, params: RequestId) -> Waiting:
-        from sould.daemon.process.waiting import find, waiting  # noqa: PLC0415 -- brings Wire's messages with it
+        from sould.daemon.process.waiting import find, shown_request  # noqa: PLC0415 -- brings Wire's messages with it
 
-        session, request = find((await self._sessions.host()).sessions.values(), params.id)
-        return next(each for each in waiting(session, None) if each.id == request.id)
+        found = await find(await self._sessions.host(), params.id)
+        return shown_request(found.session.id, found.request, None)
 
-    async def _answer_request(self, params: AnswerParams) -> Answered:
-        from sould.daemon.process.waiting import answer, find  # noqa: PLC0415 -- as above
+    async def _answer_request(self, params: AnswerParams, hello: Hello) -> Answered:
+        """With the environment of who answers, should its session not be in memory."""
+        from sould.agents.sessions.faces import ClientProcess  # noqa: PLC0415 -- as above
+        from sould.daemon.process.waiting import answer  # noqa: PLC0415 -- as above
 
-        session, request = find((await self._sessions.host()).sessions.values(), params.id)
-        return answer(session, request, params)
+        return await answer(await self._sessions.host(), ClientProcess(hello.environment, self._umask(hello)), params)
+
+    def _umask(self, hello: Hello) -> int:
+        return self._sessions.umask if hello.umask is None else hello.umask
 
     async def _find(self, beginning: str) -> "StoredSession":
         """The session with this id, or the only one whose id begins so."""

@@ -4,13 +4,13 @@ An answer names its request, never only its session: what is approved is what wa
 no answers.
 """
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from sould.agents.errors import OptionError, SouldError
 from sould.agents.inboxclients.answering import choices, response_to
 from sould.agents.inboxclients.params import AnswerParams as Decision
 from sould.agents.inboxclients.params import GivenAnswer
+from sould.agents.inboxclients.requests import session_of
 from sould.agents.inboxclients.shown import asker, request_lines
 from sould.agents.permissions.visible import both_ends
 from sould.agents.wire.messages import (
@@ -25,6 +25,9 @@ from sould.agents.wording import plural
 from sould.daemon.control import Answered, AnswerParams, Asked, LastingScope, Waiting
 
 if TYPE_CHECKING:
+    from sould.agents.sessions.faces import ClientProcess
+    from sould.agents.sessions.hostport import HostPort
+    from sould.agents.sessions.inbox import Waiting as InboxItem
     from sould.agents.sessions.port import SessionPort
 
 SHOWN = 20
@@ -45,25 +48,31 @@ def waiting(session: "SessionPort", most: int | None = SHOWN) -> tuple[Waiting, 
     return tuple(shown_request(session.id, request, most) for request in session.pending)
 
 
-def find(sessions: Iterable["SessionPort"], beginning: str) -> tuple["SessionPort", WireRequest]:
-    """The one request whose id begins so. Raises NotWaitingError."""
+async def find(host: "HostPort", beginning: str) -> "InboxItem":
+    """The one request for a person whose id begins so, of all sessions, in memory or not. Raises NotWaitingError."""
     if len(beginning) < LEAST:
-        raise NotWaitingError(f"Give at least {LEAST} characters of the request's id, as `sould status` shows it.")
-    found = [
-        (session, request) for session in sessions for request in session.pending if request.id.startswith(beginning)
-    ]
+        raise NotWaitingError(f"Give at least {LEAST} characters of the request's id, as `sould inbox` shows it.")
+    found = [each for each in await host.inbox.all() if each.request.id.startswith(beginning)]
     if len(found) > 1:
         raise NotWaitingError(f"{len(found)} requests begin with {beginning!r}; give more of the id.")
     if not found:
-        raise NotWaitingError(
-            f"No request {beginning!r} waits: it was answered already, or never was. `sould status` shows those that do."
-        )
+        raise _not_waiting(beginning)
     return found[0]
 
 
-def answer(session: "SessionPort", request: WireRequest, params: AnswerParams) -> Answered:
-    """Answer it, unless somebody was faster. Raises OptionError for an answer it does not take."""
-    response = _response(request, params)
+def _not_waiting(request_id: str) -> NotWaitingError:
+    return NotWaitingError(
+        f"No request {request_id!r} waits: it was answered already, or never was. `sould inbox` shows those that do."
+    )
+
+
+async def answer(host: "HostPort", process: "ClientProcess", params: AnswerParams) -> Answered:
+    """Answer it, unless somebody was faster. Raises NotWaitingError, and OptionError for an answer it does not take."""
+    found = await find(host, params.id)
+    request, response = found.request, _response(found.request, params)
+    session = await session_of(found, host, process)
+    if session is None:
+        raise _not_waiting(request.id)
     resolution = session.answer(response, TERMINAL)
     return Answered(
         session=session.id,

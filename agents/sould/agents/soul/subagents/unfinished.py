@@ -46,12 +46,11 @@ class Unfinished(Struct, frozen=True):
 
 
 def unfinished(messages: Iterable[WireMessage], pending: Collection[WireRequest]) -> Unfinished:
-    """What waits for the `pending` approvals of a session whose journal holds `messages`, and for questions of its main agent."""
-    questions = {request.tool_call_id: request.id for request in pending if isinstance(request, QuestionRequest)}
-    approvals = [request for request in pending if isinstance(request, ApprovalRequest)]
+    """What waits for the `pending` approvals of a session whose journal holds `messages`, and for questions of its agents."""
     workers: dict[str, dict[str, None]] = {}
     works_for: dict[str, tuple[str, str]] = {}
     begun: dict[str, int] = {}
+    asking: dict[str, str] = {}
     calls: set[str] = set()
     agents: set[str] = set()
     requests: dict[str, tuple[str, ...]] = {}
@@ -60,9 +59,6 @@ def unfinished(messages: Iterable[WireMessage], pending: Collection[WireRequest]
         checkpoint += isinstance(message, TurnBegin | StepBegin)
         if isinstance(message, ToolCall):
             begun[message.id] = checkpoint
-            if message.function.name == ASKS and message.id in questions:
-                calls.add(message.id)
-                requests[message.id] = (questions[message.id],)
         boss = ""
         event: object = message
         while isinstance(event, SubagentEvent) and event.agent_id:
@@ -70,8 +66,13 @@ def unfinished(messages: Iterable[WireMessage], pending: Collection[WireRequest]
             works_for[agent_id] = call_id, boss
             workers.setdefault(call_id, {})[agent_id] = None
             boss, event = agent_id, event.event
-    for request in approvals:
-        call_id, agent_id = request.tool_call_id, request.agent_id or ""
+        if isinstance(event, ToolCall) and event.function.name == ASKS:
+            asking[event.id] = boss
+    approvals = [request for request in pending if isinstance(request, ApprovalRequest)]
+    questions = [each for each in pending if isinstance(each, QuestionRequest) and each.tool_call_id in asking]
+    for request in (*approvals, *questions):
+        call_id = request.tool_call_id
+        agent_id = request.agent_id or "" if isinstance(request, ApprovalRequest) else asking[call_id]
         calls.add(call_id)
         seen: set[str] = set()
         while agent_id in works_for and agent_id not in seen:
