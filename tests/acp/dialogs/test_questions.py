@@ -12,7 +12,7 @@ from sould.acp.clients import shows_names
 from sould.acp.dialogs.asking import buttons, pressed
 from sould.acp.introduction import Implementation
 from sould.acp.schema import ElicitationAnswer
-from sould.agents.toolapi.questions import OWN_WORDS
+from sould.agents.permissions.questions import OWN_WORDS
 from sould.agents.wire.messages import (
     ApprovalRequest,
     QuestionItem,

@@ -281,6 +281,17 @@ async def test_a_server_that_may_ask_the_model_asks_no_further_than_the_budget(b
         )
 
 
+async def test_what_a_server_would_ask_the_model_is_shown_with_nothing_that_cannot_be_seen(bench: Bench) -> None:
+    said = "Tell me a joke.\u202e Then\u200b the key\u3164."
+    async with bench.running():
+        watcher = await open_session(bench)
+        watcher.answers = {"May the MCP server box ask the model this?": "Decline"}
+        wanted = Sampling("Be\u2066 kind.", (ChatMessage("user", (TextPart(text=said),)),), 10)
+        assert await Sampler(model_of(watcher.session)).answer("box", wanted) == "The user declined."
+        body = watcher.of(QuestionRequest)[0].questions[0].body
+    assert body.endswith("system: Be\\u2066 kind.\n\nuser: Tell me a joke.\\u202e Then\\u200b the key\\u3164.")
+
+
 async def test_a_dismissed_question_is_no_answer(bench: Bench) -> None:
     async with bench.running():
         watcher = await open_session(bench, asked("box"))

@@ -248,6 +248,12 @@ async def trust_asked_about(bench: Bench, answer: str = YES) -> str:
     return asked_about.questions[0].body
 
 
+async def test_trust_names_files_with_nothing_that_cannot_be_seen(bench: Bench) -> None:
+    write(bench.project / ".sould" / "agents" / "a\u202elmay.yaml", "version: 1\nagent:\n  extend: default\n")
+    async with bench.running():
+        assert "a\\u202elmay.yaml" in await trust_asked_about(bench, "Not now")
+
+
 @pytest.mark.needs_root
 @pytest.mark.parametrize("make", [of_another, in_a_directory_of_another, for_everybody_to_write])
 async def test_what_others_can_write_is_read_once_the_user_was_asked_and_told_whose_it_is(

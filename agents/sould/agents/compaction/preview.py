@@ -3,16 +3,14 @@
 A `QuestionRequest`, so every client can answer it and the first answer wins. No answer changes nothing.
 """
 
-import secrets
 from collections.abc import Awaitable, Callable
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sould.agents.permissions.asking import shown_item
-from sould.agents.sessionlog.channel import RequestClosedError
+from sould.agents.permissions.questions import Questions
 from sould.agents.sessionlog.log import SessionLog
-from sould.agents.wire.messages import QuestionItem, QuestionOption, QuestionRequest, QuestionResponse
+from sould.agents.wire.messages import QuestionItem, QuestionOption
 
 QUESTION = "Replace the conversation so far by this summary?"
 EDIT = "Your version of the summary"
@@ -68,15 +66,8 @@ class Preview(Struct, frozen=True):
 
     async def _ask(self, item: QuestionItem) -> str:
         """The answer, "" for none."""
-        request = QuestionRequest(
-            id=secrets.token_hex(8), tool_call_id=self.compaction_id, questions=(shown_item(item),)
-        )
-        try:
-            response = await self.log.channel.request(request)
-        except RequestClosedError:
-            return ""
-        assert isinstance(response, QuestionResponse)
-        return response.answers.get(item.question, "").strip()
+        answers = await Questions(self.log.channel).ask(self.compaction_id, (item,))
+        return answers.get(item.question, "").strip()
 
 
 def _question(draft: Draft, hint: str) -> QuestionItem:

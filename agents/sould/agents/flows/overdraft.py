@@ -8,9 +8,8 @@ import secrets
 from sould.agents.errors import SouldError
 from sould.agents.flows.looprequest import OPTIONS, amount
 from sould.agents.flows.loopstate import Budget, LoopState, Resource
-from sould.agents.permissions.asking import shown_item
+from sould.agents.permissions.questions import Questions
 from sould.agents.sessionlog.channel import Channel
-from sould.agents.toolapi.questions import Questions
 from sould.agents.wire.messages import QuestionItem, QuestionOption
 
 CONTINUE, STOP = "Continue", "Stop"
@@ -29,7 +28,7 @@ async def ask_for_more(channel: Channel, loop: LoopState) -> Budget | None:
     item = asked = _question(loop)
     tries = 0
     while True:
-        answers = await Questions(channel).ask(f"loop-{secrets.token_hex(4)}", (shown_item(item),))
+        answers = await Questions(channel).ask(f"loop-{secrets.token_hex(4)}", (item,))
         answer = answers.get(item.question, "").strip()
         if answer in ("", STOP):
             return None

@@ -14,9 +14,10 @@ from pydantic import JsonValue
 from sould.agents.mcp.forms import choices, problem, read_form, text_of, typed
 from sould.agents.mcp.naming import cleaned
 from sould.agents.mcp.results import Elicitation, Elicited
-from sould.agents.sessionlog.channel import RequestClosedError
+from sould.agents.permissions.asking import shown_words
+from sould.agents.permissions.questions import Questions
 from sould.agents.sessionlog.log import SessionLog
-from sould.agents.wire.messages import QuestionItem, QuestionOption, QuestionRequest, QuestionResponse
+from sould.agents.wire.messages import QuestionItem, QuestionOption, QuestionResponse
 from sould.agents.wire.requests import ServerForm
 
 LONGEST: Final = 4000
@@ -31,7 +32,7 @@ _DISMISSED = Elicited("cancel")
 async def ask_user(log: SessionLog, server: str, question: Elicitation) -> Elicited:
     """Ask everybody who looks at the session, again while the answers do not fit."""
     warning = WARNING if not question.url and _SECRET.search(f"{question.message} {question.schema}") else ""
-    message = cleaned(question.message)[:LONGEST]
+    message = shown_words(cleaned(question.message)[:LONGEST])
     form = read_form(cleaned(server), message, warning, question.schema, _address(question.url))
     if form is None or (question.url and not form.url):
         return _DISMISSED
@@ -52,17 +53,7 @@ async def ask_user(log: SessionLog, server: str, question: Elicitation) -> Elici
 
 
 async def _asked(log: SessionLog, form: ServerForm) -> QuestionResponse | None:
-    request = QuestionRequest(
-        id=secrets.token_hex(8),
-        tool_call_id=f"mcp_{secrets.token_hex(4)}",
-        questions=tuple(items(form).values()),
-        form=form,
-    )
-    try:
-        response = await log.channel.request(request)
-    except RequestClosedError:
-        return None
-    return response if isinstance(response, QuestionResponse) else None
+    return await Questions(log.channel).put(f"mcp_{secrets.token_hex(4)}", tuple(items(form).values()), form)
 
 
 def _address(url: str) -> str:

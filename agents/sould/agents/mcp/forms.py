@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, JsonValue
 
 from sould.agents.mcp.naming import cleaned
 from sould.agents.parsed import Parsed
+from sould.agents.permissions.asking import shown_words
 from sould.agents.wire.requests import ServerForm
 
 MOST_FIELDS: Final = 20
@@ -31,7 +32,7 @@ _TRUE, _FALSE = ("yes", "y", "true", "on"), ("no", "n", "false", "off")
 
 
 def _short(text: object) -> object:
-    return cleaned(text)[:LONGEST_TEXT] if isinstance(text, str) else text
+    return shown_words(cleaned(text)[:LONGEST_TEXT]) if isinstance(text, str) else text
 
 
 Shown: TypeAlias = Annotated[str, BeforeValidator(_short)]

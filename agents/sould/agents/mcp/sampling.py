@@ -15,10 +15,10 @@ from sould.agents.llm.provider import ChatRequest, Finish, ProviderError
 from sould.agents.llm.retry import stream_with_retry
 from sould.agents.mcp.naming import cleaned
 from sould.agents.mcp.results import Sampled, Sampling
-from sould.agents.sessionlog.channel import RequestClosedError
+from sould.agents.permissions.questions import Questions
 from sould.agents.soul.answer import ModelCaller
 from sould.agents.wire.content import TextPart
-from sould.agents.wire.messages import QuestionItem, QuestionOption, QuestionRequest, QuestionResponse
+from sould.agents.wire.messages import QuestionItem, QuestionOption
 
 logger = logging.getLogger(__name__)
 
@@ -74,14 +74,8 @@ class Sampler(Struct):
         about = "It gets the model's answer, which this session pays for. It sees nothing of this conversation."
         options = tuple(QuestionOption(label=label) for label in (ONCE, SESSION, NO))
         item = QuestionItem(question=question, header="MCP", body=f"{about}\n\n{shown[:SHOWN]}{more}", options=options)
-        request = QuestionRequest(
-            id=secrets.token_hex(8), tool_call_id=f"mcp_{secrets.token_hex(4)}", questions=(item,)
-        )
-        try:
-            response = await self.caller.log.channel.request(request)
-        except RequestClosedError:
-            return NO
-        return response.answers.get(question, NO) if isinstance(response, QuestionResponse) else NO
+        answers = await Questions(self.caller.log.channel).ask(f"mcp_{secrets.token_hex(4)}", (item,))
+        return answers.get(question, NO)
 
     async def _answered(self, wanted: Sampling) -> Sampled:
         caller, model = self.caller, self.caller.models.model()
@@ -106,7 +100,7 @@ class Sampler(Struct):
 
 def _said(wanted: Sampling) -> Iterator[str]:
     if wanted.system_prompt:
-        yield f"system: {cleaned(wanted.system_prompt)}"
+        yield f"system: {wanted.system_prompt}"
     for message in wanted.messages:
         parts = (part.text if isinstance(part, TextPart) else "[an image or audio]" for part in message.content)
-        yield f"{message.role}: {cleaned(' '.join(parts))}"
+        yield f"{message.role}: {' '.join(parts)}"

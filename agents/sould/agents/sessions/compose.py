@@ -46,6 +46,7 @@ from sould.agents.permissions.lasting import Lasting
 from sould.agents.permissions.policy import Mode
 from sould.agents.permissions.policycontext import PolicyContext, SecretNames
 from sould.agents.permissions.protected import account_places
+from sould.agents.permissions.questions import Questions
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.process.commands import CommandRunner
 from sould.agents.process.guard import ProcessGuard
@@ -95,7 +96,6 @@ from sould.agents.store.entry import SessionEntry
 from sould.agents.store.store import SessionStore, StoredSession
 from sould.agents.timetravel.rewind import Rewinder
 from sould.agents.toolapi.background import BackgroundTasks, IdleListener
-from sould.agents.toolapi.questions import Questions
 from sould.agents.tools.planmode import PlanMode
 from sould.agents.tools.todo import TodoList
 from sould.agents.turns.asking import ApprovalRequester

@@ -17,6 +17,7 @@ from sould.agents.mcp.pool import McpPool
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.asking import RulesSource
 from sould.agents.permissions.callfiles import CallFiles
+from sould.agents.permissions.questions import Questions
 from sould.agents.permissions.remembered import Remembered
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.process.guard import ProcessGuard
@@ -33,7 +34,6 @@ from sould.agents.settings.news import News
 from sould.agents.settings.workplace import Workplace
 from sould.agents.store.store import SessionStore, StoredSession
 from sould.agents.timetravel.rewind import Rewinder
-from sould.agents.toolapi.questions import Questions
 from sould.agents.toolapi.sources import ToolSources
 from sould.agents.tools.planmode import PlanMode
 from sould.agents.turns.asking import ApprovalRequester

@@ -13,6 +13,7 @@ from sould.agents.dmail.router import DenwaRenji
 from sould.agents.environment import Environment
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
+from sould.agents.permissions.questions import Questions
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.sessions.shared import SessionServices
 from sould.agents.sessions.unreadinstructions import UnreadInstructions
@@ -34,7 +35,6 @@ from sould.agents.soul.usage import Meter
 from sould.agents.timetravel.machine import TimeMachine
 from sould.agents.timetravel.rewind import Rewinder
 from sould.agents.toolapi.background import BackgroundTasks
-from sould.agents.toolapi.questions import Questions
 from sould.agents.toolapi.session import ModelCapabilities, PromptArguments
 from sould.agents.toolapi.session import Session as ToolSession
 from sould.agents.toolapi.toolset import Toolset

@@ -16,11 +16,11 @@ from sould.agents.config import BudgetLimit
 from sould.agents.liveconfig import LiveConfig
 from sould.agents.llm.costs import Costs
 from sould.agents.parsed import Parsed
+from sould.agents.permissions.questions import Questions
 from sould.agents.privatefile import write_private
 from sould.agents.sessionlog.channel import Channel, Record
 from sould.agents.soul.loop import StepExtension
 from sould.agents.soul.turn import Turn
-from sould.agents.toolapi.questions import Questions
 from sould.agents.wire.messages import QuestionItem, QuestionOption, StatusUpdate, SubagentEvent
 
 logger = logging.getLogger(__name__)

@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from sould.agents.filechanges import FileChanges, Stamp
 from sould.agents.gitplaces import work_tree_of
 from sould.agents.permissions.projectfiles import Change, Contents, Seen, contents, digest, stamp_of
+from sould.agents.permissions.questions import Questions
 from sould.agents.permissions.servedfiles import HOOKS_FILE, MCP_FILES
 from sould.agents.permissions.trust import SessionTrust, Trust, TrustError, TrustStore
 from sould.agents.projectowners import Owners
@@ -22,7 +23,6 @@ from sould.agents.settings.toldonce import ToldOnce
 from sould.agents.skills.scripts import has_scripts
 from sould.agents.soul.catalog import PROJECT_FOLDERS
 from sould.agents.soul.projectinstructions import instruction_files
-from sould.agents.toolapi.questions import Questions
 from sould.agents.wire.messages import QuestionItem, QuestionOption
 from sould.agents.wire.notice import notice
 
@@ -181,7 +181,8 @@ class TrustQuestion(Struct):
             QuestionOption(label=NO, description="What is new or changed stays off."),
         )
         item = QuestionItem(question=question, header="Trust", options=options, body=now.text())
-        if (await self.questions.ask(call_id, (item,))).get(question) != YES:
+        response = await self.questions.put(call_id, (item,))  # its lines have marks already
+        if response is None or response.answers.get(question) != YES:
             return "Nothing was trusted."
         try:
             await asyncio.to_thread(self.trust.set, self.workspace, "trusted", now.seen)

@@ -9,9 +9,9 @@ import orjson
 from pydantic import ConfigDict, Field, JsonValue, StringConstraints, field_validator
 
 from sould.agents.parsed import Parsed
-from sould.agents.permissions.asking import shown_item, shown_words
+from sould.agents.permissions.asking import shown_words
+from sould.agents.permissions.questions import Questions
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_ok
-from sould.agents.toolapi.questions import Questions
 from sould.agents.wire.messages import QuestionItem, QuestionOption, ToolKind, ToolReturn
 
 DISMISSED = "The user dismissed the question without answering."
@@ -106,13 +106,11 @@ def _unanswered(why: str) -> ToolReturn:
 
 
 def _item(question: Question) -> QuestionItem:
-    return shown_item(
-        QuestionItem(
-            question=question.question,
-            header=question.header,
-            options=tuple(QuestionOption(label=each.label, description=each.description) for each in question.options),
-            multi_select=question.multi_select,
-            other_label="Other",
-            other_description="Your own words.",
-        )
+    return QuestionItem(
+        question=question.question,
+        header=question.header,
+        options=tuple(QuestionOption(label=each.label, description=each.description) for each in question.options),
+        multi_select=question.multi_select,
+        other_label="Other",
+        other_description="Your own words.",
     )

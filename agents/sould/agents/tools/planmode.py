@@ -11,10 +11,9 @@ from msgspec import Struct
 from pydantic import ConfigDict, Field, JsonValue, field_validator
 
 from sould.agents.parsed import Parsed
-from sould.agents.permissions.asking import shown_item
+from sould.agents.permissions.questions import OWN_WORDS, Questions
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok, tool_rejected
-from sould.agents.toolapi.questions import OWN_WORDS, Questions
 from sould.agents.wire.messages import PlanDisplay, QuestionItem, QuestionOption, ToolKind, ToolReturn
 
 APPROVE, REJECT, REJECT_AND_EXIT, REVISE = "Approve", "Reject", "Reject and Exit", "Revise"
@@ -172,7 +171,7 @@ class ExitPlanMode(Tool[PlanParams]):
         if not self._plan_mode.active:
             return tool_error("Plan mode is not on, so there is nothing to leave.", brief="Not in plan mode")
         self._plan_mode.show(params.plan)
-        answers = await self._questions.ask(call.id, (shown_item(_review(params)),))
+        answers = await self._questions.ask(call.id, (_review(params),))
         return await self._settle(answers.get(QUESTION, "").strip(), params)
 
     async def _settle(self, answer: str, params: PlanParams) -> ToolReturn:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import TypeAlias
 
+from sould.agents.permissions.questions import Questions
 from sould.agents.projects.capture import Capture
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.sessionlog.recovery import OpenWork, Recovery
@@ -19,7 +20,6 @@ from sould.agents.soul.subagents.market import LaborMarket, can_go_on
 from sould.agents.soul.subagents.unfinished import ASKS, Unfinished, unfinished
 from sould.agents.toolapi.background import Ended, Printed, TaskError
 from sould.agents.toolapi.base import ToolCallContext, tool_error
-from sould.agents.toolapi.questions import Questions
 from sould.agents.tools.agent import in_background
 from sould.agents.tools.askuser import nobody_here
 from sould.agents.turns import cutoff

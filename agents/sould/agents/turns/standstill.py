@@ -2,12 +2,12 @@
 
 from msgspec import Struct
 
+from sould.agents.permissions.questions import Questions
 from sould.agents.sessionlog.channel import Cursor
 from sould.agents.sessionlog.log import SessionLog
 from sould.agents.sessionlog.recovery import OpenWork
 from sould.agents.soul.order import not_begun
 from sould.agents.soul.subagents.unfinished import unfinished
-from sould.agents.toolapi.questions import Questions
 from sould.agents.turns import cutoff
 from sould.agents.turns.asking import ApprovalRequester
 from sould.agents.wire.messages import ApprovalRequest, QuestionRequest, ToolCallDetail

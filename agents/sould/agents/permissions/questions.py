@@ -1,4 +1,4 @@
-"""Questions to the user, for tools: asked of whoever is attached, answered once.
+"""Questions to the user: asked of whoever is attached, answered once. What prints nothing is shown as marks.
 
 Nobody's silence is an answer: a question waits until someone answers or the turn is cancelled.
 """
@@ -7,8 +7,10 @@ import secrets
 from collections.abc import Collection, Iterable, Mapping
 
 from sould.agents.clock import waiting_for_the_user
+from sould.agents.permissions.asking import shown_item
 from sould.agents.sessionlog.channel import Channel, RequestClosedError
 from sould.agents.wire.messages import QuestionItem, QuestionRequest, QuestionResponse, RequestClosed, WireRequest
+from sould.agents.wire.requests import ServerForm
 
 OWN_WORDS = "The user wants to answer in their own words: ask in plain text and end your turn."
 """The answer of somebody who found no choice that fits, at a client that cannot take text."""
@@ -47,15 +49,26 @@ class Questions:
 
     async def ask(self, call_id: str, items: tuple[QuestionItem, ...]) -> Mapping[str, str]:
         """Question to answer (several labels joined by commas, or the user's own words). Empty: dismissed."""
+        shown = tuple(map(shown_item, items))
+        response = await self.put(call_id, shown)
+        if response is None:
+            return {}
+        asked = {each.question: item.question for each, item in zip(shown, items, strict=True)}
+        return {asked.get(question, question): answer for question, answer in response.answers.items()}
+
+    async def put(
+        self, call_id: str, items: tuple[QuestionItem, ...], form: ServerForm | None = None
+    ) -> QuestionResponse | None:
+        """The response to what is shown as it stands; `form`: the same, as an MCP server put it. None: nobody will answer."""
         request = self._before.get(call_id)
         if request is not None and request.questions != items:
             self._close(request)
             request = None
         self._before.pop(call_id, None)
-        request = request or QuestionRequest(id=secrets.token_hex(8), tool_call_id=call_id, questions=items)
+        request = request or QuestionRequest(id=secrets.token_hex(8), tool_call_id=call_id, questions=items, form=form)
         try:
             with waiting_for_the_user():
                 response = await self._channel.request(request)
         except RequestClosedError:
-            return {}
-        return response.answers if isinstance(response, QuestionResponse) else {}
+            return None
+        return response if isinstance(response, QuestionResponse) else None
