@@ -137,6 +137,22 @@ async def test_without_forms_several_choices_end_with_done_and_own_words_can_be_
     assert await answered(bench, connect, {}, permissions=pick("blue", "Dismiss")) == {"Which colour?": "blue"}
 
 
+async def test_the_card_says_what_the_buttons_mean_before_they_are_shown(bench: Bench, connect: Connect) -> None:
+    options = [{"label": "SQLite", "description": "No server."}, {"label": "PostgreSQL"}]
+    bench.script(call("AskUserQuestion", questions=[{"question": "Which database?", "options": options}]), "text: So.")
+    async with bench.running(), connect(permissions=choose("allow_once")) as client:
+        await client.initialize({}, clientInfo={"name": "agentic.nvim", "version": "1"})
+        await client.prompt(await client.new_session(bench.project), "go")
+        log = [message for message in client.messages if message.get("method")]
+        (asked,) = [n for n, each in enumerate(log) if each["method"] == "session/request_permission"]
+        cards = [each["params"]["update"] for each in log[:asked] if each["method"] == "session/update"]
+        said = [
+            each["content"] for each in cards if each["sessionUpdate"].startswith("tool_call") and "content" in each
+        ]
+    assert said[-1] == [{"type": "content", "content": {"type": "text", "text": "SQLite: No server."}}]
+    assert log[asked]["params"]["toolCall"]["content"] == said[-1]
+
+
 def test_the_names_of_buttons_are_plain_text() -> None:
     item = QuestionItem(question="Which?", options=(QuestionOption(label="`make` or `tox`"),))
     params = buttons("s", QuestionRequest(id="q", tool_call_id="c", questions=(item,)), item)

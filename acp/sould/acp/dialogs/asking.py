@@ -3,10 +3,10 @@
 from collections.abc import Collection
 from typing import cast
 
-from sould.acp.content import text_block
 from sould.acp.outbound import Json
+from sould.acp.projection.calls import beside_buttons
 from sould.acp.projection.titles import title
-from sould.acp.projection.toolcalls import Call, permission_call
+from sould.acp.projection.toolcalls import Call, permission_call, text_content
 from sould.agents.permissions.scopes import Offered, Scope, is_command, offered, rejection
 from sould.agents.wire.messages import ApprovalRequest, QuestionItem, QuestionRequest
 
@@ -71,16 +71,14 @@ def buttons(
     elif item.other_label:
         options.append({"optionId": "other", "name": item.other_label, "kind": "allow_once"})
     options.append({"optionId": "dismiss", "name": "Dismiss", "kind": "reject_once"})
-    shown = title(item.question)
-    lines = [
-        item.question if shown != item.question else "",
-        item.body,
-        *(f"{each.label}: {each.description}" for each in item.options if each.description),
-    ]
-    call: Json = {"toolCallId": request.tool_call_id, "title": shown, "kind": "think", "status": "pending"}
-    body = "\n\n".join(line for line in lines if line)
-    if body:
-        call["content"] = [{"type": "content", "content": text_block(body)}]
+    call: Json = {
+        "toolCallId": request.tool_call_id,
+        "title": title(item.question),
+        "kind": "think",
+        "status": "pending",
+    }
+    if body := beside_buttons(item):
+        call["content"] = [text_content(body)]
     return {"sessionId": session_id, "toolCall": call, "options": options}
 
 

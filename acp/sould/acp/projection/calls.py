@@ -10,7 +10,7 @@ from typing import TypeAlias
 from sould.acp.features import Facts, Features
 from sould.acp.outbound import Json, ToolStatus
 from sould.acp.projection.titles import title
-from sould.acp.projection.toolcalls import Call, contents
+from sould.acp.projection.toolcalls import Call, contents, text_content
 from sould.agents.wire import messages as wire
 from sould.agents.wire.display import DiffBlock
 
@@ -195,15 +195,26 @@ class Calls:
         if call is not None and message.response != "reject":
             yield from self._now(call, "in_progress")
 
-    def question(self, request: wire.QuestionRequest) -> Iterator[Json]:
-        """A question beside no call gets a card where it becomes buttons: those are shown beside cards."""
-        buttons = not self._features.forms and self._features.names
-        if not buttons or request.tool_call_id in self._open or not request.questions:
+    def question(self, request: wire.QuestionRequest, *, hold: bool = False) -> Iterator[Json]:
+        """Where it becomes buttons its card says before what they cannot; one beside no call gets a card for that."""
+        if self._features.forms or not self._features.names or not request.questions:
             return
-        self._questions[request.id] = request.tool_call_id
         more = len(request.questions) - 1
         shown = title(request.questions[0].question + (f" (and {more} more)" if more else ""))
-        yield from self._announce(Call(request.tool_call_id, "", self._cwd, title=shown, kind="think"))
+        about = beside_buttons(request.questions[0]) if not more else "\n\n".join(map(_whole, request.questions))
+        content = [text_content(about)] if about else []
+        call = self._open.get(request.tool_call_id)
+        if call is None:
+            self._questions[request.id] = request.tool_call_id
+            yield from self._announce(
+                Call(request.tool_call_id, "", self._cwd, title=shown, kind="think", content=content)
+            )
+        elif content:
+            call.begin()
+            if not hold:
+                yield from self.release()
+            call.show(content)
+            yield from self._now(call, call.status)
 
     def answered(self, message: wire.QuestionResponse | wire.RequestClosed) -> Iterator[Json]:
         """The question's own card ends, with the answers."""
@@ -228,6 +239,20 @@ class Calls:
         yield from self.release()
         self._open[call.id] = call
         yield _json(call.announcement())
+
+
+def beside_buttons(item: wire.QuestionItem) -> str:
+    """What of a question with a card or a dialog of its own neither its title nor its buttons say."""
+    whole = item.question if title(item.question) != item.question else ""
+    return "\n\n".join(filter(None, (whole, item.body, *_described(item))))
+
+
+def _whole(item: wire.QuestionItem) -> str:
+    return "\n\n".join(filter(None, (item.question, item.body, *_described(item))))
+
+
+def _described(item: wire.QuestionItem) -> Iterator[str]:
+    yield from (f"{each.label}: {each.description}" for each in item.options if each.description)
 
 
 def _json(fields: object) -> Json:

@@ -248,7 +248,7 @@ class UpdatesV1:
             case wire.ApprovalResponse():
                 yield from self.calls.decided(message)
             case wire.QuestionRequest():
-                yield from self.calls.question(message)
+                yield from self.calls.question(message, hold=self._holding)
             case wire.QuestionResponse() | wire.RequestClosed():
                 yield from self.calls.answered(message)
             case wire.StatusUpdate():

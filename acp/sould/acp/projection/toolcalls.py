@@ -202,7 +202,7 @@ class Call(Struct):
             fields["_meta"] = {"terminal_output": {"terminal_id": self.id, "data": text}}
         else:
             shown = self.tail if len(seen) <= TAIL else f"…{self.tail}"
-            fields["content"] = [*self.content, _text_content(fenced(shown))]
+            fields["content"] = [*self.content, text_content(fenced(shown))]
         return fields
 
     def printed_again(self) -> ToolFields:
@@ -222,7 +222,7 @@ class Call(Struct):
             fields["locations"] = changed
         if not self.terminal:
             if content or self.tail:
-                fields["content"] = content or [*self.content, _text_content(fenced(self.tail))]
+                fields["content"] = content or [*self.content, text_content(fenced(self.tail))]
             return [fields]
         updates: list[ToolFields] = []
         said = plain(result.output)
@@ -264,13 +264,13 @@ def permission_call(call: Call, request: ApprovalRequest, scopes: Iterable[Offer
     content = _held(request.id, request.held.result) if request.held else shown
     told = request.description == call.title or (content and title(request.description) == call.title)
     if request.description and not told:
-        content = [_text_content(_as_written(request.description)), *content]
+        content = [text_content(_as_written(request.description)), *content]
     for each in scopes:
         if each.scope != "session_also_changed" and each.remembers and request.scope_button:
             covers = verbatim(f"{each.label}: {each.remembers}".replace("\n", " ⏎ "))
-            content = [*content, _text_content(covers)]
+            content = [*content, text_content(covers)]
     if request.subagent_type:
-        content = [_text_content(_who_asks(request)), *content]
+        content = [text_content(_who_asks(request)), *content]
     if content:
         commands = contents((each for each in request.display if isinstance(each, ShellBlock)), call.cwd)
         fields["content"] = sorted(content, key=lambda item: item["type"] != "diff" and item not in commands)
@@ -283,8 +283,8 @@ def _held(request_id: str, result: ToolReturn) -> list[Json]:
     pictures = [_output(part, fence=False) for part in output_images(result)]
     more = f"`sould approve {request_id[:8]} --show` shows all of it at a terminal."
     return [
-        _text_content(fenced(cut(text), whole=True)),
-        *([_text_content(more)] if len(text) > MAX_TEXT else []),
+        text_content(fenced(cut(text), whole=True)),
+        *([text_content(more)] if len(text) > MAX_TEXT else []),
         *pictures,
     ]
 
@@ -315,7 +315,7 @@ def result_content(result: ToolReturn, kind: ToolKind, cwd: str, *, edits: bool)
     diffs = contents((item for item in result.display if isinstance(item, DiffBlock)), cwd, edits=edits)
     if result.is_error:
         said = plain(result.output) or _brief(result) or result.message
-        return [*([_text_content(cut(said))] if said else []), *diffs]
+        return [*([text_content(cut(said))] if said else []), *diffs]
     shown = contents((item for item in result.display if not isinstance(item, BriefBlock | DiffBlock)), cwd)
     if shown or (diffs and (kind in _CHANGING or not result.output)):
         return [*shown, *diffs]
@@ -422,11 +422,11 @@ def _content(item: DisplayBlock, cwd: str, *, edits: bool) -> Json | None:
         case DiffBlock():
             return _diff(item, cwd, edits=edits)
         case BriefBlock():
-            return _text_content(item.text)
+            return text_content(item.text)
         case BackgroundTaskBlock():
-            return _text_content(f"{item.description} ({item.kind} {item.task_id}: {item.status})")
+            return text_content(f"{item.description} ({item.kind} {item.task_id}: {item.status})")
         case ShellBlock():
-            return _text_content(fenced(item.command, whole=True))
+            return text_content(fenced(item.command, whole=True))
         case TodoBlock() | UnknownBlock():
             return None
     assert_never(item)
@@ -436,10 +436,10 @@ def _diff(diff: DiffBlock, cwd: str, *, edits: bool) -> Json:
     path = os.path.join(cwd, diff.path)
     name = visible(file_name(path))
     if diff.is_summary:
-        return _text_content(f"{name}: {diff.new_text or 'changed'}")
+        return text_content(f"{name}: {diff.new_text or 'changed'}")
     if not fits(diff.old_text, diff.new_text):
         lines = diff.new_text.count("\n") - diff.old_text.count("\n")
-        return _text_content(f"{name}: changed ({lines:+} lines; too large to show; {checksum(diff.new_text)})")
+        return text_content(f"{name}: changed ({lines:+} lines; too large to show; {checksum(diff.new_text)})")
     shown = {"type": "diff", "path": path, "oldText": None if diff.is_new else diff.old_text, "newText": diff.new_text}
     return {**shown, "_meta": {"sould": {"edits": _edits(diff)}}} if edits else shown
 
@@ -464,7 +464,8 @@ def _output(part: str | ContentPart, *, fence: bool) -> Json:
     return {"type": "content", "content": shown}
 
 
-def _text_content(text: str) -> Json:
+def text_content(text: str) -> Json:
+    """Words, in a card."""
     return {"type": "content", "content": text_block(text)}
 
 
