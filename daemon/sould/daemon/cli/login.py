@@ -106,12 +106,15 @@ def _keep(found: Found, key: SecretStr, loaded: Loaded, *, allow_file: bool) -> 
     from sould.daemon.cli.newserver import why_silent  # noqa: PLC0415 -- as above
 
     name, model = found.name, next(iter(found.models), "")
-    silent = why_silent(found, key) if model else "it has no model in the configuration."
+    silent = why_silent(found, key) if model else ""
     if key.get_secret_value():
         where = _store(name, key, allow_file=allow_file)
         click.echo(f"The key of {name} is stored in {where}.", err=True)
     if silent:
-        click.echo(f"It could not be tried: {visible(silent)}", err=True)
+        said = f"But {visible(model)} did not answer: {visible(silent).rstrip('.')}."
+        click.echo(f"{said} See `sould doctor models`, then try: sould run -m {visible(model)} hello", err=True)
+    elif not model:
+        click.echo(f"It was not tried: {name} has no model in the configuration.", err=True)
     else:
         click.echo(f"{visible(model)} answers.", err=True)
     if name not in loaded.config.providers:
