@@ -26,6 +26,18 @@ async def test_a_side_question_runs_no_tool_and_gets_two_tries(tmp_path: Path) -
     assert not (bench.project / "b.txt").exists()
 
 
+async def test_of_an_answer_without_an_end_only_the_beginning_is_read(tmp_path: Path) -> None:
+    bench = make_bench(tmp_path, scripts=[f"text: {'more ' * 100_000}"])
+    async with bench.running():
+        session = await bench.new()
+        watcher = Watcher(session)
+        await finish(session, "/btw how much?")
+        response = watcher.of(BtwEnd)[0].response or ""
+    assert len(response) < 25_000
+    assert response.startswith("more more ")
+    assert response.endswith("…")
+
+
 async def test_a_model_that_fails_is_the_answer_s_error(tmp_path: Path) -> None:
     bench = make_bench(tmp_path)
     async with bench.running():

@@ -43,6 +43,8 @@ FULL = 0.95
 """Of the window: above it, compaction must not fail."""
 MAX_SUMMARY = 16_000
 SHORTEST_SUMMARY = 200
+MOST_CHARS = 200_000
+"""Of the model's answer; no more of it is read."""
 PATIENCE = 0.05
 """Of the window: how much must be added before an automatic compaction that failed or was declined is tried again."""
 PROMPT_TOKENS = 800
@@ -296,13 +298,17 @@ class Compactor(Struct):
     async def _ask(self, request: ChatRequest) -> str:
         provider = self.models.provider
         said: list[str] = []
+        room = MOST_CHARS
         async with stream_with_retry(provider, request, RetryPolicy.of(self._limits), lambda _: None) as stream:
             async for batch in stream:
                 for delta in batch:
                     if isinstance(delta, TextPart):
                         said.append(delta.text)
+                        room -= len(delta.text)
                     elif isinstance(delta, Finish):
                         self.costs.charge(provider.info, delta)
+                if room < 0:
+                    break  # leaving the stream closes the connection
         return "".join(said)
 
     # --- telling -----------------------------------------------------------------------------------------------------

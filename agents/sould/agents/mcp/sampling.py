@@ -25,6 +25,8 @@ logger = logging.getLogger(__name__)
 ONCE, SESSION, NO = "Allow once", "Allow for this session", "Decline"
 SHOWN = 4000
 """Characters of what the server says to the model that the user is shown."""
+MOST_CHARS = 400_000
+"""Of the answer, however many tokens the server wants."""
 LONGEST_TOKEN = 8
 """Characters of one token, at most: where an answer is cut when the server wants only so many tokens."""
 _STOPS = {"length": "maxTokens"}
@@ -80,7 +82,7 @@ class Sampler(Struct):
     async def _answered(self, wanted: Sampling) -> Sampled:
         caller, model = self.caller, self.caller.models.model()
         request = ChatRequest(wanted.system_prompt, wanted.messages, (), model.thought_level, caller.session_id)
-        room = max(wanted.max_tokens, 1) * LONGEST_TOKEN
+        room = min(max(wanted.max_tokens, 1) * LONGEST_TOKEN, MOST_CHARS)
         text: list[str] = []
         stop = "endTurn"
         async with stream_with_retry(model.provider, request, caller.policy, lambda _: None) as stream:

@@ -26,6 +26,10 @@ NOTE = (
     "<system>The user asks a question on the side. Answer it briefly from what you know and what is above. Use no tools, "
     "and do not go on with the task: it is not interrupted.</system>\n\n"
 )
+MOST_CHARS = 20_000
+"""Of an answer; no more of it is read."""
+MOST_CALLS = 20
+"""That one answer may try; as above."""
 DENIED = "Tools cannot be used in a side question. Answer from what you know."
 
 
@@ -138,13 +142,15 @@ class SideQuestions(Struct):
             caller.log.context.left_out(model.provider.info.origin),
         )
         text: list[str] = []
+        room = MOST_CHARS
         calls: list[ToolCall] = []
         async with stream_with_retry(model.provider, request, caller.policy, lambda _: None) as stream:
             async for batch in stream:
                 for delta in batch:
                     match delta:
                         case TextPart():
-                            text.append(delta.text)
+                            text.append(delta.text[: max(0, room)])
+                            room -= len(delta.text)
                         case ToolCall():
                             function = FunctionCall(name=delta.function.name, arguments="{}")
                             calls.append(ToolCall(id=f"aside_{secrets.token_hex(6)}", function=function))
@@ -152,4 +158,6 @@ class SideQuestions(Struct):
                             caller.meter.costs.charge(model.provider.info, delta)
                         case ToolCallPart() | _:
                             continue
-        return "".join(text), tuple(calls)
+                if room < 0 or len(calls) > MOST_CALLS:
+                    break  # leaving the stream closes the connection
+        return f"{''.join(text)}{' …' if room < 0 else ''}", tuple(calls[:MOST_CALLS])

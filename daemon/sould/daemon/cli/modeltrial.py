@@ -32,6 +32,8 @@ _RED = (
     "QEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEDgsqnc8OJg6Ln3AAAAAElFTkSuQmCC"
 )
 """A PNG of 64 by 64 red pixels."""
+MOST_PIECES = 50_000
+"""Of an answer; no more of it is read."""
 _SYSTEM = "You are being tried out. Follow the instruction, and be brief."
 
 
@@ -133,11 +135,14 @@ async def _ask(provider: ChatProvider, parts: Sequence[str], further: Sequence[C
         (_TOOL,) if "tool" in parts else (),
         thought_level="low" if "thinking" in parts else None,
     )
-    heard, began = Heard(), time.monotonic()
+    heard, began, left = Heard(), time.monotonic(), MOST_PIECES
     async with provider.stream(request) as stream:
         async for batch in stream:
             for delta in batch:
                 heard.take(delta, time.monotonic() - began)
+            left -= len(batch)
+            if left < 0:
+                break
     return heard
 
 
