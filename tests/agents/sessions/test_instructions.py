@@ -317,13 +317,21 @@ async def test_a_checkout_of_another_instructs_nobody_who_works_in_one_of_theirs
 
 
 @pytest.mark.needs_root
-async def test_instructions_of_a_folder_that_are_another_s_are_named_and_not_told(bench: Bench) -> None:
+async def test_instructions_of_a_folder_that_are_another_s_are_told_once_the_user_was_asked(bench: Bench) -> None:
     write(bench.project / "pkg" / "AGENTS.md", RULE)
     write(bench.project / "pkg" / "x", "x")
     os.chown(bench.project / "pkg" / "AGENTS.md", OTHER, -1)
-    bench.script(call("ReadFile", path="pkg/x"), "text: ok")
+    bench.script(*[call("ReadFile", path="pkg/x"), "text: ok"] * 3)
     async with bench.running():
         watcher = Watcher(await session_in(bench, bench.project))
         await finish(watcher.session, "look")
-    assert RULE not in str(messages_of(watcher.session))
-    assert "it belongs to nobody (uid 65534); it is read once it is yours alone" in told(watcher)[0]
+        assert RULE not in str(messages_of(watcher.session))
+        assert "it belongs to nobody (uid 65534); /trust" in told(watcher)[0]
+        assert "pkg/AGENTS.md: there NOT ONLY YOURS, it belongs to nobody" in await trust_asked_about(bench)
+        trusted = Watcher(await session_in(bench, bench.project))
+        await finish(trusted.session, "look")
+        assert RULE in str(messages_of(trusted.session))
+        (bench.project / "pkg" / "AGENTS.md").write_text("And in Latin.")
+        changed = Watcher(await session_in(bench, bench.project))
+        await finish(changed.session, "look")
+        assert "in Latin" not in str(messages_of(changed.session))

@@ -5,7 +5,7 @@ Nothing here takes a changed file into use: that happens where the file is read,
 
 import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -22,7 +22,7 @@ from sould.agents.sessionlog.log import SessionLog
 from sould.agents.settings.toldonce import ToldOnce
 from sould.agents.skills.scripts import has_scripts
 from sould.agents.soul.catalog import PROJECT_FOLDERS
-from sould.agents.soul.projectinstructions import instruction_files
+from sould.agents.soul.projectinstructions import instruction_files, instruction_files_below
 from sould.agents.wire.messages import QuestionItem, QuestionOption
 from sould.agents.wire.notice import notice
 
@@ -38,6 +38,8 @@ class TrustStatus(Struct, frozen=True):
     lines: tuple[str, ...]
     files: tuple[Path, ...] = ()
     """What the lines are about and is there."""
+    instructs: bool = False
+    """Instructions are among what was seen."""
 
     @property
     def settled(self) -> bool:
@@ -56,15 +58,23 @@ class TrustStatus(Struct, frozen=True):
 
 def standing(trust: TrustStore, workspace: Path, sessions: Path) -> TrustStatus:
     """Read every configuration file, and the edit logs for who wrote it. Blocks."""
-    state, seen = trust.state(workspace), _waiting_files(trust.owners, workspace, contents(workspace))
+    state, instructions = trust.state(workspace), tuple(_all_instructions(workspace))
+    seen = _waiting_files(trust.owners, instructions, contents(workspace))
+    instructs = any(os.path.realpath(path) in seen for path, _ in instructions)
     changes = trust.changes(workspace, seen) if state == "trusted" else _all(seen)
     files = tuple(change.path for change in changes if change.how != "removed")
-    return TrustStatus(state, seen, tuple(described(changes, workspace, sessions, trust.owners)), files)
+    return TrustStatus(state, seen, tuple(described(changes, workspace, sessions, trust.owners)), files, instructs)
 
 
-def _waiting_files(owners: Owners, workspace: Path, configuration: Contents) -> Contents:
-    """The project's configuration, and the instructions that others than the user can write (D57)."""
-    told = (path for path, top in instruction_files(workspace) if owners.others(path, top))
+def _all_instructions(workspace: Path) -> Iterator[tuple[Path, Path]]:
+    """The project's, and those of folders below; each with the top that it may not leave."""
+    yield from instruction_files(workspace)
+    yield from instruction_files_below(workspace)
+
+
+def _waiting_files(owners: Owners, instructions: Iterable[tuple[Path, Path]], configuration: Contents) -> Contents:
+    """The project's configuration, and those of the instructions that others than the user can write (D57)."""
+    told = (path for path, top in instructions if owners.others(path, top))
     return {**configuration, **{os.path.realpath(path): digest(path) for path in told}}
 
 
@@ -146,7 +156,7 @@ class TrustQuestion(Struct):
         owners, top = self.trust.owners, work_tree_of(self.workspace) or self.workspace
         told = (path for path, _ in instruction_files(self.workspace))
         self._stamp = stamp_of(self.workspace, self.changes, (*deciding, *told))
-        seen = _waiting_files(owners, self.workspace, contents(self.workspace, self._seen))
+        seen = _waiting_files(owners, instruction_files(self.workspace), contents(self.workspace, self._seen))
         changes = self.trust.changes(self.workspace, seen)
         return [each for each in changes if not _is_text_of_a_skill(each.path) or owners.others(each.path, top)]
 
@@ -188,8 +198,7 @@ class TrustQuestion(Struct):
             await asyncio.to_thread(self.trust.set, self.workspace, "trusted", now.seen)
         except TrustError as error:
             return error.message
-        told = any(os.path.realpath(path) in now.seen for path, _ in instruction_files(self.workspace))
-        later = " Instructions do in a new session." if told else ""
+        later = " Instructions do in a new session." if now.instructs else ""
         return f"This project is trusted, with its configuration as you saw it. It takes effect with the next prompt.{later}"
 
 

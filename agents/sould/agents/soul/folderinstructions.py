@@ -65,9 +65,8 @@ class FolderInstructions(StepExtension, Struct):
         """Blocks."""
         folders = dict(each for path in news for each in self._folders(Path(path)))
         own = directories_up(self.cwd)
-        return folder_instructions(
-            [(each, root) for each, root in folders.items() if each not in own], "\n".join(given), self.waits
-        )
+        below = [(each, root) for each, root in folders.items() if each not in own]
+        return folder_instructions(below, "\n".join(given), self.waits, Path(os.path.realpath(self.cwd)))
 
     def _folders(self, directory: Path) -> Iterator[tuple[Path, Path]]:
         """From the root that a folder is below down to it, each with that root."""

@@ -7,6 +7,7 @@ anything of the project. Blocks.
 
 import itertools
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -31,6 +32,10 @@ _OTHERS: Final = ("CLAUDE.md", "GEMINI.md", ".cursorrules", ".windsurfrules", ".
 """What other agents read."""
 _MOST_NAMES: Final = 20_000
 """Names of a directory that are looked at for one in other letter case."""
+_MOST_FOLDERS: Final = 20_000
+"""Below the working directory that are looked through for what waits."""
+_ASKED: Final = "/trust, or `sould trust` in a terminal, asks you about it"
+_NOT_ASKED: Final = "it is read once it is yours alone, or git's `safe.directory` names its project"
 _MOST_SUPERPROJECTS: Final = 8
 """Of submodules in submodules."""
 
@@ -74,18 +79,17 @@ class _Reading(Struct):
     """Reads files one by one until there is no room."""
 
     waits: Waits
-    way_on: str
-    """What the user can do about a file that waits, as a clause."""
     room: int = BUDGET
     texts: list[str] = field(default_factory=list[str])
     left_out: list[LeftOut] = field(default_factory=list[LeftOut])
 
-    def take(self, path: Path, top: Path) -> None:
+    def take(self, path: Path, top: Path, way_on: str = _ASKED) -> None:
+        """`way_on`: what the user can do about a file that waits."""
         real = Path(os.path.realpath(path))
         if not real.is_relative_to(top) or likelihood(real, PolicyContext(root=top)) != "no":
             self.leave_out(path, "it is a link that leads out of the project or to a secret: it was not read")
         elif why := self.waits(path, top):
-            self.leave_out(path, f"it was not read: {why}; {self.way_on}")
+            self.leave_out(path, f"it was not read: {why}; {way_on}")
         elif self.room <= 0:
             self.leave_out(path, f"it was not read: those nearer to the files take all of the {BUDGET // _KIB} KiB")
         else:
@@ -124,19 +128,22 @@ def project_instructions(cwd: Path, waits: Waits) -> Instructions:
 
     The project is what git has checked out there, with the superprojects of a submodule.
     """
-    reading = _Reading(waits, "/trust, or `sould trust` in a terminal, asks you about it")
+    reading = _Reading(waits)
     for place in _places_up(cwd):
         _read_place(place, reading)
     return Instructions("\n\n".join(reversed(reading.texts)) or "None.", tuple(reading.left_out))
 
 
-def folder_instructions(folders: Iterable[tuple[Path, Path]], given: str, waits: Waits) -> Instructions:
-    """Of directories in turn, each with the one that links may not leave; not those that the text `given` holds."""
-    reading = _Reading(waits, "it is read once it is yours alone, or git's `safe.directory` names its project")
+def folder_instructions(folders: Iterable[tuple[Path, Path]], given: str, waits: Waits, own: Path) -> Instructions:
+    """Of directories in turn, each with the one that links may not leave; not those that the text `given` holds.
+
+    `own`: below it the user is asked about what waits.
+    """
+    reading = _Reading(waits)
     for directory, top in folders:
         for path in _files_in(directory):
             if not any(mark in given for mark in _marks(path)):
-                reading.take(path, top)
+                reading.take(path, top, _ASKED if top == own else _NOT_ASKED)
     return Instructions("\n\n".join(reading.texts), tuple(reading.left_out))
 
 
@@ -146,6 +153,28 @@ def instruction_files(cwd: Path) -> Iterator[tuple[Path, Path]]:
         for each in (place, place.main):
             if each is not None:
                 yield from ((path, each.top) for path in _files_in(each.directory))
+
+
+def instruction_files_below(cwd: Path) -> Iterator[tuple[Path, Path]]:
+    """The files that `folder_instructions` would read, as above: of so many folders, the nearest first."""
+    top = Path(os.path.realpath(cwd))
+    folders = deque([top])
+    for _ in range(_MOST_FOLDERS):
+        if not folders:
+            return
+        folder = folders.popleft()
+        if folder != top:
+            yield from ((path, top) for path in _files_in(folder))
+        try:
+            with os.scandir(folder) as entries:
+                inner = [each.path for each in itertools.islice(entries, _MOST_NAMES) if _is_folder(each)]
+        except OSError:
+            continue
+        folders.extend(map(Path, sorted(inner)))
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    return entry.is_dir(follow_symlinks=False) and entry.name not in (".git", *_HIDDEN_HOMES)
 
 
 def directories_up(cwd: Path) -> frozenset[Path]:
