@@ -72,7 +72,7 @@ function commands(context: Context): Record<string, Handler> {
       }),
     "sould.reviewAll": () => navigator.all(),
     "sould.sendComments": () => threads.send(),
-    "sould.addComment": (reply) => threads.add(reply as Parameters<typeof threads.add>[0]),
+    "sould.addComment": (draft) => threads.add(draft),
     "sould.discardComment": (thread) => {
       threads.discard(thread as vscode.CommentThread);
     },

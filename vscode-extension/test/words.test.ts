@@ -10,8 +10,8 @@ import { write } from "../src/editor/write";
 import { ReviewModel } from "../src/review/model";
 import type { ReportParams } from "../src/protocol/review";
 import { Committer } from "../src/scm/commit";
-import { FakeDaemon, settled } from "./fake/daemon";
-import { document, fake, Range, reset, Uri } from "./fake/vscode";
+import { FakeDaemon } from "./fake/daemon";
+import { CommentMode, document, fake, Range, reset, Uri } from "./fake/vscode";
 import { aFile, aHunk } from "./shapes";
 
 const LIST = "/shop/list.txt";
@@ -138,20 +138,21 @@ describe("a commit message", () => {
 });
 
 describe("a comment that could not be stored", () => {
-  it("can be copied, and its box stays", async () => {
+  it("stays in its box, to be added again", async () => {
     const hunk = aHunk({ path: LIST });
     model.take({ root: "/shop", revision: 1, files: [aFile(LIST, [hunk])], comments: [], round: null });
     const threads = new Threads(review, model, places);
     threads.write(hunk);
     const [thread] = fake.threads as Set<vscode.CommentThread>;
+    const [draft] = (thread as vscode.CommentThread).comments;
+    (draft as vscode.Comment).body = "my words"; // as VS Code does when they are added
     daemon.answers.set("_sould/review/comment", () => {
-      throw new Error("[no](command:link)");
+      throw new Error("no project");
     });
-    await threads.add({ thread: thread as vscode.CommentThread, text: "my words" });
-    expect(fake.notified.map((each) => each.text)).toEqual(["sould: the comment was not taken: [no] (command:link)"]);
-    fake.notified[0]?.answer("Copy Comment");
-    await settled();
-    expect(fake.clipboard).toBe("my words");
+    await expect(threads.add(draft)).rejects.toThrow("no project");
+    const [open] = (thread as vscode.CommentThread).comments;
+    expect(open).toMatchObject({ body: "my words", mode: CommentMode.Editing });
+    expect(open).not.toBe(draft); // VS Code closes the box of a comment that it was told to add
     expect(fake.threads.size).toBe(1);
   });
 });

@@ -6,18 +6,28 @@ import * as vscode from "vscode";
 import type { Comment, Hunk } from "../protocol/shapes";
 import type { ReviewModel } from "../review/model";
 import { endOf } from "../review/place";
-import { diffOf } from "../review/wording";
-import { unlinked } from "./notice";
 import type { Places } from "./places";
 import { returnTo } from "./reveal";
 import type { Review } from "./review";
 
-const COPY = "Copy Comment";
-
-/** What VS Code gives when a reply is sent. */
-interface Reply {
+/** A comment that is being written: VS Code puts the focus into it, and what was written into `body` when it is added. */
+class Draft implements vscode.Comment {
+  readonly mode = vscode.CommentMode.Editing;
+  readonly contextValue = "draft";
+  readonly author = { name: "you" };
+  readonly hunk: Hunk;
   readonly thread: vscode.CommentThread;
-  readonly text: string;
+  body: string | vscode.MarkdownString;
+
+  constructor(hunk: Hunk, thread: vscode.CommentThread, words = "") {
+    this.hunk = hunk;
+    this.thread = thread;
+    this.body = words;
+  }
+
+  get words(): string {
+    return typeof this.body === "string" ? this.body : this.body.value;
+  }
 }
 
 class OwnComment implements vscode.Comment {
@@ -41,7 +51,6 @@ export class Threads implements vscode.Disposable {
   readonly #controller: vscode.CommentController;
   /** By comment, or by hunk while what is said about it is being written. */
   readonly #threads = new Map<string, vscode.CommentThread>();
-  readonly #about = new WeakMap<vscode.CommentThread, Hunk>();
   readonly #listening: { dispose(): void };
 
   constructor(review: Review, model: ReviewModel, places: Places) {
@@ -49,10 +58,6 @@ export class Threads implements vscode.Disposable {
     this.#model = model;
     this.#places = places;
     this.#controller = vscode.comments.createCommentController("sould", "sould");
-    this.#controller.options = {
-      prompt: "Say something to the agent",
-      placeHolder: "It is sent with your other comments",
-    };
     this.#listening = model.onDidChange(() => {
       this.#refresh();
     });
@@ -63,7 +68,7 @@ export class Threads implements vscode.Disposable {
     this.#controller.dispose();
   }
 
-  /** Opens a box below a hunk. */
+  /** Opens a box below a hunk, with the focus in it. */
   write(hunk: Hunk): void {
     const key = draftKey(hunk);
     const thread = this.#threads.get(key) ?? this.#draft(hunk);
@@ -72,25 +77,24 @@ export class Threads implements vscode.Disposable {
   }
 
   /** What was written is a comment of the project from now on. */
-  async add(reply: Reply): Promise<void> {
-    const hunk = this.#about.get(reply.thread);
-    const path = this.#places.pathOf(reply.thread.uri);
-    if (path === undefined) {
-      throw new Error("This is no file on a disk.");
-    }
-    const { range } = reply.thread;
-    const lines: [number, number] = [range?.start.line ?? 0, (range?.end.line ?? 0) + 1];
-    const known = hunk && this.#model.hunk(path, hunk.id);
-    const cwd = this.#model.rootOf(path);
-    const about = known && cwd !== undefined ? { cwd, hunk: known.id } : { path, lines };
-    try {
-      await this.#review.comment({ text: reply.text, ...about });
-    } catch (problem) {
-      void offerWords(reply.text, problem);
+  async add(draft: unknown): Promise<void> {
+    if (!(draft instanceof Draft)) {
       return;
     }
-    this.#drop(reply.thread);
-    await returnTo(reply.thread.uri, range?.start.line ?? 0);
+    const { thread, words } = draft;
+    if (words.trim() === "") {
+      this.#drop(thread);
+      return;
+    }
+    try {
+      await this.#review.comment({ text: words, ...this.#placeOf(draft) });
+    } catch (problem) {
+      // VS Code has closed the box by now, and the words are nowhere else.
+      thread.comments = [new Draft(draft.hunk, thread, words)];
+      throw problem;
+    }
+    this.#drop(thread);
+    await returnTo(thread.uri, thread.range?.start.line ?? 0);
   }
 
   /** What is being written is not wanted any more. */
@@ -133,14 +137,22 @@ export class Threads implements vscode.Disposable {
 
   #draft(hunk: Hunk): vscode.CommentThread {
     const range = new vscode.Range(hunk.start, 0, Math.max(hunk.start, endOf(hunk) - 1), 0);
-    const body = new vscode.MarkdownString().appendCodeblock(diffOf(hunk), "diff");
-    const shown: vscode.Comment = { body, mode: vscode.CommentMode.Preview, author: { name: "agent" } };
-    const thread = this.#controller.createCommentThread(this.#places.uriOf(hunk.path), range, [shown]);
-    thread.label = "Comment on this change";
+    const thread = this.#controller.createCommentThread(this.#places.uriOf(hunk.path), range, []);
+    thread.comments = [new Draft(hunk, thread)];
+    thread.label = "Comment on this change: it is sent with your other comments";
     thread.contextValue = "draft";
-    thread.canReply = true;
-    this.#about.set(thread, hunk);
+    thread.canReply = false;
     return thread;
+  }
+
+  /** The hunk, while it is the same; else the lines that are there now. */
+  #placeOf({ hunk, thread }: Draft): { cwd: string; hunk: number } | { path: string; lines: [number, number] } {
+    const { path } = hunk;
+    const cwd = this.#model.rootOf(path);
+    if (cwd !== undefined && this.#model.hunk(path, hunk.id)) {
+      return { cwd, hunk: hunk.id };
+    }
+    return { path, lines: [thread.range?.start.line ?? 0, (thread.range?.end.line ?? 0) + 1] };
   }
 
   #drop(thread: vscode.CommentThread): void {
@@ -189,14 +201,6 @@ export class Threads implements vscode.Disposable {
     thread.canReply = false;
     thread.collapsibleState = vscode.CommentThreadCollapsibleState.Collapsed;
     return thread;
-  }
-}
-
-/** VS Code has emptied the box by now: the words are nowhere else. */
-async function offerWords(words: string, problem: unknown): Promise<void> {
-  const said = problem instanceof Error ? problem.message : String(problem);
-  if ((await vscode.window.showErrorMessage(unlinked(`sould: the comment was not taken: ${said}`), COPY)) === COPY) {
-    await vscode.env.clipboard.writeText(words);
   }
 }
 
