@@ -10,7 +10,7 @@ import { InboxModel } from "../src/inbox/model";
 import { inboxItem } from "../src/protocol/inboxshapes";
 import { ReviewModel } from "../src/review/model";
 import { FakeDaemon, settled } from "./fake/daemon";
-import { fake, reset, Uri } from "./fake/vscode";
+import { fake, Range, reset, Uri } from "./fake/vscode";
 import { aFile, aHunk } from "./shapes";
 
 const LIST = "/shop/list.txt";
@@ -106,6 +106,26 @@ describe("what waits for the user", () => {
     await new Answerer(daemon.connection, waiting, inbox).show(inboxItem.parse(WIRE));
     const diffs = fake.ran.filter(([command]) => command === "vscode.diff");
     expect(diffs.map((each) => each[4])).toEqual([{ preview: false }, { preview: false }]);
+  });
+
+  it("is allowed once the end of each of several changes was in sight", async () => {
+    daemon.answers.set("_sould/inbox/show", () => WIRE);
+    const item = inboxItem.parse({ ...WIRE, scopes: [{ scope: "once", label: "Allow once" }] });
+    void new Answerer(daemon.connection, waiting, inbox).ask(item);
+    await settled();
+    const shown = fake.ran.filter(([command]) => command === "vscode.diff").map((each) => each[2] as Uri);
+    const looksAt = (at: number, line: number): void => {
+      const document = { uri: shown[at], lineCount: 40 };
+      fake.visible = [{ document, visibleRanges: [new Range(0, 0, line, 0)] } as never];
+      fake.visibleChanged.fire(undefined);
+    };
+    const canAllow = (): boolean | undefined => fake.lists[0]?.items.some(({ label }) => label === "Allow once");
+    looksAt(1, 39);
+    expect(canAllow()).toBe(false);
+    looksAt(0, 20);
+    expect(canAllow()).toBe(false);
+    looksAt(0, 39);
+    expect(canAllow()).toBe(true);
   });
 });
 

@@ -63,7 +63,7 @@ export class Answerer implements vscode.Disposable {
 
   /**
    * Offers all that can be answered to an item, or to the one that waits longest. What does not fit above the answers is shown beside
-   * them, and can be allowed once its end was in sight.
+   * them, and can be allowed once its end was in sight: of several changes, the end of each.
    */
   async ask(item = this.#model.items[0]): Promise<void> {
     if (item === undefined) {
@@ -71,8 +71,8 @@ export class Answerer implements vscode.Disposable {
       return;
     }
     const title = `${item.title} — ${whereOf(item)}`;
-    const isRead = item.kind !== "approval" || fitsLine(item) ? () => true : endInSight(await this.#show(item));
-    const picked = await pick(item, title, isRead);
+    const isShort = item.kind !== "approval" || fitsLine(item);
+    const picked = await pick(item, title, isShort ? undefined : await this.#show(item));
     if (picked !== undefined) {
       await this.choose(item, picked);
     }
@@ -114,27 +114,27 @@ export class Answerer implements vscode.Disposable {
     await this.#showEdit(node, { preview: true });
   }
 
-  /** Returns what was shown last. */
-  async #show(item: Item): Promise<vscode.Uri | undefined> {
+  /** Returns what was shown. */
+  async #show(item: Item): Promise<vscode.Uri[]> {
     const whole = await this.#inbox.whole(item);
     if (whole.edits.length > 0) {
-      let last: vscode.Uri | undefined;
+      const shown: vscode.Uri[] = [];
       for (const at of whole.edits.keys()) {
         // In the one tab of previews only the last would be seen.
-        last = await this.#showEdit({ kind: "edit", item: whole, at }, { preview: whole.edits.length === 1 });
+        shown.push(...(await this.#showEdit({ kind: "edit", item: whole, at }, { preview: whole.edits.length === 1 })));
       }
-      return last;
+      return shown;
     }
     const page = this.#files.put(`/${item.id}/what is asked.sould-request`, pageOf(whole));
     await vscode.commands.executeCommand("vscode.open", page, { preview: true });
-    return page;
+    return [page];
   }
 
-  async #showEdit(node: EditNode, how: { readonly preview: boolean }): Promise<vscode.Uri | undefined> {
+  async #showEdit(node: EditNode, how: { readonly preview: boolean }): Promise<vscode.Uri[]> {
     const given = node.item.edits[node.at];
     const edit = given?.cut ? (await this.#inbox.whole(node.item)).edits[node.at] : given;
     if (edit === undefined) {
-      return undefined;
+      return [];
     }
     const name = basename(edit.path);
     const at = `/${node.item.id}/${node.at}`;
@@ -144,7 +144,7 @@ export class Answerer implements vscode.Disposable {
     const after = this.#files.put(`${at}/after/${name}`, edit.after, editable);
     const title = `${visible(name)} (asked: ${node.item.title}${editable ? "; you can edit it" : ""})`;
     await vscode.commands.executeCommand("vscode.diff", before, after, title, how);
-    return after;
+    return [after];
   }
 
   /** With what the user made of it in the diff. */
@@ -189,32 +189,38 @@ function isItemNode(given: unknown): given is ItemNode {
   return typeof given === "object" && given !== null && "kind" in given && given.kind === "item";
 }
 
-/** Whether the end of a document was in sight since it was shown; where nothing could be shown nothing was. */
-function endInSight(uri: vscode.Uri | undefined): () => boolean {
-  let seen = false;
+/** Asks which of these documents' ends were not in sight yet, whenever it was asked. */
+function unseenOf(shown: readonly vscode.Uri[]): () => number {
+  const unseen = new Set(shown.map(String));
   return () => {
-    seen ||= vscode.window.visibleTextEditors.some(
-      ({ document, visibleRanges }) =>
-        document.uri.toString() === uri?.toString() &&
-        visibleRanges.some((range) => range.end.line >= document.lineCount - 1),
-    );
-    return seen;
+    for (const { document, visibleRanges } of vscode.window.visibleTextEditors) {
+      if (visibleRanges.some((range) => range.end.line >= document.lineCount - 1)) {
+        unseen.delete(document.uri.toString());
+      }
+    }
+    return unseen.size;
   };
 }
 
-/** What the user chooses; an approval can be chosen from when all of the item was read. */
-async function pick(item: Item, title: string, isRead: () => boolean): Promise<Choice | undefined> {
+/** What the user chooses; an approval from when the end of all that was `shown` has been in sight, where it is too long for the list. */
+async function pick(item: Item, title: string, shown: readonly vscode.Uri[] | undefined): Promise<Choice | undefined> {
   const list = vscode.window.createQuickPick<Choice>();
+  const unseen = unseenOf(shown ?? []);
   const look = (): void => {
-    const read = isRead();
+    const left = unseen();
+    const read = shown === undefined || (shown.length > 0 && left === 0);
     list.items = choicesOf(item)
       .filter((choice) => read || choice.decision !== "approve")
       .map((choice) => ({ ...choice, label: iconless(choice.label), detail: iconless(choice.detail) }));
-    list.placeholder = read ? placeOf(item) : "To allow it, scroll to the end of what is asked";
+    const where = left > 1 ? `each of the ${left} changes that are left` : "what is asked";
+    list.placeholder = read ? placeOf(item) : `To allow it, scroll to the end of ${where}`;
   };
   Object.assign(list, { title, ignoreFocusOut: true });
   look();
-  const looking = vscode.window.onDidChangeTextEditorVisibleRanges(look);
+  const looking = [
+    vscode.window.onDidChangeTextEditorVisibleRanges(look),
+    vscode.window.onDidChangeVisibleTextEditors(look),
+  ];
   try {
     return await new Promise((resolve) => {
       list.onDidAccept(() => {
@@ -226,7 +232,9 @@ async function pick(item: Item, title: string, isRead: () => boolean): Promise<C
       list.show();
     });
   } finally {
-    looking.dispose();
+    looking.forEach((each) => {
+      each.dispose();
+    });
     list.dispose();
   }
 }

@@ -122,6 +122,16 @@ export class FakePage {
   }
 }
 
+/** A list that its user chooses from. */
+export class FakeList {
+  items: readonly { label: string }[] = [];
+  placeholder = "";
+  readonly onDidAccept = new EventEmitter<undefined>().event;
+  readonly onDidHide = new EventEmitter<undefined>().event;
+  show = (): void => undefined;
+  dispose = (): void => undefined;
+}
+
 class State {
   readonly providers = new Map<string, vscode.WebviewViewProvider>();
   readonly serializers = new Map<string, vscode.WebviewPanelSerializer>();
@@ -133,6 +143,8 @@ class State {
   readonly notified: { text: string; answer: (choice: string | undefined) => void }[] = [];
   /** Of the items of a quick pick, the one that its user takes. */
   takes: (items: readonly { label: string }[]) => unknown = () => undefined;
+  /** Lists that change while they are shown. */
+  readonly lists: FakeList[] = [];
   /** What the next dialog for files gives. */
   picked: Uri[] | undefined;
   /** Patterns that files were searched by, and what a search gives. */
@@ -177,6 +189,7 @@ class State {
   readonly threads = new Set<object>();
   readonly activeChanged = new EventEmitter<FakeEditor | undefined>();
   readonly selectionChanged = new EventEmitter<unknown>();
+  readonly visibleChanged = new EventEmitter<unknown>();
   readonly foldersChanged = new EventEmitter<unknown>();
 
   /** The user goes to an editor, or from all of them to something else. */
@@ -210,6 +223,10 @@ export const window = {
     fake.activeChanged.event(listener),
   onDidChangeTextEditorSelection: (listener: (event: never) => unknown) =>
     fake.selectionChanged.event((event) => listener(some(event))),
+  onDidChangeVisibleTextEditors: (listener: (event: never) => unknown) =>
+    fake.visibleChanged.event((event) => listener(some(event))),
+  onDidChangeTextEditorVisibleRanges: (listener: (event: never) => unknown) =>
+    fake.visibleChanged.event((event) => listener(some(event))),
   registerWebviewViewProvider: (id: string, provider: vscode.WebviewViewProvider) => {
     fake.providers.set(id, provider);
     return new Disposable(() => {
@@ -244,6 +261,11 @@ export const window = {
   onDidStartTerminalShellExecution: (listener: (event: never) => unknown) =>
     fake.tasks.printed.event((event) => listener(some(event))),
   showQuickPick: (items: unknown) => Promise.resolve(some(fake.takes(items as readonly { label: string }[]))),
+  createQuickPick: () => {
+    const list = new FakeList();
+    fake.lists.push(list);
+    return some(list);
+  },
   get state() {
     return { focused: fake.focused, active: fake.focused };
   },
