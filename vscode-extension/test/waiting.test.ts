@@ -127,6 +127,13 @@ describe("what waits for the user", () => {
     looksAt(0, 39);
     expect(canAllow()).toBe(true);
   });
+
+  it("has no file whose name reads as another one, or as an icon", () => {
+    const item = inboxItem.parse({ ...WIRE, edits: [{ path: "/shop/\u202egnp.$(check)\n", before: "", after: "" }] });
+    const row = inbox.getTreeItem({ kind: "edit", item, at: 0 });
+    expect(row.label).toBe("\\u202egnp.$\u200b(check)\\u000a");
+    expect(row.tooltip).toBe("/shop/\\u202egnp.$(check)\\u000a");
+  });
 });
 
 describe("the title of a session", () => {

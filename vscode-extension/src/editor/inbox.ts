@@ -4,7 +4,8 @@
  * The notification is one that VS Code lets us take away again: whatever is answered elsewhere is gone here, too.
  */
 import * as vscode from "vscode";
-import { unlinked } from "./notice";
+import { nameOf, visible } from "../../panel/session/visible";
+import { iconless, unlinked } from "./notice";
 import type { Connection } from "../connection/connection";
 import type { InboxModel } from "../inbox/model";
 import { whereOf } from "../inbox/words";
@@ -181,7 +182,9 @@ function treeItem(node: InboxNode): vscode.TreeItem {
   }
   if (node.kind === "edit") {
     const edit = node.item.edits[node.at] as AskedEdit;
-    const shown = new vscode.TreeItem(vscode.Uri.file(edit.path), None);
+    const shown = new vscode.TreeItem(iconless(nameOf(edit.path)), None);
+    shown.resourceUri = vscode.Uri.file(edit.path);
+    shown.tooltip = visible(edit.path);
     shown.description = edit.isNew ? "new file" : "shows the change";
     shown.iconPath = vscode.ThemeIcon.File;
     shown.command = { command: "sould.showAsked", title: "Show Change", arguments: [node] };

@@ -227,6 +227,26 @@ export class ThemeColor {
   }
 }
 
+export class TreeItem {
+  readonly label: unknown;
+  readonly collapsibleState: unknown;
+
+  constructor(label: unknown, collapsibleState?: unknown) {
+    this.label = label;
+    this.collapsibleState = collapsibleState;
+  }
+}
+
+export class ThemeIcon {
+  static readonly File = new ThemeIcon("file");
+  readonly id: string;
+
+  constructor(id: string) {
+    this.id = id;
+  }
+}
+
+export const TreeItemCollapsibleState = { None: 0, Collapsed: 1, Expanded: 2 } as const;
 export const StatusBarAlignment = { Left: 1, Right: 2 } as const;
 export const FileChangeType = { Changed: 1 } as const;
 export const EndOfLine = { LF: 1, CRLF: 2 } as const;
