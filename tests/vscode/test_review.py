@@ -264,6 +264,27 @@ def test_what_is_no_text_is_decided_as_a_whole(world: World, open_window: Open) 
     assert picture.read_bytes() == b"\x89PNG\r\n\x1a\n\0\0"
 
 
+def test_a_file_that_was_renamed_is_one_row_under_both_names(world: World, open_window: Open) -> None:
+    (world.project / "old.txt").write_text(OLD)
+    edit = call("StrReplaceFile", "w1", path="old.txt", edit={"old": "line 30", "new": "line thirty"})
+    world.script([edit, call("Shell", "s1", command="mv old.txt new.txt"), "text: Done."])
+    world.start()
+    assert world.sould("run", "--mode", "full", "go").returncode == 0
+    window = open_window()
+    window.show_sould()
+    expect(window.tree(re.compile(r"\.txt"))).to_have_count(2)
+    expect(window.tree("old.txt → new.txt")).to_be_visible()
+    expect(window.tree("renamed from old.txt")).to_be_visible()
+    window.status("2 to review").click()
+    shown = window.page.locator(".multiDiffEntry")
+    expect(shown).to_have_count(1)
+    expect(shown).to_contain_text("old.txt")
+    expect(shown.locator(".original .view-line", has_text="30")).to_be_visible()
+    window.page.locator('.editor-actions a.action-label[aria-label^="Reject All Changes"]').click()
+    wait_pending(world, 0)
+    assert text(world, "old.txt") == OLD
+
+
 def test_a_new_file_that_is_rejected_leaves_no_tab(world: World, open_window: Open) -> None:
     (world.project / "list.txt").write_text(OLD)
     world.script([call("WriteFile", "w1", path="made.txt", content="made\n"), "text: Done."])

@@ -18,7 +18,7 @@ import {
   type Mention,
 } from "../panel/session/mentions";
 import { aboutStep } from "../panel/session/plan";
-import { leftOf, readPending } from "../panel/session/review";
+import { leftOf, readPending, titleOf } from "../panel/session/review";
 import { rowsOf } from "../panel/session/rows";
 import { counted, readTasks } from "../panel/session/tasks";
 import { screen } from "../panel/session/terminal";
@@ -304,8 +304,16 @@ describe("what stands beside the conversation", () => {
       ],
     });
     expect(files).toEqual([
-      { path: "/p/a", hunks: [{ id: 3, digest: "d", line: 5, removed: ["old\n"], added: ["new\n"], what: "" }] },
+      {
+        path: "/p/a",
+        before: "",
+        hunks: [{ id: 3, digest: "d", line: 5, removed: ["old\n"], added: ["new\n"], what: "" }],
+      },
     ]);
+    const [renamed] = readPending({
+      files: [{ path: "/p/lib/a\u202e", hunks: [hunk, { ...hunk, kind: "rename", before: "/p/src/a" }] }],
+    });
+    expect(renamed && titleOf(renamed, "/p")).toBe("src/a → lib/a\\u202e");
     expect(leftOf({ left: [{ message: "It changed." }, { message: "It changed." }] })).toBe("It changed.");
   });
 
@@ -354,7 +362,7 @@ describe("what can be mentioned", () => {
       ],
     ]);
     const hunk = { id: 3, digest: "d", line: 5, removed: ["old\n"], added: ["new\n"], what: "" };
-    expect(ofHunks([{ path: "/p/a.ts", hunks: [hunk] }], "/p")[0]?.block).toEqual({
+    expect(ofHunks([{ path: "/p/a.ts", before: "", hunks: [hunk] }], "/p")[0]?.block).toEqual({
       type: "resource",
       uri: "sould:hunk/3/a.ts%3A5",
       text: "Hunk 3, to be reviewed, at a.ts:5:\n-old\n+new",

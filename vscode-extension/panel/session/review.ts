@@ -1,5 +1,7 @@
 /** What of a session's edits is to be reviewed, where no editor shows it. Pure. */
-import { list, number, object, text } from "./read";
+import { relative } from "./completion";
+import { list, number, object, text, type Json } from "./read";
+import { visible } from "./visible";
 
 export interface Pending {
   readonly id: number;
@@ -14,6 +16,8 @@ export interface Pending {
 
 export interface PendingFile {
   readonly path: string;
+  /** Where it was before it was renamed; "" where it was not. */
+  readonly before: string;
   readonly hunks: readonly Pending[];
 }
 
@@ -31,6 +35,7 @@ export function readPending(raw: unknown): readonly PendingFile[] {
     .map(object)
     .map((file) => ({
       path: text(file["path"]),
+      before: text(renamed(file)["before"]),
       hunks: list(file["hunks"])
         .map(object)
         .filter((hunk) => hunk["state"] === "pending")
@@ -44,6 +49,20 @@ export function readPending(raw: unknown): readonly PendingFile[] {
         })),
     }));
   return files.filter((file) => file.hunks.length > 0);
+}
+
+function renamed(file: Json): Json {
+  return object(
+    list(file["hunks"])
+      .map(object)
+      .find((hunk) => hunk["kind"] === "rename"),
+  );
+}
+
+/** What a file is called: "new", or "old → new" after a rename, below the root it is in. */
+export function titleOf({ path, before }: PendingFile, root: string): string {
+  const names = before === "" ? [path] : [before, path];
+  return names.map((each) => visible(relative(each, root))).join(" → ");
 }
 
 /** How many lines came, and how many went. */

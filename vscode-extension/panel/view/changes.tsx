@@ -2,8 +2,7 @@
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 import type { Session } from "../app/session";
-import { relative } from "../session/completion";
-import { countOf, type PendingFile } from "../session/review";
+import { countOf, titleOf, type PendingFile } from "../session/review";
 import { visible } from "../session/visible";
 import { usePanel } from "./context";
 import { Fold } from "./fold";
@@ -75,7 +74,7 @@ export function Changes({ session }: { readonly session: Session }): JSX.Element
                   show(file);
                 }}
               >
-                {visible(relative(file.path, session.cwd))}
+                {titleOf(file, session.cwd)}
               </button>
               <Count files={[file]} />
             </li>

@@ -2,8 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import type { Session } from "../app/session";
-import { relative } from "../session/completion";
-import type { Pending, PendingFile } from "../session/review";
+import { titleOf, type Pending, type PendingFile } from "../session/review";
 import { visible } from "../session/visible";
 import { usePanel } from "./context";
 
@@ -32,7 +31,7 @@ export function Review({ session }: { readonly session: Session }): JSX.Element 
         />
       )}
       {files?.map((file) => (
-        <OneFile key={file.path} file={file} name={visible(relative(file.path, session.cwd))} decide={decide} />
+        <OneFile key={file.path} file={file} name={titleOf(file, session.cwd)} decide={decide} />
       ))}
     </main>
   );

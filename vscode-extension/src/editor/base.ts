@@ -1,15 +1,19 @@
-/** The files as their user accepted them, as documents of VS Code: `sould-base:/the/path`. Asked for once, and again when it may be another. */
+/**
+ * The files as their user accepted them, as documents of VS Code: `sould-base:/the/path`, of a file that was renamed since
+ * `sould-base:/where/it/was?/the/path`. Asked for once, and again when it may be another.
+ */
 import * as vscode from "vscode";
 import type { Connection } from "../connection/connection";
 import type { ReviewModel } from "../review/model";
 import type { Places } from "./places";
 import type { Review } from "./review";
 
-export const BASE_SCHEME = "sould-base";
+const BASE_SCHEME = "sould-base";
 
 export class Bases implements vscode.TextDocumentContentProvider, vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<vscode.Uri>();
   readonly onDidChange = this.#changed.event;
+  readonly #asked = new Map<string, vscode.Uri>();
   readonly #texts = new Map<string, string>();
   /** Those that could not be asked for. */
   readonly #failed = new Set<string>();
@@ -45,10 +49,11 @@ export class Bases implements vscode.TextDocumentContentProvider, vscode.Disposa
   }
 
   async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
-    const path = this.#places.pathOf(uri.with({ scheme: "file" }));
+    const path = this.#pathOf(uri);
     if (path === undefined) {
       return "";
     }
+    this.#asked.set(uri.toString(), uri);
     try {
       const text = (await this.#review.base(path)) ?? "";
       this.#texts.set(path, text);
@@ -62,7 +67,13 @@ export class Bases implements vscode.TextDocumentContentProvider, vscode.Disposa
   }
 
   #again(path: string): void {
-    this.#changed.fire(baseUri(this.#places.uriOf(path)));
+    for (const uri of [...this.#asked.values()].filter((each) => this.#pathOf(each) === path)) {
+      this.#changed.fire(uri);
+    }
+  }
+
+  #pathOf(uri: vscode.Uri): string | undefined {
+    return this.#places.pathOf(uri.with({ scheme: "file", path: uri.query || uri.path, query: "" }));
   }
 
   dispose(): void {
@@ -73,6 +84,7 @@ export class Bases implements vscode.TextDocumentContentProvider, vscode.Disposa
   }
 }
 
-export function baseUri(uri: vscode.Uri): vscode.Uri {
-  return uri.with({ scheme: BASE_SCHEME });
+/** `before`: where the file was before it was renamed. */
+export function baseUri(uri: vscode.Uri, before?: vscode.Uri): vscode.Uri {
+  return before ? before.with({ scheme: BASE_SCHEME, query: uri.path }) : uri.with({ scheme: BASE_SCHEME });
 }

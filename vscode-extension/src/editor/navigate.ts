@@ -1,9 +1,10 @@
 /** Goes to hunks, and shows what was there before. Called for what the user asks only: this moves the cursor. */
 import * as vscode from "vscode";
-import type { Hunk } from "../protocol/shapes";
+import type { FileReview, Hunk } from "../protocol/shapes";
 import type { ReviewModel } from "../review/model";
 import { lineOf, neighbour, textHunks } from "../review/place";
 import { bare } from "../review/quickchange";
+import { renamedFrom } from "../review/wording";
 import { baseUri } from "./base";
 import type { Places } from "./places";
 import { putCursor, revealLine } from "./reveal";
@@ -69,8 +70,9 @@ export class Navigator {
   /** The file beside what the user accepted. */
   async diff(path: string): Promise<void> {
     const uri = this.#places.uriOf(path);
-    const title = `${vscode.workspace.asRelativePath(uri)} (accepted ↔ now)`;
-    await vscode.commands.executeCommand("vscode.diff", baseUri(uri), uri, title, { preview: false });
+    const file = this.#model.file(path);
+    const title = `${this.#places.titleOf(path, renamedFrom(file), true)} (accepted ↔ now)`;
+    await vscode.commands.executeCommand("vscode.diff", this.#base(path, file), uri, title, { preview: false });
   }
 
   /** Everything that is pending, in one tab. */
@@ -82,9 +84,14 @@ export class Navigator {
     }
     const changes = files.map((file) => {
       const uri = this.#places.uriOf(file.path);
-      return [uri, file.isNew ? undefined : baseUri(uri), file.exists ? uri : undefined];
+      return [uri, file.isNew ? undefined : this.#base(file.path, file), file.exists ? uri : undefined];
     });
     await vscode.commands.executeCommand("vscode.changes", "Changes of Agents", changes);
+  }
+
+  #base(path: string, file: FileReview | undefined): vscode.Uri {
+    const before = renamedFrom(file);
+    return baseUri(this.#places.uriOf(path), before === undefined ? undefined : this.#places.uriOf(before));
   }
 
   #others(path: string | undefined): { hunks: Hunk[] }[] {

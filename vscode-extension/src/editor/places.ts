@@ -5,6 +5,7 @@
 import { realpathSync } from "node:fs";
 import * as path from "node:path";
 import * as vscode from "vscode";
+import { nameOf, visible } from "../../panel/session/visible";
 
 export class Places {
   readonly #real = new Map<string, string>();
@@ -37,6 +38,17 @@ export class Places {
       }
     }
     return vscode.Uri.file(file);
+  }
+
+  /** What a file is called: "new", or "old → new" after a rename. `whole`: with the directories it is in. */
+  titleOf(file: string, before: string | undefined, whole = false): string {
+    const shown = (each: string): string => visible(vscode.workspace.asRelativePath(this.uriOf(each)));
+    const name = whole ? shown(file) : nameOf(file);
+    if (before === undefined) {
+      return name;
+    }
+    const isNear = !whole && path.dirname(before) === path.dirname(file);
+    return `${isNear ? nameOf(before) : shown(before)} → ${name}`;
   }
 
   /** The real directory of a workspace folder. */

@@ -3,9 +3,12 @@ import * as path from "node:path";
 import * as vscode from "vscode";
 import type { ReviewModel } from "../review/model";
 import { filesBelow, hunksBelow, sessionsOf, type Node } from "../review/groups";
-import { authors, changes, diffOf, label, pendingIn, remarks } from "../review/wording";
+import { authors, changes, diffOf, label, pendingIn, remarks, renamedFrom } from "../review/wording";
 import type { Places } from "./places";
 import type { Titles } from "./titles";
+
+/** From this many files on they are folded at first. VS Code keeps what its user folds and unfolds. */
+const MANY = 10;
 
 export class ChangesView implements vscode.TreeDataProvider<Node>, vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<void>();
@@ -15,6 +18,7 @@ export class ChangesView implements vscode.TreeDataProvider<Node>, vscode.Dispos
   readonly #titles: Titles;
   readonly #view: vscode.TreeView<Node>;
   readonly #subscriptions: { dispose(): void }[];
+  #folds = false;
 
   constructor(model: ReviewModel, places: Places, titles: Titles) {
     this.#model = model;
@@ -64,6 +68,7 @@ export class ChangesView implements vscode.TreeDataProvider<Node>, vscode.Dispos
 
   #refresh(): void {
     const count = pendingIn(this.#model.files);
+    this.#folds = [...this.#model.files].filter((file) => file.hunks.length > 0).length >= MANY;
     this.#view.badge = count > 0 ? { value: count, tooltip: `${changes(count)} to review` } : undefined;
     this.#changed.fire();
   }
@@ -86,7 +91,11 @@ export class ChangesView implements vscode.TreeDataProvider<Node>, vscode.Dispos
       }
       case "file": {
         const uri = this.#places.uriOf(node.file.path);
-        const item = new vscode.TreeItem(uri, open);
+        const item = new vscode.TreeItem(
+          this.#places.titleOf(node.file.path, renamedFrom(node.file)),
+          this.#folds ? vscode.TreeItemCollapsibleState.Collapsed : open,
+        );
+        item.resourceUri = uri;
         item.id = `${node.sessionId}\n${node.turnId}\n${node.file.path}`;
         const relative = path.dirname(vscode.workspace.asRelativePath(uri, false));
         item.iconPath = vscode.ThemeIcon.File;

@@ -65,6 +65,11 @@ export function statusOf(file: FileReview): string {
   return file.isNew ? "A" : "M";
 }
 
+/** Where a file was before an agent renamed it, as long as that is pending. */
+export function renamedFrom(file: FileReview | undefined): string | undefined {
+  return file?.hunks.find((hunk) => hunk.kind === "rename")?.before;
+}
+
 /** One line that says what a hunk is about: its first line that has words, else what happened to the file. */
 export function label(hunk: Hunk): string {
   if (hunk.kind !== "text") {

@@ -307,6 +307,11 @@ export const workspace = {
   get textDocuments() {
     return [...fake.documents.values()];
   },
+  asRelativePath: (of: unknown) => {
+    const { path } = of as Uri;
+    const folder = fake.folders.find((each) => path.startsWith(`${each.uri.path}/`));
+    return folder ? path.slice(folder.uri.path.length + 1) : path;
+  },
   getConfiguration: (section = "") => some({ get: (name: string) => fake.settings.get(`${section}.${name}`) }),
   applyEdit: (edit: unknown) => Promise.resolve(fake.applies(edit as WorkspaceEdit)),
   registerTextDocumentContentProvider: () => new Disposable(() => undefined),
