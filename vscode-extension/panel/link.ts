@@ -7,14 +7,14 @@
  */
 export type Id = string | number;
 
-export interface Request {
+interface Request {
   readonly jsonrpc: "2.0";
   readonly id: Id;
   readonly method: string;
   readonly params: object;
 }
 
-export interface Notification {
+interface Notification {
   readonly jsonrpc: "2.0";
   readonly method: string;
   readonly params: object;
@@ -26,7 +26,7 @@ export interface Failure {
   readonly data?: unknown;
 }
 
-export type Answer =
+type Answer =
   | { readonly jsonrpc: "2.0"; readonly id: Id; readonly result: unknown }
   | { readonly jsonrpc: "2.0"; readonly id: Id; readonly error: Failure };
 
@@ -108,18 +108,10 @@ export interface Opening {
   readonly attached?: readonly object[];
 }
 
-/** The parameters of the request `_panel/findFiles`; its result is `{paths}`, absolute, best first, at most `limit`. */
-export interface FileSearch {
-  readonly root: string;
-  readonly query: string;
-  readonly limit: number;
-}
-
-/** The parameters of the request `_panel/problems`; its result is `{problems}`: `Problem`, errors first. */
-export interface ProblemSearch {
-  readonly root: string;
-}
-
+/**
+ * The request `_panel/problems {root}` is answered with `{problems}`, errors first; `_panel/findFiles {root, query, limit}` with `{paths}`,
+ * absolute, best first.
+ */
 export interface Problem {
   readonly path: string;
   /** From 1. */

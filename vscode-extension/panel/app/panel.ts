@@ -15,16 +15,16 @@ import { Next } from "./next";
 import { Session, SIGN_IN } from "./session";
 import { Sessions } from "./sessions";
 
-export type View = "conversation" | "sessions" | "timeline" | "review" | "sign-in";
+type View = "conversation" | "sessions" | "timeline" | "review" | "sign-in";
 
 /** What is searched for in the conversation, and which of what was found is shown. */
-export interface Finding {
+interface Finding {
   readonly words: string;
   readonly at: number;
 }
 
 /** The next prompt is sent from an earlier point: what came after it goes back first. */
-export interface Resending {
+interface Resending {
   readonly session: string;
   readonly checkpoint: number;
 }

@@ -45,7 +45,7 @@ export interface Trouble {
   readonly signIn: boolean;
 }
 
-export interface Dropped {
+interface Dropped {
   readonly queued: readonly (readonly Block[])[];
   readonly given: Promise<readonly (readonly Block[])[]>;
 }

@@ -21,7 +21,7 @@ export interface Permission {
   readonly output: boolean;
 }
 
-export interface Choice {
+interface Choice {
   readonly value: string;
   readonly title: string;
   readonly description: string;

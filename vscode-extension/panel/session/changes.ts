@@ -2,14 +2,14 @@
 import { structuredPatch } from "diff";
 import type { Edit } from "./updates";
 
-export interface Line {
+interface Line {
   readonly sign: "+" | "-" | " ";
   readonly text: string;
   /** The number in the new text; of a removed line, in the old one. */
   readonly number: number;
 }
 
-export interface Change {
+interface Change {
   readonly hunks: readonly (readonly Line[])[];
   readonly added: number;
   readonly removed: number;

@@ -93,11 +93,6 @@ export function summary(nodes: readonly Node[]): string {
     .join(", ");
 }
 
-/** The calls that have not ended. */
-export function openCalls(items: readonly Item[]): readonly Call[] {
-  return items.flatMap((item) => (item.kind === "call" && isOpen(item.call) ? [item.call] : []));
-}
-
 export function isOpen(call: Call): boolean {
   return call.status === "pending" || call.status === "in_progress";
 }

@@ -1,7 +1,7 @@
 /** What a terminal printed, as lines of styled text. Pure. */
 import Anser from "anser";
 
-export interface Span {
+interface Span {
   readonly text: string;
   /** Class names: `ansi-red-fg`, `ansi-bold`. Colours outside the palette are left to the theme. */
   readonly classes: string;

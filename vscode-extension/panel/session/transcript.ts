@@ -113,7 +113,7 @@ export const EMPTY: Transcript = {
 export const ASIDE = /^\/btw\s+/;
 
 /** Characters that are kept of what a terminal printed. */
-export const MOST_PRINTED = 200_000;
+const MOST_PRINTED = 200_000;
 
 export function readPage(raw: unknown): Page {
   const page = object(raw);

@@ -89,7 +89,7 @@ export interface PlanStep {
   readonly status: (typeof STEPS)[number];
 }
 
-export interface Choice {
+interface Choice {
   readonly value: string;
   readonly name: string;
   readonly description: string;

@@ -8,7 +8,7 @@ import type { Mention } from "../session/mentions";
 import type { Block } from "../session/updates";
 import { usePanel } from "./context";
 
-export interface Choices {
+interface Choices {
   readonly list: readonly Mention[];
   /** What is sent with the message for one of them. */
   readonly blocksOf: (choice: Mention) => Promise<readonly Block[]>;

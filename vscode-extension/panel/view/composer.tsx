@@ -370,7 +370,7 @@ function Attached({
   );
 }
 
-export function linkOf(path: string): Block {
+function linkOf(path: string): Block {
   return { type: "link", uri: fileUri(path), name: path.replace(/\/$/, "").split("/").at(-1) ?? path };
 }
 

@@ -4,7 +4,7 @@ import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { IconButton, type IconName } from "./icons";
 import { usePopover } from "./popover";
 
-export interface Entry {
+interface Entry {
   readonly name: string;
   readonly does: () => void;
 }

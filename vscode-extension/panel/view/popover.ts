@@ -1,7 +1,7 @@
 /** What opens above a button and closes when the focus goes elsewhere, or by Escape, which gives the focus back to the button. */
 import { useRef, useState } from "preact/hooks";
 
-export interface Popover {
+interface Popover {
   readonly open: boolean;
   readonly toggle: () => void;
   /** The focus goes back to the button. */

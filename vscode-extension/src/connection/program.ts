@@ -1,12 +1,12 @@
 /** Where the program `sould` is. Pure but for the question whether a file can be run, which is asked through `Files`. */
 import * as path from "node:path";
 
-export interface Files {
+interface Files {
   /** Whether it is a file that this user may run. */
   isProgram(file: string): Promise<boolean>;
 }
 
-export interface Surroundings {
+interface Surroundings {
   /** The user's setting, "" when there is none. */
   readonly setting: string;
   readonly home: string;

@@ -5,7 +5,7 @@
  */
 import * as vscode from "vscode";
 
-export const ASKED_SCHEME = "sould-asked";
+const ASKED_SCHEME = "sould-asked";
 
 interface Asked {
   bytes: Uint8Array;

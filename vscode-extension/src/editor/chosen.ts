@@ -13,7 +13,7 @@ import { hunkOf, type LineChange } from "../review/quickchange";
 import type { Places } from "./places";
 
 /** A hunk as a lens names it. `calls`: the tool calls that wrote it; the user's own typing makes it no other hunk. */
-export interface HunkArgument {
+interface HunkArgument {
   readonly hunk: number;
   readonly path: string;
   readonly calls: string;

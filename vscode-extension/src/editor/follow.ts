@@ -20,7 +20,7 @@ const update = z.object({
   }),
 });
 
-export interface Place {
+interface Place {
   readonly path: string;
   /** From 1. */
   readonly line: number | undefined;

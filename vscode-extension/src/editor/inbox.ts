@@ -25,13 +25,13 @@ export interface EditNode {
   readonly at: number;
 }
 
-export interface LineNode {
+interface LineNode {
   readonly kind: "line";
   readonly text: string;
   readonly detail: string;
 }
 
-export type InboxNode = ItemNode | EditNode | LineNode;
+type InboxNode = ItemNode | EditNode | LineNode;
 
 export class Inbox implements vscode.TreeDataProvider<InboxNode>, vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<void>();

@@ -1,6 +1,6 @@
 /** `vscode://sould.sould/open?session=…&prompt=…`: what such a link may ask for. Pure; anybody can write one. */
 
-export interface Asked {
+interface Asked {
   readonly session?: string;
   /** For the composer, where the user reads it before they send it. */
   readonly prompt?: string;

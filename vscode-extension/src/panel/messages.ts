@@ -21,7 +21,7 @@ export type Message =
     };
 
 /** Requests that the daemon answers. */
-export const ASKED_OF_DAEMON = [
+const ASKED_OF_DAEMON = [
   "authenticate",
   "logout",
   "auth/status",
@@ -66,7 +66,7 @@ export const ASKED_OF_DAEMON = [
 ] as const;
 
 /** What this window does itself, also when it is sent as a notification. */
-export const ASKED_OF_WINDOW = [
+const ASKED_OF_WINDOW = [
   "initialize",
   "_panel/surroundings",
   "_panel/openFile",

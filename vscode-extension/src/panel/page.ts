@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { FRAME } from "../../panel/frame";
 
-export interface PageParts {
+interface PageParts {
   /** Where VS Code serves the extension's files from, as a policy names it. */
   readonly source: string;
   readonly script: string;

@@ -11,7 +11,7 @@ import { page } from "./page";
 import { Router, type Panel } from "./router";
 import { contextOf, services, surroundings } from "./services";
 
-export const CHAT_VIEW = "sould.chat";
+const CHAT_VIEW = "sould.chat";
 const TAB = "sould.chatTab";
 
 /** What is before the user is told at most this often. Milliseconds. */

@@ -6,7 +6,7 @@ export type Block =
   | { readonly type: "resource"; readonly resource: { readonly uri: string; readonly text: string } };
 
 /** Lines of a file, counted from 1, the last included, with their text. */
-export interface Lines {
+interface Lines {
   readonly path: string;
   readonly from: number;
   readonly to: number;
@@ -45,7 +45,7 @@ export function ofTerminal(text: string): string {
   return `From the terminal:\n\n${fence}\n${text.replace(/\s+$/, "")}\n${fence}\n`;
 }
 
-export function uriOf(path: string): string {
+function uriOf(path: string): string {
   return `file://${path.split("/").map(encodeURIComponent).join("/")}`;
 }
 

@@ -36,7 +36,7 @@ const MOST_FOUND = 2_000;
 const LONGEST_SELECTION = 20_000;
 
 /** What services stand on. */
-export interface Around {
+interface Around {
   readonly places: Places;
   readonly daemon: Daemon;
   /** The editor that was used last, also while a panel has the focus. */

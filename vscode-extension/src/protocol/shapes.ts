@@ -23,7 +23,7 @@ const line = z.object({
   agent: z.number().nullable().default(null),
 });
 
-export const shownHunk = z.object({
+const shownHunk = z.object({
   id: z.number(),
   digest: z.string(),
   path: z.string(),
@@ -48,7 +48,7 @@ export const shownHunk = z.object({
   problems: z.array(z.string()).default([]),
 });
 
-export const shownFile = z.object({
+const shownFile = z.object({
   path: z.string(),
   exists: z.boolean(),
   hunks: z.array(shownHunk),
@@ -145,7 +145,6 @@ const rejectedHunk = z.object({ hunk: shownHunk, decision: decision.nullable().d
 export const rejected = z.object({ hunks: z.array(rejectedHunk) });
 export const reviewOutcome = z.object({ done: z.array(done), left: z.array(left) });
 export const base = z.object({ path: z.string(), text: z.string().nullable() });
-export const commented = z.object({ comment: comment.nullable() });
 export const sentComments = z.object({
   outcome: z.enum(["closed", "nothing", "returned", "sent"]),
   sessionId: z.string().default(""),
@@ -176,7 +175,6 @@ export type Agreement = Agreed<
     Agree<typeof reviewOutcome, wire.ReviewOutcome>,
     Agree<typeof base, wire.Base>,
     Agree<typeof rejectedHunk, wire.RejectedHunk>,
-    Agree<typeof commented, wire.Commented>,
     Agree<typeof sentComments, wire.SentComments>,
     Agree<typeof write, wire.Write>,
   ]

@@ -4,7 +4,7 @@ import type { Hunk } from "../protocol/shapes";
 import { bare } from "./quickchange";
 
 /** Columns `from` to `to` of a line of the hunk, all counted from 0. */
-export interface Words {
+interface Words {
   readonly line: number;
   readonly from: number;
   readonly to: number;

@@ -2,7 +2,7 @@
 import { diffArrays } from "diff";
 
 /** The lines from `from` to `to`, the latter not included, become `lines`. Counted in the text before, from 0. */
-export interface LineEdit {
+interface LineEdit {
   readonly from: number;
   readonly to: number;
   readonly lines: readonly string[];
@@ -59,7 +59,7 @@ function between(before: readonly string[], after: readonly string[]): LineEdit 
 }
 
 /** A place in a document, as VS Code counts. */
-export interface Place {
+interface Place {
   readonly line: number;
   readonly character: number;
 }

@@ -1,12 +1,12 @@
 /** What is pending as a tree: session, turn, file, hunk. Pure. */
 import type { FileReview, Hunk } from "../protocol/shapes";
 
-export interface HunkNode {
+interface HunkNode {
   readonly kind: "hunk";
   readonly hunk: Hunk;
 }
 
-export interface FileNode {
+interface FileNode {
   readonly kind: "file";
   readonly file: FileReview;
   readonly hunks: readonly HunkNode[];
@@ -15,7 +15,7 @@ export interface FileNode {
   readonly turnId: string;
 }
 
-export interface TurnNode {
+interface TurnNode {
   readonly kind: "turn";
   readonly sessionId: string;
   readonly turnId: string;
@@ -24,7 +24,7 @@ export interface TurnNode {
   readonly files: readonly FileNode[];
 }
 
-export interface SessionNode {
+interface SessionNode {
   readonly kind: "session";
   readonly root: string;
   readonly sessionId: string;

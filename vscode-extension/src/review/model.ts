@@ -10,7 +10,7 @@ import { Emitter } from "../emitter";
 import { after } from "./place";
 
 /** One project. */
-export interface Project {
+interface Project {
   readonly root: string;
   readonly files: ReadonlyMap<string, FileReview>;
   readonly comments: readonly Comment[];
@@ -22,7 +22,7 @@ interface Known extends Project {
 }
 
 /** What of a notification could not be taken: the list is to be asked for again. */
-export type Missing = { everything: true } | { paths: string[] } | undefined;
+type Missing = { everything: true } | { paths: string[] } | undefined;
 
 export class ReviewModel {
   readonly #projects = new Map<string, Known>();

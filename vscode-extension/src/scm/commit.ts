@@ -21,7 +21,7 @@ const listed = z.object({ sessions: z.array(z.object({ sessionId: z.string(), cw
 const opened = z.object({ sessionId: z.string() });
 const worded = z.object({ message: z.string() });
 
-export interface Known {
+interface Known {
   readonly id: string;
   readonly cwd: string;
 }

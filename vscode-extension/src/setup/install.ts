@@ -20,7 +20,7 @@ export interface Site {
 }
 
 /** Takes words about how far it is. */
-export type Progress = (words: string) => void;
+type Progress = (words: string) => void;
 
 const MOST_WORDS = 1_500;
 const LONGEST = 15 * 60_000;

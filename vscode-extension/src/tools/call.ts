@@ -105,7 +105,7 @@ export function isRelated(one: string, other: string): boolean {
 }
 
 /** The SHA-256 of a document's text in UTF-8. */
-export function digestOf(document: vscode.TextDocument): string {
+function digestOf(document: vscode.TextDocument): string {
   return createHash("sha256").update(document.getText(), "utf8").digest("hex");
 }
 

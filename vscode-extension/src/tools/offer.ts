@@ -6,7 +6,7 @@
 import * as vscode from "vscode";
 import type { Found } from "../connection/program";
 
-export const SERVER = "sould.editor";
+const SERVER = "sould.editor";
 const SETTING = "sould.offerEditorTools";
 
 /** Whether the user has tools offered in this way. */
