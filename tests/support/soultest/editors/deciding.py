@@ -1,4 +1,4 @@
-"""Clients with a review of ours as somebody uses them to decide: Neovim, Emacs, and the dialogue at a terminal.
+"""Clients with a review of ours as somebody uses them to decide: Neovim, Emacs, VS Code, and the dialogue at a terminal.
 
 The file before them is `area.py` of `soultest.editors.plugin`, as an agent has changed it. What a client has no way to do like the
 others is done here in its own way, so that a test says only what somebody wants and sees.
@@ -8,6 +8,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import Generic, TypeVar
 
 from soultest.daemon import until
 from soultest.editors import plugin
@@ -23,6 +24,9 @@ LINES = {1: 1, 2: 5, 3: 7}
 
 CHOICES = {"mine": "Leave the lines as I changed them", "drop": "Take the lines away, my words too"}
 """As Neovim words them."""
+
+
+Edited = TypeVar("Edited", Neovim, Emacs)
 
 
 class Deciding(ABC):
@@ -73,12 +77,11 @@ class Deciding(ABC):
         """Wait until this is the file's text."""
 
 
-class InNeovim(Deciding):
-    """The plugin's commands."""
+class InABuffer(Deciding, Generic[Edited]):
+    """An editor that can be asked for its text."""
 
-    def __init__(self, editor: Neovim) -> None:
+    def __init__(self, editor: Edited) -> None:
         self._editor = editor
-        plugin.wait_pending(editor, plugin.ONE, plugin.TWO, plugin.THREE)
 
     def look(self, number: int) -> None:
         self._editor.go(LINES[number])
@@ -91,6 +94,17 @@ class InNeovim(Deciding):
     def takes_typed_back(self, words: str) -> None:
         self._editor.undo()
         until(lambda: words not in self._editor.buffer(), PATIENCE, "the text of before")
+
+    def shows(self, text: str) -> None:
+        self._editor.shows(text)
+
+
+class InNeovim(InABuffer[Neovim]):
+    """The plugin's commands."""
+
+    def __init__(self, editor: Neovim) -> None:
+        super().__init__(editor)
+        plugin.wait_pending(editor, plugin.ONE, plugin.TWO, plugin.THREE)
 
     def keep(self, number: int) -> None:
         self._editor.keys(f":Sould keep {number}<CR>")
@@ -113,28 +127,13 @@ class InNeovim(Deciding):
     def says(self, words: str) -> None:
         plugin.wait_told(self._editor, words)
 
-    def shows(self, text: str) -> None:
-        self._editor.shows(text)
 
-
-class InEmacs(Deciding):
+class InEmacs(InABuffer[Emacs]):
     """The package's commands, by their names."""
 
     def __init__(self, editor: Emacs) -> None:
-        self._editor = editor
+        super().__init__(editor)
         wait_hunks(editor, len(LINES))
-
-    def look(self, number: int) -> None:
-        self._editor.go(LINES[number])
-
-    def types(self, line: int, words: str) -> None:
-        self._editor.go(line)
-        self._editor.append(words)
-        until(lambda: words in self._editor.buffer(), PATIENCE, "what is typed")
-
-    def takes_typed_back(self, words: str) -> None:
-        self._editor.undo()
-        until(lambda: words not in self._editor.buffer(), PATIENCE, "the text of before")
 
     def keep(self, number: int) -> None:
         self.look(number)
@@ -161,9 +160,6 @@ class InEmacs(Deciding):
 
     def says(self, words: str) -> None:
         until(lambda: words in self._editor.buffer_named("*Messages*"), PATIENCE, f"the message {words!r}")
-
-    def shows(self, text: str) -> None:
-        self._editor.shows(text)
 
 
 class AtATerminal(Deciding):
