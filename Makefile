@@ -164,5 +164,5 @@ $(WORKBENCH_READY): tests/vscode/workbench/package-lock.json scripts/workbench.s
 	@scripts/workbench.sh $(WORKBENCH)
 	@touch $@
 
-$(VSIX): $(READY) $(EXTENSION)/package.json $(EXTENSION)/package-lock.json $(wildcard $(EXTENSION)/*.md $(EXTENSION)/src/*.ts $(EXTENSION)/src/*/*.ts $(EXTENSION)/panel/*.ts* $(EXTENSION)/panel/*/*)
+$(VSIX): $(READY) $(EXTENSION)/package.json $(EXTENSION)/package.nls.json $(EXTENSION)/package-lock.json $(wildcard $(EXTENSION)/l10n/*.json) $(wildcard $(EXTENSION)/*.md $(EXTENSION)/src/*.ts $(EXTENSION)/src/*/*.ts $(EXTENSION)/panel/*.ts* $(EXTENSION)/panel/*/*)
 	@scripts/extension.sh package

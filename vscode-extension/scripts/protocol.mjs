@@ -5,20 +5,20 @@ import { compile } from "json-schema-to-typescript";
 
 const PARTS = ["review", "inbox", "editor", "session", "files"];
 
-/** The editor tools that VS Code has not for its own agents, as its user sees them. What writes is reviewed, and asked about before. */
-const OFFERED = {
-  diagnostics: ["Problems", "Errors and warnings of files that are open, or of all of them"],
-  symbols: ["Symbols", "The outline of a file, or symbols of the project by name"],
-  definition: ["Definition", "Where a symbol is defined, declared, typed or implemented"],
-  references: ["References", "Where a symbol is used"],
-  hierarchy: ["Hierarchy", "Who calls a function, what it calls, types above and below a type"],
-  hover: ["Hover", "The type, signature and documentation of a symbol"],
-  quick_fixes: ["Quick Fixes", "What language servers offer to do at a place"],
-  review: ["Pending Changes", "Which changes of agents wait for review"],
-  rename: ["Rename", "Rename a symbol wherever it is used; the change is reviewed"],
-  move_symbol: ["Move", "Move a symbol into a new file; the change is reviewed"],
-  safe_delete: ["Safe Delete", "Delete a symbol that nothing uses; the change is reviewed"],
-};
+/** The editor tools that VS Code has not for its own agents; package.nls.json has what its user sees of them. What writes is asked about before. */
+const OFFERED = [
+  "diagnostics",
+  "symbols",
+  "definition",
+  "references",
+  "hierarchy",
+  "hover",
+  "quick_fixes",
+  "review",
+  "rename",
+  "move_symbol",
+  "safe_delete",
+];
 
 /** `keep.params.json` describes `KeepParams`. */
 function nameOf(file) {
@@ -86,10 +86,10 @@ async function manifestOf(file) {
     await readFile(new URL("../../docs/schemas/editor/catalogue.json", import.meta.url), "utf8"),
   );
   const manifest = JSON.parse(await readFile(file, "utf8"));
-  manifest.contributes.languageModelTools = Object.entries(OFFERED).map(([name, [displayName, userDescription]]) => ({
+  manifest.contributes.languageModelTools = OFFERED.map((name) => ({
     name: `sould_${name}`,
-    displayName,
-    userDescription,
+    displayName: `%tool.${name}.displayName%`,
+    userDescription: `%tool.${name}.userDescription%`,
     modelDescription: catalogue[name].description,
     toolReferenceName: `sould-${name.replaceAll("_", "-")}`,
     canBeReferencedInPrompt: true,

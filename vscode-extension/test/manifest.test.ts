@@ -17,6 +17,10 @@ interface Manifest {
 }
 
 const manifest = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as Manifest;
+const said = JSON.parse(readFileSync(new URL("../package.nls.json", import.meta.url), "utf8")) as Record<
+  string,
+  string
+>;
 const python = readFileSync(new URL("../../pyproject.toml", import.meta.url), "utf8");
 const table = readFileSync(new URL("../src/main.ts", import.meta.url), "utf8");
 
@@ -58,6 +62,38 @@ function typesOnMac(key: string): boolean {
   return !held.has("cmd") && !held.has("ctrl");
 }
 
+/** What people read in a manifest; what a tool's schema says is for models. */
+const READ = new Set([
+  "aliases",
+  "contents",
+  "contextualTitle",
+  "description",
+  "displayName",
+  "enumDescriptions",
+  "label",
+  "markdownDescription",
+  "shortTitle",
+  "title",
+  "userDescription",
+]);
+
+/** Every text that people read, also the name of a view. */
+function wordsOf(value: unknown, isRead = false): string[] {
+  if (typeof value === "string") {
+    return isRead ? [value] : [];
+  }
+  if (Array.isArray(value)) {
+    return value.flatMap((each) => wordsOf(each, isRead));
+  }
+  if (typeof value !== "object" || value === null) {
+    return [];
+  }
+  const isView = "contextualTitle" in value;
+  return Object.entries(value).flatMap(([key, each]) =>
+    key === "inputSchema" ? [] : wordsOf(each, READ.has(key) || (isView && key === "name")),
+  );
+}
+
 describe("the manifest", () => {
   it("uses nothing that is only proposed", () => {
     expect(manifest.enabledApiProposals).toBeUndefined();
@@ -91,6 +127,12 @@ describe("the manifest", () => {
 
   it("sets nothing that is other extensions', too", () => {
     expect(Object.keys(manifest.contributes.configurationDefaults)).toEqual(["[sould-request]"]);
+  });
+
+  it("has no text that cannot be translated", () => {
+    const words = wordsOf(manifest).filter((each) => each !== "sould");
+    const keys = words.map((each) => /^%([\w.]+)%$/.exec(each)?.[1] ?? each);
+    expect([...new Set(keys)].sort()).toEqual(Object.keys(said).sort());
   });
 
   it("says where its source is", () => {
