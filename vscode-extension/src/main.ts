@@ -11,7 +11,6 @@ import type { Item } from "./protocol/inboxshapes";
 import type { Hunk } from "./protocol/shapes";
 import { Actions } from "./panel/asking";
 import type { Problem } from "./panel/prompts";
-import { broughtProblems } from "./review/wording";
 
 type Handler = (...given: unknown[]) => Promise<void> | void;
 
@@ -137,7 +136,7 @@ async function openChat(context: Context): Promise<void> {
 async function install(context: Context): Promise<void> {
   await context.setup.install();
   await context.connection.restart();
-  vscode.window.setStatusBarMessage("$(check) sould is installed", 8_000);
+  vscode.window.setStatusBarMessage(vscode.l10n.t("$(check) sould is installed"), 8_000);
 }
 
 async function decide(context: Context, verdict: Verdict, given: readonly unknown[]): Promise<void> {
@@ -160,7 +159,11 @@ async function decide(context: Context, verdict: Verdict, given: readonly unknow
 
 function tellProblems(hunk: Hunk): void {
   void vscode.window.showInformationMessage(
-    unlinked(`This change brought ${broughtProblems(hunk)}: ${hunk.problems.join("; ")}`),
+    unlinked(
+      hunk.problems.length === 1
+        ? vscode.l10n.t("This change brought 1 new error: {0}", hunk.problems.join("; "))
+        : vscode.l10n.t("This change brought {0} new errors: {1}", hunk.problems.length, hunk.problems.join("; ")),
+    ),
   );
 }
 
@@ -203,7 +206,7 @@ async function diff(context: Context, given: readonly unknown[]): Promise<void> 
 async function ofFile(context: Context, does: (path: string) => Promise<void>): Promise<void> {
   const path = context.places.activePath();
   if (path === undefined || context.model.file(path) === undefined) {
-    explain({ problem: "Agents have changed nothing in this file that is pending." });
+    explain({ problem: vscode.l10n.t("Agents have changed nothing in this file that is pending.") });
     return;
   }
   await does(path);

@@ -4,6 +4,7 @@
  * A restart of the daemon is not even noticed here: the bridge keeps its pipes for the next one. Nothing is started before `connect`.
  */
 import type { InitializeResponse } from "@agentclientprotocol/sdk";
+import { l10n } from "vscode";
 import { Emitter } from "../emitter";
 import { Link, type Peer, type Start } from "./link";
 import type { Traffic } from "./traffic";
@@ -80,7 +81,7 @@ export class Connection {
   /** Raises NotConnected, and what the daemon answers with. */
   async request(method: string, params: object, withdrawn?: AbortSignal): Promise<unknown> {
     if (this.#link === undefined || this.#state !== "connected") {
-      throw new NotConnected(this.#problem || "There is no connection to sould.");
+      throw new NotConnected(this.#problem || l10n.t("There is no connection to sould."));
     }
     return await this.#link.request(method, params, withdrawn);
   }

@@ -10,6 +10,7 @@ import {
   type ClientConnection,
   type InitializeResponse,
 } from "@agentclientprotocol/sdk";
+import { l10n } from "vscode";
 import { CAPABILITIES } from "../../panel/capabilities";
 import type { Traffic } from "./traffic";
 
@@ -71,7 +72,10 @@ export class Link {
         resolve(problem.message);
       });
       child.once("close", (code) => {
-        resolve(this.#words.trim() || `sould acp ended with code ${code ?? "of a signal"}`);
+        resolve(
+          this.#words.trim() ||
+            (code === null ? l10n.t("sould acp was ended by a signal") : l10n.t("sould acp ended with code {0}", code)),
+        );
       });
     });
     const writable = Writable.toWeb(child.stdin) as WritableStream<Uint8Array>;

@@ -1,5 +1,6 @@
 /** Where the program `sould` is. Pure but for the question whether a file can be run, which is asked through `Files`. */
 import * as path from "node:path";
+import { l10n } from "vscode";
 
 interface Files {
   /** Whether it is a file that this user may run. */
@@ -27,12 +28,12 @@ export async function findProgram(around: Surroundings, files: Files): Promise<F
   if (around.setting !== "") {
     const program = expandHome(around.setting, around.home);
     if (!path.isAbsolute(program)) {
-      return { problem: `The setting sould.path is "${around.setting}", which is no absolute path.` };
+      return { problem: l10n.t('The setting sould.path is "{0}", which is no absolute path.', around.setting) };
     }
     if (await files.isProgram(program)) {
       return { program };
     }
-    return { problem: `The setting sould.path names ${program}, which is no program that you can run.` };
+    return { problem: l10n.t("The setting sould.path names {0}, which is no program that you can run.", program) };
   }
   for (const candidate of candidates(around)) {
     if (await files.isProgram(candidate)) {
@@ -40,7 +41,9 @@ export async function findProgram(around: Surroundings, files: Files): Promise<F
     }
   }
   return {
-    problem: "sould is not installed here, or was not found. Run the command “sould: Install”, or set sould.path.",
+    problem: l10n.t(
+      "sould is not installed here, or was not found. Run the command “sould: Install”, or set sould.path.",
+    ),
   };
 }
 

@@ -10,8 +10,8 @@ import { answered, type Item, type Question } from "../protocol/inboxshapes";
 import { AskedFiles, requestOf } from "./asked";
 import type { EditNode, Inbox, ItemNode } from "./inbox";
 
-const OWN_WORDS = "Other…";
-const ANSWERED = "This was answered already, or is not asked any more.";
+const OWN_WORDS = vscode.l10n.t("Other…");
+const ANSWERED = vscode.l10n.t("This was answered already, or is not asked any more.");
 
 /** An item of the list of answers; without an `answer` the user's words are asked for. */
 interface Option extends vscode.QuickPickItem {
@@ -67,7 +67,7 @@ export class Answerer implements vscode.Disposable {
    */
   async ask(item = this.#model.items[0]): Promise<void> {
     if (item === undefined) {
-      vscode.window.setStatusBarMessage("$(check) Nothing waits for you", 5_000);
+      vscode.window.setStatusBarMessage(vscode.l10n.t("$(check) Nothing waits for you"), 5_000);
       return;
     }
     const title = `${item.title} — ${whereOf(item)}`;
@@ -81,7 +81,9 @@ export class Answerer implements vscode.Disposable {
   /** Gives one of the answers that `choicesOf` has. */
   async choose(item: Item, choice: Pick<Choice, "decision" | "scope">): Promise<void> {
     if (item.kind === "unknown" && choice.decision !== "show") {
-      throw new Error("This asks for what this version of the extension does not know. Answer it in another client.");
+      throw new Error(
+        vscode.l10n.t("This asks for what this version of the extension does not know. Answer it in another client."),
+      );
     }
     switch (choice.decision) {
       case "approve":
@@ -142,7 +144,9 @@ export class Answerer implements vscode.Disposable {
     const editable = node.item.kind !== "unknown" && node.item.edits.length === 1 && !edit.part;
     const before = this.#files.put(`${at}/before/${name}`, edit.before);
     const after = this.#files.put(`${at}/after/${name}`, edit.after, editable);
-    const title = `${visible(name)} (asked: ${node.item.title}${editable ? "; you can edit it" : ""})`;
+    const title = editable
+      ? vscode.l10n.t("{0} (asked: {1}; you can edit it)", visible(name), node.item.title)
+      : vscode.l10n.t("{0} (asked: {1})", visible(name), node.item.title);
     await vscode.commands.executeCommand("vscode.diff", before, after, title, how);
     return [after];
   }
@@ -155,8 +159,8 @@ export class Answerer implements vscode.Disposable {
 
   async #rejectWithWords(item: Item): Promise<void> {
     const words = await vscode.window.showInputBox({
-      title: `Reject: ${item.title}`,
-      prompt: "What should the agent do instead?",
+      title: vscode.l10n.t("Reject: {0}", item.title),
+      prompt: vscode.l10n.t("What should the agent do instead?"),
       ignoreFocusOut: true,
     });
     if (words !== undefined) {
@@ -212,8 +216,11 @@ async function pick(item: Item, title: string, shown: readonly vscode.Uri[] | un
     list.items = choicesOf(item)
       .filter((choice) => read || choice.decision !== "approve")
       .map((choice) => ({ ...choice, label: iconless(choice.label), detail: iconless(choice.detail) }));
-    const where = left > 1 ? `each of the ${left} changes that are left` : "what is asked";
-    list.placeholder = read ? placeOf(item) : `To allow it, scroll to the end of ${where}`;
+    const allowing =
+      left > 1
+        ? vscode.l10n.t("To allow it, scroll to the end of each of the {0} changes that are left", left)
+        : vscode.l10n.t("To allow it, scroll to the end of what is asked");
+    list.placeholder = read ? placeOf(item) : allowing;
   };
   Object.assign(list, { title, ignoreFocusOut: true });
   look();
@@ -281,7 +288,7 @@ async function ownWords(title: string, question: Question): Promise<GivenAnswer 
 
 function placeOf(item: Item): string {
   const [command] = item.commands;
-  return command ? `${command.command}  (in ${command.directory})` : (item.lines[0] ?? "");
+  return command ? vscode.l10n.t("{0}  (in {1})", command.command, command.directory) : (item.lines[0] ?? "");
 }
 
 function basename(path: string): string {

@@ -1,7 +1,7 @@
 /** How many changes are pending, on files in lists and tabs. */
 import * as vscode from "vscode";
 import type { ReviewModel } from "../review/model";
-import { changes } from "../review/wording";
+import { toReview } from "../review/wording";
 import type { Places } from "./places";
 
 export class Badges implements vscode.FileDecorationProvider, vscode.Disposable {
@@ -30,11 +30,7 @@ export class Badges implements vscode.FileDecorationProvider, vscode.Disposable 
     }
     // A badge has room for two characters.
     const badge = count > 9 ? "●+" : `●${count}`;
-    const decoration = new vscode.FileDecoration(
-      badge,
-      `${changes(count)} to review`,
-      new vscode.ThemeColor("charts.blue"),
-    );
+    const decoration = new vscode.FileDecoration(badge, toReview(count), new vscode.ThemeColor("charts.blue"));
     decoration.propagate = true;
     return decoration;
   }

@@ -33,9 +33,13 @@ export function callsOf(hunk: Hunk): string {
   return hunk.agents.map((agent) => agent.toolCallId).join(" ");
 }
 
-const CHANGED = "This change is another one by now: an agent has written here since it was shown. Look at it again.";
-const NOTHING = "There is no change of an agent at the cursor.";
-const NOT_ONE = "VS Code shows more than one change of the agent as one here. Use the words above each of them.";
+const CHANGED = vscode.l10n.t(
+  "This change is another one by now: an agent has written here since it was shown. Look at it again.",
+);
+const NOTHING = vscode.l10n.t("There is no change of an agent at the cursor.");
+const NOT_ONE = vscode.l10n.t(
+  "VS Code shows more than one change of the agent as one here. Use the words above each of them.",
+);
 
 export class Chooser {
   readonly #model: ReviewModel;

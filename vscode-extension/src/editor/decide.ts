@@ -5,7 +5,6 @@ import type { KeepParams, NamedHunk } from "../protocol/review";
 import type { Hunk, Left, ReviewOutcome } from "../protocol/shapes";
 import { hunksBelow, type Node } from "../review/groups";
 import type { ReviewModel } from "../review/model";
-import { changes } from "../review/wording";
 import type { Buffers } from "./buffers";
 import { callsOf } from "./chosen";
 import { shownIn, type Places } from "./places";
@@ -15,12 +14,23 @@ type Choice = NonNullable<KeepParams["choice"]>;
 type What = Pick<KeepParams, "cwd" | "hunks" | "paths" | "sessionId" | "turnId" | "all">;
 
 const CHOICES: Record<string, { label: string; detail: string }> = {
-  mine: { label: "Keep My Words", detail: "What the agent wrote goes, what I typed in it stays" },
-  drop: { label: "Drop My Words, Too", detail: "The lines go back to what they were; what I typed stays in the log" },
-  leave: { label: "Leave These Lines", detail: "Nothing of this change is rejected now: it stays to be reviewed" },
-  replace: { label: "Replace What Is There", detail: "What stands there now goes; it stays in the log" },
+  mine: {
+    label: vscode.l10n.t("Keep My Words"),
+    detail: vscode.l10n.t("What the agent wrote goes, what I typed in it stays"),
+  },
+  drop: {
+    label: vscode.l10n.t("Drop My Words, Too"),
+    detail: vscode.l10n.t("The lines go back to what they were; what I typed stays in the log"),
+  },
+  leave: {
+    label: vscode.l10n.t("Leave These Lines"),
+    detail: vscode.l10n.t("Nothing of this change is rejected now: it stays to be reviewed"),
+  },
+  replace: {
+    label: vscode.l10n.t("Replace What Is There"),
+    detail: vscode.l10n.t("What stands there now goes; it stays in the log"),
+  },
 };
-const DONE: Record<Verdict, string> = { keep: "Kept", reject: "Rejected" };
 
 export class Decider {
   readonly #review: Review;
@@ -61,7 +71,12 @@ export class Decider {
     }
     if (hunks.length < below.length) {
       void vscode.window.showWarningMessage(
-        `sould: ${changes(below.length - hunks.length)} left, which may be yours: reject each by itself`,
+        below.length - hunks.length === 1
+          ? vscode.l10n.t("sould: 1 change left, which may be yours: reject each by itself")
+          : vscode.l10n.t(
+              "sould: {0} changes left, which may be yours: reject each by itself",
+              below.length - hunks.length,
+            ),
       );
     }
   }
@@ -85,7 +100,7 @@ export class Decider {
   async undo(): Promise<void> {
     const last = this.#decided.pop();
     if (last === undefined) {
-      this.#say("Nothing was decided in this window that could be taken back.");
+      this.#say(vscode.l10n.t("Nothing was decided in this window that could be taken back."));
       return;
     }
     const at = this.#decided.length;
@@ -96,7 +111,7 @@ export class Decider {
       throw problem;
     });
     const [left] = outcome.left;
-    this.#say(left ? left.message : `${changes(outcome.done.length)} pending again`);
+    this.#say(left ? left.message : pendingAgain(outcome.done.length));
   }
 
   async #ask(verdict: Verdict, what: What, choice?: Choice): Promise<ReviewOutcome> {
@@ -120,10 +135,11 @@ export class Decider {
   async #choose(verdict: Verdict, cwd: string, asking: readonly Left[]): Promise<boolean> {
     const [first] = asking;
     const choices = (first?.choices ?? []).map((choice) => ({ choice: choice as Choice, ...describe(choice) }));
-    const title = asking.length === 1 ? (first?.message ?? "") : `${changes(asking.length)} with words of yours`;
+    const title =
+      asking.length === 1 ? (first?.message ?? "") : vscode.l10n.t("{0} changes with words of yours", asking.length);
     const picked = await vscode.window.showQuickPick(choices, {
       title,
-      placeHolder: "What becomes of what you typed?",
+      placeHolder: vscode.l10n.t("What becomes of what you typed?"),
     });
     if (picked === undefined || picked.choice === "leave") {
       return false;
@@ -155,14 +171,23 @@ export class Decider {
   #tell(verdict: Verdict, outcome: ReviewOutcome, left: readonly Left[]): void {
     const [first] = left;
     if (first !== undefined) {
-      const others = left.length > 1 ? ` (and ${left.length - 1} more)` : "";
-      void vscode.window.showWarningMessage(unlinked(`sould: ${first.message}${others}`));
+      const words =
+        left.length > 1 ? vscode.l10n.t("{0} (and {1} more)", first.message, left.length - 1) : first.message;
+      void vscode.window.showWarningMessage(unlinked(`sould: ${words}`));
     }
     const waiting = outcome.done.filter((done) => done.waits).length;
     if (waiting > 0) {
-      this.#say(`${changes(waiting)} will be rejected when the agent's step ends`);
+      this.#say(
+        waiting === 1
+          ? vscode.l10n.t("1 change will be rejected when the agent's step ends")
+          : vscode.l10n.t("{0} changes will be rejected when the agent's step ends", waiting),
+      );
     } else if (outcome.done.length > 1) {
-      this.#say(`${DONE[verdict]} ${changes(outcome.done.length)}`);
+      this.#say(
+        verdict === "keep"
+          ? vscode.l10n.t("Kept {0} changes", outcome.done.length)
+          : vscode.l10n.t("Rejected {0} changes", outcome.done.length),
+      );
     }
   }
 
@@ -181,6 +206,10 @@ export class Decider {
 
 function named(hunk: Hunk): NamedHunk {
   return { id: hunk.id, digest: hunk.digest };
+}
+
+function pendingAgain(count: number): string {
+  return count === 1 ? vscode.l10n.t("1 change pending again") : vscode.l10n.t("{0} changes pending again", count);
 }
 
 function describe(choice: string): { label: string; detail: string } {

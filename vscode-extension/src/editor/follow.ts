@@ -51,7 +51,9 @@ export class Follower {
     await this.#memory.update(REMEMBERED, on);
     await vscode.commands.executeCommand("setContext", KEY, on);
     vscode.window.setStatusBarMessage(
-      on ? "$(eye) The agent is followed" : "$(eye-closed) The agent is not followed any more",
+      on
+        ? vscode.l10n.t("$(eye) The agent is followed")
+        : vscode.l10n.t("$(eye-closed) The agent is not followed any more"),
       5_000,
     );
   }

@@ -114,7 +114,9 @@ export class Inbox implements vscode.TreeDataProvider<InboxNode>, vscode.Disposa
   #refresh(): void {
     const { items } = this.#model;
     this.#view.badge =
-      items.length > 0 ? { value: items.length, tooltip: `${items.length} waiting for you` } : undefined;
+      items.length > 0
+        ? { value: items.length, tooltip: vscode.l10n.t("{0} waiting for you", items.length) }
+        : undefined;
     this.#endNotifications((id) => this.#model.item(id) === undefined);
     this.#notified = new Set([...this.#notified].filter((id) => this.#model.item(id) !== undefined));
     items.forEach((item) => {
@@ -129,9 +131,10 @@ export class Inbox implements vscode.TreeDataProvider<InboxNode>, vscode.Disposa
       return;
     }
     this.#notified.add(item.id);
-    const said = unlinked(`sould waits for you: ${item.title} (${whereOf(item)})`);
+    const said = unlinked(vscode.l10n.t("sould waits for you: {0} ({1})", item.title, whereOf(item)));
     const given = encodeURIComponent(JSON.stringify([item.id]));
-    const title = `${said} — [Answer](command:sould.answer?${given}) · [Show](command:sould.showItem?${given})`;
+    const answer = `[${vscode.l10n.t("Answer")}](command:sould.answer?${given})`;
+    const title = `${said} — ${answer} · [${vscode.l10n.t("Show")}](command:sould.showItem?${given})`;
     void vscode.window.withProgress(
       { location: vscode.ProgressLocation.Notification, title },
       () =>
@@ -166,10 +169,16 @@ function partsOf(item: Item): InboxNode[] {
   const remembered = item.scopes.filter((scope) => scope.remembers !== "");
   const scopes = remembered.map((each): LineNode => ({
     kind: "line",
-    text: "Can be allowed for longer:",
+    text: vscode.l10n.t("Can be allowed for longer:"),
     detail: each.remembers,
   }));
   return [...commands, ...edits, ...questions, ...scopes];
+}
+
+function spoken(item: Item): string {
+  return item.kind === "approval"
+    ? vscode.l10n.t("approval: {0}, {1}", item.title, whereOf(item))
+    : vscode.l10n.t("question: {0}, {1}", item.title, whereOf(item));
 }
 
 function treeItem(node: InboxNode): vscode.TreeItem {
@@ -185,9 +194,9 @@ function treeItem(node: InboxNode): vscode.TreeItem {
     const shown = new vscode.TreeItem(iconless(nameOf(edit.path)), None);
     shown.resourceUri = vscode.Uri.file(edit.path);
     shown.tooltip = visible(edit.path);
-    shown.description = edit.isNew ? "new file" : "shows the change";
+    shown.description = edit.isNew ? vscode.l10n.t("new file") : vscode.l10n.t("shows the change");
     shown.iconPath = vscode.ThemeIcon.File;
-    shown.command = { command: "sould.showAsked", title: "Show Change", arguments: [node] };
+    shown.command = { command: "sould.showAsked", title: vscode.l10n.t("Show Change"), arguments: [node] };
     return shown;
   }
   const { item } = node;
@@ -196,6 +205,6 @@ function treeItem(node: InboxNode): vscode.TreeItem {
   shown.description = whereOf(item);
   shown.iconPath = new vscode.ThemeIcon(item.kind === "approval" ? "shield" : "question");
   shown.tooltip = [item.title, ...item.lines].join("\n");
-  shown.accessibilityInformation = { label: `${item.kind}: ${item.title}, ${whereOf(item)}` };
+  shown.accessibilityInformation = { label: spoken(item) };
   return shown;
 }

@@ -66,7 +66,7 @@ export class Lenses implements vscode.CodeLensProvider, vscode.Disposable {
   #of(path: string, lineCount: number): vscode.CodeLens[] {
     const file = this.#model.file(path);
     const hunks = file?.hunks.filter((hunk) => hunk.state !== "absent") ?? [];
-    const news = file?.isNew === true ? "new file · " : "";
+    const news = file?.isNew === true ? vscode.l10n.t("new file") : "";
     const pending = hunks.flatMap((hunk) => lensesOf(hunk, hunks, atLine(hunk, lineCount), news, this.#shortcuts));
     const streaming = file?.streaming.map((hunk) => streamed(hunk, lineCount)) ?? [];
     return [...pending, ...streaming];
@@ -81,11 +81,11 @@ function lensesOf(
   shortcuts: Shortcuts,
 ): vscode.CodeLens[] {
   if (hunk.state === "rejecting") {
-    return [new vscode.CodeLens(range, { title: "$(clock) is being rejected", command: "" })];
+    return [new vscode.CodeLens(range, { title: vscode.l10n.t("$(clock) is being rejected"), command: "" })];
   }
   const lens = (title: string, command: string, tooltip: string): vscode.CodeLens =>
     new vscode.CodeLens(range, { title, command, tooltip, arguments: [argumentOf(hunk)] });
-  const which = hunk.kind === "text" ? news + ordinal(hunk, hunks) : `${happened(hunk)} · ${ordinal(hunk, hunks)}`;
+  const which = [hunk.kind === "text" ? news : happened(hunk), ordinal(hunk, hunks)].filter(Boolean).join(" · ");
   const problems =
     hunk.problems.length > 0
       ? [lens(`$(error) ${broughtProblems(hunk)}`, "sould.problems", hunk.problems.join("\n"))]
@@ -93,28 +93,43 @@ function lensesOf(
   const own = hunk.unsure
     ? [
         lens(
-          "$(question) may be yours",
+          vscode.l10n.t("$(question) may be yours"),
           "sould.peek",
-          "A program of the agent ran while this was written; it may have been you",
+          vscode.l10n.t("A program of the agent ran while this was written; it may have been you"),
         ),
       ]
     : [];
   return [
-    lens(shortcuts.beside("$(check) Keep", "Y"), "sould.keep", `Keep this change (${keyOf("Y")})`),
     lens(
-      shortcuts.beside("$(discard) Reject", "N"),
-      "sould.reject",
-      `Take this change back; what you typed stays (${keyOf("N")})`,
+      shortcuts.beside(vscode.l10n.t("$(check) Keep"), "Y"),
+      "sould.keep",
+      vscode.l10n.t("Keep this change ({0})", keyOf("Y")),
     ),
-    lens("$(comment) Comment", "sould.comment", `Say something about it to the agent (${keyOf("M")})`),
-    lens(which, hunk.kind === "text" ? "sould.peek" : "sould.diff", `Show what was there before (${keyOf("P")})`),
+    lens(
+      shortcuts.beside(vscode.l10n.t("$(discard) Reject"), "N"),
+      "sould.reject",
+      vscode.l10n.t("Take this change back; what you typed stays ({0})", keyOf("N")),
+    ),
+    lens(
+      vscode.l10n.t("$(comment) Comment"),
+      "sould.comment",
+      vscode.l10n.t("Say something about it to the agent ({0})", keyOf("M")),
+    ),
+    lens(
+      which,
+      hunk.kind === "text" ? "sould.peek" : "sould.diff",
+      vscode.l10n.t("Show what was there before ({0})", keyOf("P")),
+    ),
     ...problems,
     ...own,
   ];
 }
 
 function streamed(hunk: Hunk, lineCount: number): vscode.CodeLens {
-  const title = `$(loading~spin) an agent is about to write ${hunk.lines.length} lines here`;
+  const title =
+    hunk.lines.length === 1
+      ? vscode.l10n.t("$(loading~spin) an agent is about to write 1 line here")
+      : vscode.l10n.t("$(loading~spin) an agent is about to write {0} lines here", hunk.lines.length);
   return new vscode.CodeLens(atLine(hunk, lineCount), { title, command: "" });
 }
 

@@ -7,7 +7,7 @@ import * as z from "zod";
 import { unlinked } from "./notice";
 import { revealLine } from "./reveal";
 
-const OPEN = "Open";
+const OPEN = vscode.l10n.t("Open");
 
 /** Errors of the kind `config` that are about a file. Their words never repeat a value. */
 const mistake = z.object({

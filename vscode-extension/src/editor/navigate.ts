@@ -71,7 +71,7 @@ export class Navigator {
   async diff(path: string): Promise<void> {
     const uri = this.#places.uriOf(path);
     const file = this.#model.file(path);
-    const title = `${this.#places.titleOf(path, renamedFrom(file), true)} (accepted ↔ now)`;
+    const title = vscode.l10n.t("{0} (accepted ↔ now)", this.#places.titleOf(path, renamedFrom(file), true));
     await vscode.commands.executeCommand("vscode.diff", this.#base(path, file), uri, title, { preview: false });
   }
 
@@ -79,14 +79,14 @@ export class Navigator {
   async all(): Promise<void> {
     const files = [...this.#model.files].filter((file) => file.hunks.length > 0);
     if (files.length === 0) {
-      vscode.window.setStatusBarMessage("$(checklist) Nothing is pending", 5_000);
+      vscode.window.setStatusBarMessage(vscode.l10n.t("$(checklist) Nothing is pending"), 5_000);
       return;
     }
     const changes = files.map((file) => {
       const uri = this.#places.uriOf(file.path);
       return [uri, file.isNew ? undefined : this.#base(file.path, file), file.exists ? uri : undefined];
     });
-    await vscode.commands.executeCommand("vscode.changes", "Changes of Agents", changes);
+    await vscode.commands.executeCommand("vscode.changes", vscode.l10n.t("Changes of Agents"), changes);
   }
 
   #base(path: string, file: FileReview | undefined): vscode.Uri {

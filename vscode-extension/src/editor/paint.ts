@@ -107,7 +107,8 @@ function hint(hunk: Hunk, line: number, shown: boolean): vscode.DecorationOption
   hoverMessage.isTrusted = { enabledCommands: ["sould.keep", "sould.reject"] };
   hoverMessage.appendCodeblock(diffOf(hunk), "diff");
   const given = encodeURIComponent(JSON.stringify([argumentOf(hunk)]));
-  hoverMessage.appendMarkdown(`[Keep](command:sould.keep?${given}) · [Reject](command:sould.reject?${given})`);
+  const keep = `[${vscode.l10n.t("Keep")}](command:sould.keep?${given})`;
+  hoverMessage.appendMarkdown(`${keep} · [${vscode.l10n.t("Reject")}](command:sould.reject?${given})`);
   if (!shown) {
     return { range, hoverMessage };
   }

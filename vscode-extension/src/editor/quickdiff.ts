@@ -57,7 +57,11 @@ export class QuickDiff implements vscode.Disposable {
   }
 
   #create(root: string): vscode.SourceControl {
-    const control = vscode.scm.createSourceControl("sould", "Changes of Agents", this.#places.uriOf(root));
+    const control = vscode.scm.createSourceControl(
+      "sould",
+      vscode.l10n.t("Changes of Agents"),
+      this.#places.uriOf(root),
+    );
     control.inputBox.visible = false;
     control.quickDiffProvider = {
       provideOriginalResource: (uri) => {

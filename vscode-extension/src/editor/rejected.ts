@@ -40,12 +40,12 @@ export class Rejections implements vscode.TextDocumentContentProvider, vscode.Di
     );
     const items = found.flatMap(({ root, hunks }) => hunks.map((each) => this.#item(root, each)));
     if (items.length === 0) {
-      vscode.window.setStatusBarMessage("$(discard) Nothing was rejected", 5_000);
+      vscode.window.setStatusBarMessage(vscode.l10n.t("$(discard) Nothing was rejected"), 5_000);
       return;
     }
     const pick = vscode.window.createQuickPick<Item>();
-    pick.title = "Rejected Changes";
-    pick.placeholder = "Show one; its buttons copy it, or bring it back to be reviewed again";
+    pick.title = vscode.l10n.t("Rejected Changes");
+    pick.placeholder = vscode.l10n.t("Show one; its buttons copy it, or bring it back to be reviewed again");
     pick.matchOnDetail = true;
     pick.items = items;
     pick.onDidTriggerItemButton(
@@ -74,8 +74,8 @@ export class Rejections implements vscode.TextDocumentContentProvider, vscode.Di
     const { hunk, decision } = rejected;
     const where = vscode.workspace.asRelativePath(this.#places.uriOf(hunk.path));
     const buttons = [
-      { iconPath: COPY, tooltip: "Copy" },
-      { iconPath: BACK, tooltip: "Bring Back" },
+      { iconPath: COPY, tooltip: vscode.l10n.t("Copy") },
+      { iconPath: BACK, tooltip: vscode.l10n.t("Bring Back") },
     ];
     return {
       label: rejectedTitle(hunk),
@@ -104,7 +104,7 @@ export class Rejections implements vscode.TextDocumentContentProvider, vscode.Di
 
   async #copy({ rejected: { hunk } }: Item): Promise<void> {
     await vscode.env.clipboard.writeText(rejectedText(hunk));
-    vscode.window.setStatusBarMessage("$(copy) The rejected change is copied", 5_000);
+    vscode.window.setStatusBarMessage(vscode.l10n.t("$(copy) The rejected change is copied"), 5_000);
   }
 
   async #bringBack({ root, rejected: { hunk } }: Item): Promise<void> {
@@ -113,6 +113,6 @@ export class Rejections implements vscode.TextDocumentContentProvider, vscode.Di
     if (first !== undefined) {
       throw new Error(first.message);
     }
-    vscode.window.setStatusBarMessage("$(history) The change is pending again", 5_000);
+    vscode.window.setStatusBarMessage(vscode.l10n.t("$(history) The change is pending again"), 5_000);
   }
 }

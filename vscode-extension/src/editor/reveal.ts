@@ -91,6 +91,6 @@ export async function insertAtCursor(editor: vscode.TextEditor, text: string): P
     edit.replace(editor.selection, text);
   });
   if (!done) {
-    throw new Error("The editor did not take the text: it may be read-only.");
+    throw new Error(vscode.l10n.t("The editor did not take the text: it may be read-only."));
   }
 }

@@ -8,7 +8,7 @@ import type { InboxModel } from "../inbox/model";
 import { whereOf } from "../inbox/words";
 import type { Item } from "../protocol/inboxshapes";
 import type { ReviewModel } from "../review/model";
-import { changes, pendingIn } from "../review/wording";
+import { pendingIn } from "../review/wording";
 import type { Terminals } from "../tools/terminals";
 
 /** What there is to be said. */
@@ -34,7 +34,7 @@ interface Part {
   readonly command: string;
 }
 
-const CHAT = { does: "Open the chat", command: "sould.openChat" };
+const CHAT = { does: vscode.l10n.t("Open the chat"), command: "sould.openChat" };
 
 /** The parts of it, the most urgent first. */
 export function partsOf(now: Standing): Part[] {
@@ -44,13 +44,16 @@ export function partsOf(now: Standing): Part[] {
   }
   const count = now.shared.length;
   if (count > 0) {
-    const said = `Agents may know what is run in ${count === 1 ? "1 terminal" : `${count} terminals`}`;
+    const said =
+      count === 1
+        ? vscode.l10n.t("Agents may know what is run in 1 terminal")
+        : vscode.l10n.t("Agents may know what is run in {0} terminals", count);
     const more = now.shared.join(", ");
     parts.push({
-      text: `$(terminal) ${count} shared`,
+      text: vscode.l10n.t("$(terminal) {0} shared", count),
       said,
       more,
-      does: "Share none",
+      does: vscode.l10n.t("Share none"),
       command: "sould.unshareTerminals",
     });
   }
@@ -58,21 +61,21 @@ export function partsOf(now: Standing): Part[] {
 }
 
 function wrong({ state, problem }: Standing): Part[] {
-  const does = { does: "Say what is wrong", command: "sould.diagnose" };
+  const does = { does: vscode.l10n.t("Say what is wrong"), command: "sould.diagnose" };
   switch (state) {
     case "missing":
-      return [{ text: "$(warning) sould", said: "sould was not found", more: problem, ...CHAT }];
+      return [{ text: "$(warning) sould", said: vscode.l10n.t("sould was not found"), more: problem, ...CHAT }];
     case "waiting":
       return [
         {
           text: "$(debug-disconnect) sould",
-          said: "The connection was lost; it is tried again",
+          said: vscode.l10n.t("The connection was lost; it is tried again"),
           more: problem,
           ...does,
         },
       ];
     case "connecting":
-      return [{ text: "$(sync~spin) sould", said: "Connecting", ...CHAT }];
+      return [{ text: "$(sync~spin) sould", said: vscode.l10n.t("Connecting"), ...CHAT }];
     case "idle":
     case "connected":
       return [];
@@ -83,22 +86,38 @@ function todo({ waiting, pending }: Standing): Part[] {
   const parts: Part[] = [];
   const [oldest] = waiting;
   if (oldest !== undefined) {
-    const said = `${waiting.length} waiting for you`;
+    const said = vscode.l10n.t("{0} waiting for you", waiting.length);
     const more = `${oldest.title} (${whereOf(oldest)})`;
-    parts.push({ text: `$(bell-dot) ${waiting.length} waiting`, said, more, does: "Answer", command: "sould.answer" });
+    parts.push({
+      text: vscode.l10n.t("$(bell-dot) {0} waiting", waiting.length),
+      said,
+      more,
+      does: vscode.l10n.t("Answer"),
+      command: "sould.answer",
+    });
   }
   if (pending > 0) {
-    const said = `${changes(pending)} of agents to review`;
-    parts.push({ text: `$(checklist) ${pending} to review`, said, does: "Review all", command: "sould.reviewAll" });
+    const said =
+      pending === 1
+        ? vscode.l10n.t("1 change of agents to review")
+        : vscode.l10n.t("{0} changes of agents to review", pending);
+    parts.push({
+      text: vscode.l10n.t("$(checklist) {0} to review", pending),
+      said,
+      does: vscode.l10n.t("Review all"),
+      command: "sould.reviewAll",
+    });
   }
   return parts;
 }
 
 function served({ state, daemon, own }: Standing): string {
   if (state !== "connected") {
-    return "Nothing waits for you";
+    return vscode.l10n.t("Nothing waits for you");
   }
-  return daemon === own ? `sould ${daemon}` : `sould ${daemon} serves this window; the extension is ${own}`;
+  return daemon === own
+    ? `sould ${daemon}`
+    : vscode.l10n.t("sould {0} serves this window; the extension is {1}", daemon, own);
 }
 
 export class Status implements vscode.Disposable {
@@ -146,7 +165,7 @@ export class Status implements vscode.Disposable {
     this.#item.command = first.command;
     this.#item.tooltip = tooltip(parts);
     const said = parts.map((part) => part.said).join(", ");
-    this.#item.accessibilityInformation = { label: `sould: ${first.does}. ${said}`, role: "button" };
+    this.#item.accessibilityInformation = { label: vscode.l10n.t("sould: {0}. {1}", first.does, said), role: "button" };
     const isAsked = first.command === "sould.answer";
     this.#item.backgroundColor = isAsked ? new vscode.ThemeColor("statusBarItem.warningBackground") : undefined;
   }

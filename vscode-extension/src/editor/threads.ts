@@ -14,7 +14,7 @@ import type { Review } from "./review";
 class Draft implements vscode.Comment {
   readonly mode = vscode.CommentMode.Editing;
   readonly contextValue = "draft";
-  readonly author = { name: "you" };
+  readonly author = { name: vscode.l10n.t("you") };
   readonly hunk: Hunk;
   readonly thread: vscode.CommentThread;
   body: string | vscode.MarkdownString;
@@ -40,7 +40,9 @@ class OwnComment implements vscode.Comment {
   constructor(comment: Comment) {
     this.comment = comment;
     this.body = comment.text;
-    this.author = { name: `${comment.by || "you"}, not sent yet` };
+    this.author = {
+      name: comment.by ? vscode.l10n.t("{0}, not sent yet", comment.by) : vscode.l10n.t("you, not sent yet"),
+    };
   }
 }
 
@@ -122,11 +124,14 @@ export class Threads implements vscode.Disposable {
       );
       if (outcome === "closed") {
         void vscode.window.showWarningMessage(
-          "sould: the session that wrote this does not exist any more. The comments stay.",
+          vscode.l10n.t("sould: the session that wrote this does not exist any more. The comments stay."),
         );
       } else if (outcome === "sent") {
-        const count = comments.length === 1 ? "1 comment" : `${comments.length} comments`;
-        vscode.window.setStatusBarMessage(`$(send) ${count} sent to the agent`, 5_000);
+        const said =
+          comments.length === 1
+            ? vscode.l10n.t("$(send) 1 comment sent to the agent")
+            : vscode.l10n.t("$(send) {0} comments sent to the agent", comments.length);
+        vscode.window.setStatusBarMessage(said, 5_000);
       }
     }
   }
@@ -139,7 +144,7 @@ export class Threads implements vscode.Disposable {
     const range = new vscode.Range(hunk.start, 0, Math.max(hunk.start, endOf(hunk) - 1), 0);
     const thread = this.#controller.createCommentThread(this.#places.uriOf(hunk.path), range, []);
     thread.comments = [new Draft(hunk, thread)];
-    thread.label = "Comment on this change: it is sent with your other comments";
+    thread.label = vscode.l10n.t("Comment on this change: it is sent with your other comments");
     thread.contextValue = "draft";
     thread.canReply = false;
     return thread;
@@ -185,7 +190,7 @@ export class Threads implements vscode.Disposable {
     if (thread.contextValue !== "draft" || thread.collapsibleState === vscode.CommentThreadCollapsibleState.Collapsed) {
       this.#drop(thread);
     } else {
-      thread.label = "The change is another one by now, or decided: a comment on these lines";
+      thread.label = vscode.l10n.t("The change is another one by now, or decided: a comment on these lines");
     }
   }
 
@@ -197,7 +202,7 @@ export class Threads implements vscode.Disposable {
     const thread = this.#controller.createCommentThread(this.#places.uriOf(comment.path), range, [
       new OwnComment(comment),
     ]);
-    thread.label = "For the agent";
+    thread.label = vscode.l10n.t("For the agent");
     thread.canReply = false;
     thread.collapsibleState = vscode.CommentThreadCollapsibleState.Collapsed;
     return thread;

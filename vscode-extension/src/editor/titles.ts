@@ -34,7 +34,7 @@ export class Titles implements vscode.Disposable {
       this.#asked.add(sessionId);
       void this.#ask(root);
     }
-    return title ?? `Session ${sessionId.slice(0, 8)}`;
+    return title ?? vscode.l10n.t("Session {0}", sessionId.slice(0, 8));
   }
 
   dispose(): void {

@@ -3,7 +3,7 @@ import * as path from "node:path";
 import * as vscode from "vscode";
 import type { ReviewModel } from "../review/model";
 import { filesBelow, hunksBelow, sessionsOf, type Node } from "../review/groups";
-import { authors, changes, diffOf, label, pendingIn, remarks, renamedFrom } from "../review/wording";
+import { authors, changes, diffOf, label, pendingIn, remarks, renamedFrom, toReview } from "../review/wording";
 import type { Places } from "./places";
 import type { Titles } from "./titles";
 
@@ -69,7 +69,7 @@ export class ChangesView implements vscode.TreeDataProvider<Node>, vscode.Dispos
   #refresh(): void {
     const count = pendingIn(this.#model.files);
     this.#folds = [...this.#model.files].filter((file) => file.hunks.length > 0).length >= MANY;
-    this.#view.badge = count > 0 ? { value: count, tooltip: `${changes(count)} to review` } : undefined;
+    this.#view.badge = count > 0 ? { value: count, tooltip: toReview(count) } : undefined;
     this.#changed.fire();
   }
 
@@ -84,7 +84,7 @@ export class ChangesView implements vscode.TreeDataProvider<Node>, vscode.Dispos
         return item;
       }
       case "turn": {
-        const item = new vscode.TreeItem(`Turn ${node.number}`, open);
+        const item = new vscode.TreeItem(vscode.l10n.t("Turn {0}", node.number), open);
         item.id = `${node.sessionId}\n${node.turnId}`;
         item.description = describe(node);
         return item;
@@ -117,12 +117,13 @@ function hunkItem(node: Extract<Node, { kind: "hunk" }>): vscode.TreeItem {
   tooltip.appendText(authors(hunk));
   tooltip.appendCodeblock(diffOf(hunk), "diff");
   item.tooltip = tooltip;
-  item.command = { command: "sould.open", title: "Open Change", arguments: [node] };
-  item.accessibilityInformation = { label: `Change ${label(hunk)}, ${remarks(hunk)}` };
+  item.command = { command: "sould.open", title: vscode.l10n.t("Open Change"), arguments: [node] };
+  item.accessibilityInformation = { label: vscode.l10n.t("Change {0}, {1}", label(hunk), remarks(hunk)) };
   return item;
 }
 
 function describe(node: Node): string {
   const files = filesBelow(node).length;
-  return `${files === 1 ? "1 file" : `${files} files`} · ${changes(hunksBelow(node).length)}`;
+  const counted = files === 1 ? vscode.l10n.t("1 file") : vscode.l10n.t("{0} files", files);
+  return `${counted} · ${changes(hunksBelow(node).length)}`;
 }

@@ -1,5 +1,6 @@
 /** What a request is called, and what may be answered to it. Pure. Its texts come from models and repositories: text, never markup. */
 import * as path from "node:path";
+import { l10n } from "vscode";
 import type { AnswerParams } from "../protocol/inbox";
 import type { Item } from "../protocol/inboxshapes";
 
@@ -13,31 +14,39 @@ export interface Choice {
 
 /** All answers to a request, the most careful approval first. */
 export function choicesOf(item: Item): Choice[] {
-  const show: Choice = { label: "Show", detail: "All of it, beside what you are doing", decision: "show" };
+  const show: Choice = {
+    label: l10n.t("Show"),
+    detail: l10n.t("All of it, beside what you are doing"),
+    decision: "show",
+  };
   if (item.kind === "unknown") {
     return [show];
   }
   if (item.kind !== "approval") {
     return [
       {
-        label: "Answer…",
-        detail: item.questions.length === 1 ? "1 question" : `${item.questions.length} questions`,
+        label: l10n.t("Answer…"),
+        detail: item.questions.length === 1 ? l10n.t("1 question") : l10n.t("{0} questions", item.questions.length),
         decision: "answer",
       },
       show,
-      { label: "Dismiss", detail: "The agent goes on without an answer", decision: "dismiss" },
+      { label: l10n.t("Dismiss"), detail: l10n.t("The agent goes on without an answer"), decision: "dismiss" },
     ];
   }
   const approvals = item.scopes.map((offered): Choice => ({
     label: offered.label,
-    detail: offered.remembers ? `Not asked again: ${offered.remembers}` : "Asked again the next time",
+    detail: offered.remembers ? l10n.t("Not asked again: {0}", offered.remembers) : l10n.t("Asked again the next time"),
     decision: "approve",
     scope: offered.scope,
   }));
   return [
     ...approvals,
-    { label: "Reject…", detail: "Say why, and the agent tries another way", decision: "rejectWithWords" },
-    { label: "Reject, and End the Turn", detail: "Without a word", decision: "reject" },
+    {
+      label: l10n.t("Reject…"),
+      detail: l10n.t("Say why, and the agent tries another way"),
+      decision: "rejectWithWords",
+    },
+    { label: l10n.t("Reject, and End the Turn"), detail: l10n.t("Without a word"), decision: "reject" },
     show,
   ];
 }
@@ -69,12 +78,17 @@ export function whereOf(item: Item): string {
 export function pageOf(item: Item): string {
   const parts: string[] = [];
   for (const command of item.commands) {
-    parts.push(...command.command.split("\n").map((line) => `    ${line}`), "", `In ${command.directory}`, "");
+    parts.push(
+      ...command.command.split("\n").map((line) => `    ${line}`),
+      "",
+      l10n.t("In {0}", command.directory),
+      "",
+    );
   }
   parts.push(item.title, `${whereOf(item)} (${item.session.cwd})`, "");
   parts.push(...item.lines);
   if (item.more > 0) {
-    parts.push(`… and ${item.more} lines more`);
+    parts.push(item.more === 1 ? l10n.t("… and 1 line more") : l10n.t("… and {0} lines more", item.more));
   }
   for (const asked of item.questions) {
     parts.push(

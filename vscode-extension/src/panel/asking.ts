@@ -41,7 +41,7 @@ export class Asking {
     const editor = vscode.window.activeTextEditor;
     const path = editor && this.#places.pathOf(editor.document.uri);
     if (editor === undefined || path === undefined) {
-      throw new Error("No file is open in an editor.");
+      throw new Error(vscode.l10n.t("No file is open in an editor."));
     }
     await this.#put(words(path), [this.#lines(editor.document, editor.selection, path)]);
   }
@@ -65,7 +65,7 @@ export class Asking {
     const uris = given.length > 0 ? given : active === undefined ? [] : [active];
     const paths = uris.flatMap((each) => this.#places.pathOf(each) ?? []);
     if (paths.length === 0) {
-      throw new Error("Choose a file that is on a disk.");
+      throw new Error(vscode.l10n.t("Choose a file that is on a disk."));
     }
     await this.#put("", paths.map(linkTo));
   }
@@ -82,7 +82,7 @@ export class Asking {
       await vscode.env.clipboard.writeText(before);
     }
     if (text.trim() === "") {
-      throw new Error("Select something in the terminal first.");
+      throw new Error(vscode.l10n.t("Select something in the terminal first."));
     }
     await this.#put(ofTerminal(text), []);
   }
@@ -91,7 +91,7 @@ export class Asking {
   async follow(uri: vscode.Uri): Promise<void> {
     const asked = readLink(uri.path, uri.query);
     if (asked === undefined) {
-      throw new Error("This link asks for something that sould does not know.");
+      throw new Error(vscode.l10n.t("This link asks for something that sould does not know."));
     }
     const { session, ...opening } = asked;
     await this.#panels.show(session === undefined ? opening : { ...opening, session: await this.#known(session) });
@@ -133,7 +133,9 @@ export class Asking {
         break;
       }
     }
-    throw new Error("There is no such session here. It may have been deleted, or belong to another computer.");
+    throw new Error(
+      vscode.l10n.t("There is no such session here. It may have been deleted, or belong to another computer."),
+    );
   }
 }
 
@@ -150,7 +152,10 @@ export class Actions implements vscode.CodeActionProvider {
     const found = context.diagnostics.filter((each) => each.severity <= vscode.DiagnosticSeverity.Warning);
     const [first] = found;
     if (first !== undefined) {
-      const title = found.length === 1 ? "Fix With sould" : `Fix ${found.length} Problems With sould`;
+      const title =
+        found.length === 1
+          ? vscode.l10n.t("Fix With sould")
+          : vscode.l10n.t("Fix {0} Problems With sould", found.length);
       const fix = new vscode.CodeAction(title, vscode.CodeActionKind.QuickFix);
       const problems = found.map((each): Problem => ({
         line: each.range.start.line + 1,
@@ -162,7 +167,10 @@ export class Actions implements vscode.CodeActionProvider {
       actions.push(fix);
     }
     if (!range.isEmpty) {
-      actions.push(action("Ask sould About Selection", "sould.ask"), action("Explain With sould", "sould.explain"));
+      actions.push(
+        action(vscode.l10n.t("Ask sould About Selection"), "sould.ask"),
+        action(vscode.l10n.t("Explain With sould"), "sould.explain"),
+      );
     }
     return actions;
   }

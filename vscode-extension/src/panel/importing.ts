@@ -29,7 +29,7 @@ export class Importer {
   async pick(): Promise<void> {
     const cwd = this.#places.currentRoot();
     if (cwd === undefined) {
-      throw new Error("Open a folder first: conversations are imported for one.");
+      throw new Error(vscode.l10n.t("Open a folder first: conversations are imported for one."));
     }
     await this.#connection.connect();
     if (this.#connection.state !== "connected") {
@@ -37,16 +37,20 @@ export class Importer {
     }
     const { found } = kept.parse(await this.#connection.request("_sould/session/imports", { cwd }));
     if (found.length === 0) {
-      throw new Error("Claude Code, Codex and Kimi keep no conversation about this folder.");
+      throw new Error(vscode.l10n.t("Claude Code, Codex and Kimi keep no conversation about this folder."));
     }
     const picked = await vscode.window.showQuickPick(
       found.map((each) => ({
-        label: iconless(each.title) || "Untitled",
+        label: iconless(each.title) || vscode.l10n.t("Untitled"),
         description: `${NAMES[each.agent] ?? each.agent}, ${each.updatedAt.slice(0, 10)}`,
         path: each.path,
         agent: each.agent,
       })),
-      { title: "Import a Session", placeHolder: "Which conversation shall go on here?", matchOnDescription: true },
+      {
+        title: vscode.l10n.t("Import a Session"),
+        placeHolder: vscode.l10n.t("Which conversation shall go on here?"),
+        matchOnDescription: true,
+      },
     );
     if (picked !== undefined) {
       const made = await this.#connection.request("_sould/session/import", {

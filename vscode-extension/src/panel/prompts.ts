@@ -1,4 +1,5 @@
 /** What commands put into the composer of a panel: words, and what goes with them. Pure; nothing is ever sent from here. */
+import { l10n } from "vscode";
 
 /** A block of a prompt, as ACP has it. */
 export type Block =
@@ -30,19 +31,26 @@ export function linesOf(lines: Lines): Block {
 }
 
 export function explaining(path: string): string {
-  return `Explain this part of ${nameOf(path)}: what it does, and why it may be written this way.`;
+  return l10n.t("Explain this part of {0}: what it does, and why it may be written this way.", nameOf(path));
 }
 
 export function fixing(path: string, problems: readonly Problem[]): string {
-  const said = problems.map((each) => `- line ${each.line}: ${each.message}${each.source && ` (${each.source})`}`);
-  return [`Fix ${problems.length === 1 ? "this problem" : "these problems"} in ${nameOf(path)}:`, ...said].join("\n");
+  const said = problems.map((each) => {
+    const line = l10n.t("- line {0}: {1}", each.line, each.message);
+    return each.source === "" ? line : `${line} (${each.source})`;
+  });
+  const asked =
+    problems.length === 1
+      ? l10n.t("Fix this problem in {0}:", nameOf(path))
+      : l10n.t("Fix these problems in {0}:", nameOf(path));
+  return [asked, ...said].join("\n");
 }
 
 /** What a terminal shows, as a block that nothing in it can end. */
 export function ofTerminal(text: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map((each) => each[0].length));
   const fence = "`".repeat(longest + 1);
-  return `From the terminal:\n\n${fence}\n${text.replace(/\s+$/, "")}\n${fence}\n`;
+  return `${l10n.t("From the terminal:")}\n\n${fence}\n${text.replace(/\s+$/, "")}\n${fence}\n`;
 }
 
 function uriOf(path: string): string {

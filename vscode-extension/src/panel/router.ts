@@ -5,6 +5,7 @@
  * withdraws it; a panel that shows the session later is asked then. Without a panel it waits: the inbox answers it as well. Nothing is
  * declined here, and the log has methods and durations, never parameters.
  */
+import { l10n } from "vscode";
 import { RequestError } from "@agentclientprotocol/sdk";
 import { OPENING } from "../connection/restricted";
 import { CANCEL, read, type Id, type Message, type Params, type Said, type WindowMethod } from "./messages";
@@ -87,7 +88,7 @@ export class Router {
   stateChanged(): void {
     if (this.#daemon.state !== "connected") {
       for (const id of [...this.#questions.keys()]) {
-        this.#end(id, "the connection to sould was lost");
+        this.#end(id, l10n.t("the connection to sould was lost"));
       }
     }
     this.#panels.forEach((panel) => {
@@ -129,7 +130,7 @@ export class Router {
       question.resolve(answer);
       const others = [...this.#panels].filter((each) => each !== panel);
       others.forEach((each) => {
-        each.post(withdrawal(id, "answered in another panel of this window"));
+        each.post(withdrawal(id, l10n.t("answered in another panel of this window")));
       });
     }
   }
@@ -287,7 +288,7 @@ export class Panel {
     await this.#daemon.connect();
     this.tellState();
     if (this.#daemon.introduction === undefined || this.#daemon.state !== "connected") {
-      throw new Error(this.#daemon.problem || "There is no connection to sould.");
+      throw new Error(this.#daemon.problem || l10n.t("There is no connection to sould."));
     }
     return this.#daemon.introduction;
   }

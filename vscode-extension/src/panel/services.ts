@@ -58,7 +58,7 @@ export function services({ places, daemon, editor, login }: Around): Services {
       const chosen = await vscode.window.showOpenDialog({
         canSelectMany: true,
         canSelectFolders: true,
-        openLabel: "Add to Prompt",
+        openLabel: vscode.l10n.t("Add to Prompt"),
       });
       return { paths: (chosen ?? []).filter((each) => each.scheme === "file").map((each) => each.fsPath) };
     },
@@ -158,11 +158,11 @@ async function apply(
   const { document, selection } = editor;
   const path = places.pathOf(document.uri);
   if (path === undefined) {
-    throw new Error("The document in the editor is no file. Insert the code instead.");
+    throw new Error(vscode.l10n.t("The document in the editor is no file. Insert the code instead."));
   }
   const whole = document.getText();
   if (selection.isEmpty && whole.trim() !== "") {
-    throw new Error("Select what the code is to replace; or insert it at the cursor.");
+    throw new Error(vscode.l10n.t("Select what the code is to replace; or insert it at the cursor."));
   }
   const expected = selection.isEmpty ? whole : document.getText(selection);
   const { start, end } = selection;
@@ -185,7 +185,7 @@ function ending(text: string, replaced: string): string {
 function someEditor(editor: () => vscode.TextEditor | undefined): vscode.TextEditor {
   const found = editor();
   if (found === undefined) {
-    throw new Error("No file is open in an editor. Open the one that the code belongs to.");
+    throw new Error(vscode.l10n.t("No file is open in an editor. Open the one that the code belongs to."));
   }
   return found;
 }

@@ -1,5 +1,6 @@
 /** What hunks are called where they are shown. Pure. */
 import * as path from "node:path";
+import { l10n } from "vscode";
 import type { Decision, FileReview, Hunk } from "../protocol/shapes";
 import { bare } from "./quickchange";
 
@@ -7,6 +8,18 @@ const LONGEST_HINT = 120;
 const LONGEST_LABEL = 60;
 /** Before where a symbolic link leads, as `before` and `after` have it. */
 const LINK = "link:";
+/** Beside a hunk that does not wait any more. */
+const STATES: Record<Hunk["state"], string> = {
+  absent: l10n.t("absent"),
+  ended: l10n.t("ended"),
+  kept: l10n.t("kept"),
+  pending: "",
+  rejected: l10n.t("rejected"),
+  rejecting: l10n.t("is being rejected"),
+  stale: l10n.t("stale"),
+  streaming: l10n.t("streaming"),
+  undone: l10n.t("undone"),
+};
 
 /** How much a hunk removed and added: "−1 · +2". */
 export function counts(hunk: Hunk): string {
@@ -23,7 +36,7 @@ export function counts(hunk: Hunk): string {
 /** Which one of a file's hunks it is, and how large: "2 of 4 · −1 · +2". */
 export function ordinal(hunk: Hunk, hunks: readonly Hunk[]): string {
   const which = hunks.findIndex((each) => each.id === hunk.id) + 1;
-  return [`${which} of ${hunks.length}`, counts(hunk)].filter(Boolean).join(" · ");
+  return [l10n.t("{0} of {1}", which, hunks.length), counts(hunk)].filter(Boolean).join(" · ");
 }
 
 /** How much a hunk removed, and its lines as far as they fit, for the end of a line; "" when it removed nothing. */
@@ -33,8 +46,8 @@ export function removedHint(hunk: Hunk): string {
     return "";
   }
   const lines = hunk.base.map((line) => bare(line).trim()).filter(Boolean);
-  const what = hunk.lines.length === 0 ? " removed" : "";
-  return `−${removed}${what}${lines.length === 0 ? "" : `: ${clip(lines.join(" ⏎ "), LONGEST_HINT)}`}`;
+  const what = hunk.lines.length === 0 ? l10n.t("−{0} removed", removed) : `−${removed}`;
+  return lines.length === 0 ? what : `${what}: ${clip(lines.join(" ⏎ "), LONGEST_HINT)}`;
 }
 
 /** The hunk as the lines of a diff, without a heading. */
@@ -76,81 +89,88 @@ export function label(hunk: Hunk): string {
     return happened(hunk);
   }
   const lines = hunk.lines.length > 0 ? hunk.lines.map((line) => line.text) : hunk.base;
-  const first = lines.map((line) => bare(line).trim()).find(Boolean) ?? "blank lines";
-  const where = hunk.state === "absent" ? "not in the file now" : `${hunk.start + 1}`;
+  const first = lines.map((line) => bare(line).trim()).find(Boolean) ?? l10n.t("blank lines");
+  const where = hunk.state === "absent" ? l10n.t("not in the file now") : `${hunk.start + 1}`;
   return `${where}: ${clip(first, LONGEST_LABEL)}`;
 }
 
 /** Where a link leads, as it was sent: what cannot be shown is escaped in it. */
 function leads(name: string): string {
   if (name === "") {
-    return "none";
+    return l10n.t("none");
   }
-  return name.startsWith(LINK) ? name.slice(LINK.length) : "a file";
+  return name.startsWith(LINK) ? name.slice(LINK.length) : l10n.t("a file");
 }
 
 /** What happened to a file as a whole. */
 export function happened(hunk: Hunk): string {
   if (hunk.before.startsWith(LINK) || hunk.after.startsWith(LINK)) {
-    return `link ${leads(hunk.before)} → ${leads(hunk.after)}`;
+    return l10n.t("link {0} → {1}", leads(hunk.before), leads(hunk.after));
   }
   switch (hunk.kind) {
     case "add":
-      return "new file";
+      return l10n.t("new file");
     case "delete":
-      return "file deleted";
+      return l10n.t("file deleted");
     case "rename":
-      return `renamed from ${path.relative(path.dirname(hunk.path), hunk.before)}`;
+      return l10n.t("renamed from {0}", path.relative(path.dirname(hunk.path), hunk.before));
     case "mode":
-      return `mode ${hunk.before} → ${hunk.after}`;
+      return l10n.t("mode {0} → {1}", hunk.before, hunk.after);
     case "line_ends":
-      return `line ends ${hunk.before} → ${hunk.after}`;
+      return l10n.t("line ends {0} → {1}", hunk.before, hunk.after);
     case "content":
-      return `other contents${sizes(hunk)}`;
+      return otherContents(hunk);
     case "text":
-      return "lines changed";
+      return l10n.t("lines changed");
   }
 }
 
-function sizes(hunk: Hunk): string {
-  return hunk.beforeSize === null || hunk.afterSize === null ? "" : `, ${hunk.beforeSize} → ${hunk.afterSize} bytes`;
+function otherContents({ beforeSize, afterSize }: Hunk): string {
+  return beforeSize === null || afterSize === null
+    ? l10n.t("other contents")
+    : l10n.t("other contents, {0} → {1} bytes", beforeSize, afterSize);
 }
 
 /** Beside a hunk in a list: its size, and what else is to be known of it. */
 export function remarks(hunk: Hunk): string {
   const parts = hunk.kind === "text" ? [counts(hunk)] : [];
   if (hunk.state !== "pending") {
-    parts.push(hunk.state === "rejecting" ? "is being rejected" : hunk.state);
+    parts.push(STATES[hunk.state]);
   }
   if (hunk.committed) {
-    parts.push("committed");
+    parts.push(l10n.t("committed"));
   }
   if (hunk.unsure) {
-    parts.push("may be yours");
+    parts.push(l10n.t("may be yours"));
   }
   if (hunk.problems.length > 0) {
     parts.push(broughtProblems(hunk));
   }
   if (hunk.lines.some((line) => line.author !== "agent")) {
-    parts.push("edited by you");
+    parts.push(l10n.t("edited by you"));
   }
   return parts.join(" · ");
 }
 
 /** How many errors came with it: "2 new errors". */
 export function broughtProblems(hunk: Hunk): string {
-  return hunk.problems.length === 1 ? "1 new error" : `${hunk.problems.length} new errors`;
+  return hunk.problems.length === 1 ? l10n.t("1 new error") : l10n.t("{0} new errors", hunk.problems.length);
 }
 
 /** Who wrote it, for a tooltip. */
 export function authors(hunk: Hunk): string {
-  const names = hunk.agents.map((agent) => [agent.subagent || "agent", agent.model].filter(Boolean).join(", "));
+  const names = hunk.agents.map((agent) => [agent.subagent || l10n.t("agent"), agent.model].filter(Boolean).join(", "));
   return [...new Set(names)].join("; ");
 }
 
 /** "3 changes", "1 change". */
 export function changes(count: number): string {
-  return count === 1 ? "1 change" : `${count} changes`;
+  return count === 1 ? l10n.t("1 change") : l10n.t("{0} changes", count);
+}
+
+/** "3 changes to review". */
+export function toReview(count: number): string {
+  return count === 1 ? l10n.t("1 change to review") : l10n.t("{0} changes to review", count);
 }
 
 /** How many hunks of these files are pending. */
@@ -183,7 +203,7 @@ export function rejectedTitle(hunk: Hunk): string {
   const first = rejectedText(hunk)
     .split("\n")
     .find((line) => line.trim() !== "");
-  return (first ?? "empty lines").trim();
+  return (first ?? l10n.t("empty lines")).trim();
 }
 
 /** Who decided, and when. */
@@ -192,6 +212,8 @@ export function decidedBy(decision: Decision | null): string {
     return "";
   }
   const at = new Date(decision.at);
-  const when = Number.isNaN(at.getTime()) ? "" : `, ${at.toLocaleString()}`;
-  return `rejected by ${decision.by}${when}${decision.reason ? `: ${decision.reason}` : ""}`;
+  const said = Number.isNaN(at.getTime())
+    ? l10n.t("rejected by {0}", decision.by)
+    : l10n.t("rejected by {0}, {1}", decision.by, at.toLocaleString());
+  return decision.reason ? `${said}: ${decision.reason}` : said;
 }

@@ -43,7 +43,10 @@ export class Committer {
     const repository = await repositoryOf(given);
     const location = vscode.ProgressLocation.SourceControl;
     const asking = (): Promise<string> => this.#ask(repository.rootUri.fsPath);
-    const message = await vscode.window.withProgress({ location, title: "Writing a commit message" }, asking);
+    const message = await vscode.window.withProgress(
+      { location, title: vscode.l10n.t("Writing a commit message") },
+      asking,
+    );
     // Read only now: what its user typed meanwhile stays, too.
     const { value } = repository.inputBox;
     const isTheirs = value.trim() !== "" && value !== this.#written;
@@ -91,7 +94,7 @@ async function repositoryOf(given: unknown): Promise<GitRepository> {
   const holding = repositories.filter((each) => isWithin(root, each.rootUri.fsPath));
   const found = holding.sort((a, b) => b.rootUri.fsPath.length - a.rootUri.fsPath.length)[0] ?? repositories[0];
   if (found === undefined) {
-    throw new Error("There is no git repository in this window.");
+    throw new Error(vscode.l10n.t("There is no git repository in this window."));
   }
   return found;
 }

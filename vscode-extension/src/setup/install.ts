@@ -8,6 +8,7 @@ import { execFile } from "node:child_process";
 import { access, mkdir, readdir, readlink, rename, rm, symlink, writeFile } from "node:fs/promises";
 import * as path from "node:path";
 import { promisify } from "node:util";
+import { l10n } from "vscode";
 
 /** What there is to install from, and to. */
 export interface Site {
@@ -28,8 +29,9 @@ const READY = ".ready";
 /** In this order: the newest is not always the one with the most wheels. */
 const PYTHONS = ["python3", "python3.13", "python3.12", "python3.11", "python3.14", "python"];
 const WANTED = "import sys, ensurepip, venv; sys.exit(not (3, 11) <= sys.version_info[:2])";
-const NO_PYTHON =
-  "Neither uv nor a Python of version 3.11 or newer was found, which sould needs. Install one of them (on Debian and Ubuntu: apt install python3 python3-venv), and try again.";
+const NO_PYTHON = l10n.t(
+  "Neither uv nor a Python of version 3.11 or newer was found, which sould needs. Install one of them (on Debian and Ubuntu: apt install python3 python3-venv), and try again.",
+);
 
 /** The program, when it is installed and whole. */
 export async function installed({ storage, version }: Pick<Site, "storage" | "version">): Promise<string | undefined> {
@@ -47,14 +49,14 @@ export async function install(site: Site, progress: Progress, withdrawn: AbortSi
   const lock = path.join(site.carried, "runtime.lock");
   const python = path.join(home, "bin", "python");
   if (await works("uv", ["--version"], site)) {
-    progress("making a Python environment with uv");
+    progress(l10n.t("making a Python environment with uv"));
     await run("uv", "venv", "--quiet", "--python", ">=3.11", home);
-    progress("downloading what sould needs");
+    progress(l10n.t("downloading what sould needs"));
     await run("uv", "pip", "install", "--quiet", "--python", python, "--require-hashes", "--no-deps", "-r", lock);
-    progress("installing sould");
+    progress(l10n.t("installing sould"));
     await run("uv", "pip", "install", "--quiet", "--python", python, "--no-deps", "--no-index", wheel);
   } else {
-    progress("making a Python environment");
+    progress(l10n.t("making a Python environment"));
     await run(await pythonOf(site), "-m", "venv", home);
     // The lock is complete, so nothing has to be worked out; and what is never used need not be compiled: a third of the time.
     const pip = [
@@ -67,9 +69,9 @@ export async function install(site: Site, progress: Progress, withdrawn: AbortSi
       "--no-deps",
       "--no-compile",
     ] as const;
-    progress("downloading what sould needs");
+    progress(l10n.t("downloading what sould needs"));
     await run(...pip, "--require-hashes", "-r", lock);
-    progress("installing sould");
+    progress(l10n.t("installing sould"));
     await run(...pip, "--no-index", wheel);
   }
   await writeFile(path.join(home, READY), "");
@@ -99,7 +101,9 @@ async function wheelOf(carried: string): Promise<string> {
   const wheel = (await readdir(carried).catch(() => [])).find((name) => name.endsWith(".whl"));
   if (wheel === undefined) {
     throw new Error(
-      "This build of the extension carries no sould. Install sould yourself, from its wheel: uv tool install, or pipx install, with the path of the wheel.",
+      l10n.t(
+        "This build of the extension carries no sould. Install sould yourself, from its wheel: uv tool install, or pipx install, with the path of the wheel.",
+      ),
     );
   }
   return path.join(carried, wheel);
@@ -137,7 +141,11 @@ async function execute(program: string, given: readonly string[], site: Site, wi
     withdrawn.throwIfAborted();
     const { stderr, message } = problem as Error & { stderr?: string };
     throw new Error(
-      `sould could not be installed. ${path.basename(program)} said: ${(stderr?.trim() || message).slice(-MOST_WORDS)}`,
+      l10n.t(
+        "sould could not be installed. {0} said: {1}",
+        path.basename(program),
+        (stderr?.trim() || message).slice(-MOST_WORDS),
+      ),
       { cause: problem },
     );
   }

@@ -13,10 +13,11 @@ import { findProgram, type Found } from "../connection/program";
 import { directoryWith, install, installed } from "./install";
 import { compareVersions } from "./versions";
 
-const NOT_HERE =
-  "sould runs on Linux and macOS. On Windows, open the folder in WSL: then it runs there, beside your files.";
-const INSTALL = "Install";
-const SET_PATH = "Set Its Path";
+const NOT_HERE = vscode.l10n.t(
+  "sould runs on Linux and macOS. On Windows, open the folder in WSL: then it runs there, beside your files.",
+);
+const INSTALL = vscode.l10n.t("Install");
+const SET_PATH = vscode.l10n.t("Set Its Path");
 
 export class Setup {
   readonly #version: string;
@@ -28,7 +29,7 @@ export class Setup {
     this.#version = version;
     this.#storage = extension.globalStorageUri.fsPath;
     this.#terminals = extension.environmentVariableCollection;
-    this.#terminals.description = "The command `sould`, which this extension has installed";
+    this.#terminals.description = vscode.l10n.t("The command `sould`, which this extension has installed");
     this.#carried = vscode.Uri.joinPath(extension.extensionUri, "carried").fsPath;
   }
 
@@ -60,11 +61,15 @@ export class Setup {
     }
     const environment = usersEnvironment(process.env);
     const site = { carried: this.#carried, storage: this.#storage, version: this.#version, environment };
-    const options = { location: vscode.ProgressLocation.Notification, title: "Installing sould", cancellable: true };
+    const options = {
+      location: vscode.ProgressLocation.Notification,
+      title: vscode.l10n.t("Installing sould"),
+      cancellable: true,
+    };
     await vscode.window.withProgress(options, async (progress, token) => {
       const withdrawn = new AbortController();
       const listening = token.onCancellationRequested(() => {
-        withdrawn.abort(new Error("sould was not installed: you ended it."));
+        withdrawn.abort(new Error(vscode.l10n.t("sould was not installed: you ended it.")));
       });
       try {
         await install(

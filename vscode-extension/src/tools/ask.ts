@@ -5,6 +5,10 @@ import { unlinked } from "../editor/notice";
 import type { CallResult } from "../protocol/editorshapes";
 import { type Call, ToolError } from "./call";
 
+const ANSWER = vscode.l10n.t("Answer…");
+const DECLINE = vscode.l10n.t("Decline");
+const YES = vscode.l10n.t("Yes");
+
 const field = z.object({
   type: z.enum(["string", "number", "integer", "boolean"]),
   title: z.string().optional(),
@@ -23,9 +27,9 @@ export async function ask(call: Call): Promise<CallResult> {
     throw new ToolError("not_supported", "VS Code shows flat forms only: strings, numbers, booleans and enums.");
   }
   const message = call.text("message");
-  const answer = await vscode.window.showInformationMessage(unlinked(message), "Answer…", "Decline");
-  if (answer !== "Answer…" || call.signal.aborted) {
-    return { data: { action: answer === "Decline" ? "decline" : "cancel" } };
+  const answer = await vscode.window.showInformationMessage(unlinked(message), ANSWER, DECLINE);
+  if (answer !== ANSWER || call.signal.aborted) {
+    return { data: { action: answer === DECLINE ? "decline" : "cancel" } };
   }
   const gone = new vscode.CancellationTokenSource();
   const leave = (): void => {
@@ -67,9 +71,9 @@ async function askFor(
   gone: vscode.CancellationToken,
 ): Promise<{ is: Value } | "gone" | undefined> {
   const title = `${message} — ${each.title ?? name}`;
-  const picks = each.type === "boolean" ? ["Yes", "No"] : each.enum;
+  const picks = each.type === "boolean" ? [YES, vscode.l10n.t("No")] : each.enum;
   if (picks !== undefined) {
-    const options = required ? picks : [...picks, "(leave out)"];
+    const options = required ? picks : [...picks, vscode.l10n.t("(leave out)")];
     const placeHolder = each.description ?? "";
     const picked = await vscode.window.showQuickPick(options, { title, placeHolder, ignoreFocusOut: true }, gone);
     if (picked === undefined) {
@@ -78,7 +82,7 @@ async function askFor(
     if (!picks.includes(picked)) {
       return undefined;
     }
-    return { is: each.type === "boolean" ? picked === "Yes" : picked };
+    return { is: each.type === "boolean" ? picked === YES : picked };
   }
   const written = await vscode.window.showInputBox(
     {
@@ -101,12 +105,16 @@ async function askFor(
 
 function wrong(text: string, each: Field, required: boolean): string | undefined {
   if (text === "") {
-    return required ? "This is needed." : undefined;
+    return required ? vscode.l10n.t("This is needed.") : undefined;
   }
   if (each.type === "string") {
     return undefined;
   }
   const number = Number(text);
   const fits = each.type === "integer" ? Number.isInteger(number) : Number.isFinite(number);
-  return fits ? undefined : `This is no ${each.type === "integer" ? "whole number" : "number"}.`;
+  return fits
+    ? undefined
+    : each.type === "integer"
+      ? vscode.l10n.t("This is no whole number.")
+      : vscode.l10n.t("This is no number.");
 }

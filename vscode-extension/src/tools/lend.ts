@@ -96,5 +96,5 @@ function question(name: string, given: Arguments): { title: string; message: str
   const said = Object.entries(given).map(
     ([key, value]) => `${key}: ${typeof value === "string" ? value : JSON.stringify(value)}`,
   );
-  return { title: name, message: `${said.join(", ")}. You review the change hunk by hunk.` };
+  return { title: name, message: vscode.l10n.t("{0}. You review the change hunk by hunk.", said.join(", ")) };
 }

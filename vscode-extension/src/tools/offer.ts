@@ -51,7 +51,7 @@ export class Offer implements vscode.McpServerDefinitionProvider<vscode.McpStdio
       Object.entries(this.#environment()).map(([name, value]) => [name, value ?? null]),
     );
     const server = new vscode.McpStdioServerDefinition(
-      "sould editor tools",
+      vscode.l10n.t("sould editor tools"),
       found.program,
       ["editor-mcp"],
       environment,

@@ -13,7 +13,7 @@ import type { ReviewModel } from "../review/model";
 import { type Call, ToolError } from "./call";
 import type { Tour } from "./tour";
 
-const REVIEW = "Review";
+const REVIEW = vscode.l10n.t("Review");
 const LONGEST_MESSAGE = 300;
 
 export class ReviewRequests {
@@ -50,13 +50,12 @@ export class ReviewRequests {
       throw new ToolError("busy", "The user has been asked to review already, and has not answered yet.");
     }
     this.#asking = true;
-    const count = hunks.length === 1 ? "a change" : `${hunks.length} changes`;
+    const asked =
+      hunks.length === 1
+        ? vscode.l10n.t("An agent asks you to review a change")
+        : vscode.l10n.t("An agent asks you to review {0} changes", hunks.length);
     const message = call.text("message").replace(/\s+/g, " ").trim().slice(0, LONGEST_MESSAGE);
-    void this.#ask(
-      `An agent asks you to review ${count}${message && `: ${message}`}`,
-      call.places.uriOf(first[0].path),
-      first[1].start,
-    );
+    void this.#ask(message === "" ? asked : `${asked}: ${message}`, call.places.uriOf(first[0].path), first[1].start);
   }
 
   async #ask(question: string, uri: vscode.Uri, line: number): Promise<void> {
@@ -79,7 +78,7 @@ export class ReviewRequests {
         endLine: Math.max(hunk.start + 1, hunk.start + hunk.lines.length),
         note,
       }));
-    await this.#tour.mark("About these changes", items, 0);
+    await this.#tour.mark(vscode.l10n.t("About these changes"), items, 0);
   }
 
   /** Those of the project that the call names. */

@@ -59,7 +59,7 @@ export class Terminals implements vscode.Disposable {
   /** From now on agents may know what is run in this terminal, else in the active one. */
   share(terminal = vscode.window.activeTerminal): void {
     if (terminal === undefined) {
-      throw new Error("There is no terminal to be shared.");
+      throw new Error(vscode.l10n.t("There is no terminal to be shared."));
     }
     if (!this.#shared.has(terminal)) {
       this.#count += 1;
@@ -68,7 +68,9 @@ export class Terminals implements vscode.Disposable {
     }
     if (terminal.shellIntegration === undefined) {
       void vscode.window.showInformationMessage(
-        "sould: VS Code sees what is run in this terminal only where its shell integration works; until it does, agents are told nothing.",
+        vscode.l10n.t(
+          "sould: VS Code sees what is run in this terminal only where its shell integration works; until it does, agents are told nothing.",
+        ),
       );
     }
   }

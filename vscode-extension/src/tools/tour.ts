@@ -65,7 +65,11 @@ export class Tour implements vscode.CodeLensProvider, vscode.Disposable {
     }
     return {
       data: {
-        shown: await this.mark(call.text("title") || "Marked by an agent", items.data, call.number("ttlSec", 0)),
+        shown: await this.mark(
+          call.text("title") || vscode.l10n.t("Marked by an agent"),
+          items.data,
+          call.number("ttlSec", 0),
+        ),
       },
     };
   }
@@ -129,15 +133,20 @@ export class Tour implements vscode.CodeLensProvider, vscode.Disposable {
     const lens = (title: string, command: string, tooltip: string): vscode.CodeLens =>
       new vscode.CodeLens(new vscode.Range(line, 0, line, 0), { title, command, tooltip });
     const count = this.#stops.length;
-    const note = [count > 1 ? `${at + 1} of ${count}` : "", plain(stop.note)].filter(Boolean).join(": ");
+    const note = [count > 1 ? vscode.l10n.t("{0} of {1}", at + 1, count) : "", plain(stop.note)]
+      .filter(Boolean)
+      .join(": ");
     const more =
       count > 1
-        ? [lens("Next", "sould.tourNext", "Go to the next place"), lens("Previous", "sould.tourPrevious", "Go back")]
+        ? [
+            lens(vscode.l10n.t("Next"), "sould.tourNext", vscode.l10n.t("Go to the next place")),
+            lens(vscode.l10n.t("Previous"), "sould.tourPrevious", vscode.l10n.t("Go back")),
+          ]
         : [];
     return [
       lens(`$(milestone) ${note || plain(this.#title)}`, "", `${this.#title}\n${stop.note}`),
       ...more,
-      lens("Done", "sould.tourEnd", "Take the marks away"),
+      lens(vscode.l10n.t("Done"), "sould.tourEnd", vscode.l10n.t("Take the marks away")),
     ];
   }
 

@@ -3,6 +3,7 @@
  *
  * It does nothing by itself: a test sets what is open and reads what was done, through `fake`, which is new after every `reset`.
  */
+import * as l10n from "@vscode/l10n";
 import type * as vscode from "vscode";
 import { FakeDebug } from "./debug";
 import type { FakeNotebook } from "./notebook";
@@ -377,6 +378,8 @@ const clipboard = {
     return Promise.resolve();
   },
 };
+
+export { l10n };
 
 export const env = { appName: "VS Code", language: "en", clipboard } satisfies Partial<typeof vscode.env>;
 
