@@ -1,4 +1,5 @@
 /** The panel's page begins: the link of where it is shown, and the app on it, in place of the frame that the page came with. */
+import "./words";
 import { render } from "preact";
 import { Panel } from "./app/panel";
 import { browserLink } from "./links/browser";

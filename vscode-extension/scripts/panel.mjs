@@ -9,7 +9,7 @@ import { createServer } from "node:http";
 import path from "node:path";
 import readline from "node:readline";
 import { WebSocketServer } from "ws";
-import { FRAME } from "../panel/frame.ts";
+import { frame } from "../panel/frame.ts";
 import { login } from "../src/panel/login.ts";
 import { best } from "../src/panel/search.ts";
 
@@ -31,7 +31,7 @@ const PAGE = `<!DOCTYPE html>
 <title>sould</title>
 </head>
 <body class="browser">
-<div id="panel">${FRAME}</div>
+<div id="panel">${frame((english) => english)}</div>
 </body>
 </html>
 `;

@@ -2,6 +2,7 @@
  * The panel as a whole: its connection, the session that it shows, what waits for the user. Everything that is shown is a signal here
  * or in `Session`; nothing is kept that a reload would not bring back from the daemon, but for drafts (`Link.state`).
  */
+import * as l10n from "@vscode/l10n";
 import { computed, signal, type ReadonlySignal } from "@preact/signals";
 import { CAPABILITIES } from "../capabilities";
 import type { ConnectionState, EditorContext, Kept, Link, Surroundings } from "../link";
@@ -164,7 +165,7 @@ export class Panel {
     this.#chosen = true;
     await this.#ready;
     if (!this.#introduced) {
-      this.#problem.value ||= "There is no connection to sould yet.";
+      this.#problem.value ||= l10n.t("There is no connection to sould yet.");
       return undefined;
     }
     const shown = this.#session.value;
@@ -173,7 +174,7 @@ export class Panel {
       return shown;
     }
     if (this.next.root.value === undefined) {
-      this.#problem.value = "Open a folder first: the agent works in one.";
+      this.#problem.value = l10n.t("Open a folder first: the agent works in one.");
       return undefined;
     }
     await this.attempt(async () => {
@@ -234,7 +235,7 @@ export class Panel {
   async decide(session: Session, verdict: "keep" | "reject", hunks?: readonly object[]): Promise<void> {
     await this.attempt(async () => {
       const left = await session.edits.decide(verdict, hunks);
-      this.say(verdict === "keep" ? "Kept." : "Rejected.");
+      this.say(verdict === "keep" ? l10n.t("Kept.") : l10n.t("Rejected."));
       if (left !== "") {
         throw new Error(left);
       }
@@ -256,9 +257,9 @@ export class Panel {
       }
     };
     const { queued, given } = session.stop();
-    back(queued, "What was queued is in the composer again.");
+    back(queued, l10n.t("What was queued is in the composer again."));
     void given.then((untaken) => {
-      back(untaken, "What the turn had not taken is in the composer again.");
+      back(untaken, l10n.t("What the turn had not taken is in the composer again."));
     });
   }
 
@@ -267,7 +268,7 @@ export class Panel {
     const went = await this.attempt(async () => {
       const travelled = await session.travel("rewind", from.checkpoint);
       if (!travelled.went) {
-        throw new Error(`${travelled.said} The message was not sent.`);
+        throw new Error(l10n.t("{0} The message was not sent.", travelled.said));
       }
       this.say(travelled.said);
     });

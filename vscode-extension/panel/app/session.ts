@@ -3,6 +3,7 @@
  *
  * It keeps nothing that the daemon does not know, but what was sent and has not come back yet.
  */
+import * as l10n from "@vscode/l10n";
 import { computed, signal, type ReadonlySignal } from "@preact/signals";
 import { readBreakdown, type Breakdown } from "../session/breakdown";
 import { readQueue, sent, type Queued } from "../session/queue";
@@ -32,8 +33,7 @@ import { RequestFailed, wasLost, type Client } from "./client";
 import { Edits } from "./edits";
 import { Frames } from "./frames";
 
-/** Updates of one page of history. */
-const PAGE = 200;
+const PAGE = 200; // updates
 const MOST_PAGES = 100;
 
 /** What went wrong in a turn, and what the user may do about it. */
@@ -51,7 +51,7 @@ interface Dropped {
 }
 
 export const SIGN_IN = -32000;
-const STOPPED = "This was stopped before it was taken.";
+const STOPPED = l10n.t("This was stopped before it was taken.");
 
 export class Session {
   readonly id: string;

@@ -1,4 +1,5 @@
 /** What the daemon asks the user: permissions and forms, and what is answered. Pure. */
+import * as l10n from "@vscode/l10n";
 import { has, list, number, object, oneOf, own, text, type Json } from "./read";
 import { readCall, type CallFields } from "./updates";
 
@@ -181,7 +182,7 @@ export function problems(form: Form, values: Values): Readonly<Record<string, st
     const value = values[field.name] ?? field.value;
     const empty = value === "" || (Array.isArray(value) && value.length === 0);
     if (empty && field.required) {
-      found[field.name] = "This is needed.";
+      found[field.name] = l10n.t("This is needed.");
     } else if (!empty && (field.kind === "number" || field.kind === "integer")) {
       const said = wrongNumber(field, Number(value));
       if (said !== "") {
@@ -194,15 +195,15 @@ export function problems(form: Form, values: Values): Readonly<Record<string, st
 
 function wrongNumber(field: Field, value: number): string {
   if (!Number.isFinite(value)) {
-    return "A number is needed.";
+    return l10n.t("A number is needed.");
   }
   if (field.kind === "integer" && !Number.isInteger(value)) {
-    return "A whole number is needed.";
+    return l10n.t("A whole number is needed.");
   }
   if (field.smallest !== undefined && value < field.smallest) {
-    return `At least ${field.smallest}.`;
+    return l10n.t("At least {0}.", field.smallest);
   }
-  return field.largest !== undefined && value > field.largest ? `At most ${field.largest}.` : "";
+  return field.largest !== undefined && value > field.largest ? l10n.t("At most {0}.", field.largest) : "";
 }
 
 /** The answer to a form that has no problems. What was left empty is left out. */

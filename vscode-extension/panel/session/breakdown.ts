@@ -1,4 +1,5 @@
 /** What fills the model's window, by what brought it. Pure. */
+import * as l10n from "@vscode/l10n";
 import { list, number, object, text } from "./read";
 
 export interface Part {
@@ -34,16 +35,16 @@ export function readBreakdown(raw: unknown): Breakdown {
       const described = number(tool["described"]) ?? 0;
       const name = text(tool["name"]);
       return {
-        name: tool["server"] === true ? `${name} (MCP server)` : name,
+        name: tool["server"] === true ? l10n.t("{0} (MCP server)", name) : name,
         tokens: (number(tool["used"]) ?? 0) + described,
         calls: number(tool["calls"]) ?? 0,
         described,
       };
     });
   const parts = [
-    plain("Instructions", "instructions"),
-    plain("Your messages, notes and summaries", "asked"),
-    plain("The agent's answers and thoughts", "answered"),
+    plain(l10n.t("Instructions"), "instructions"),
+    plain(l10n.t("Your messages, notes and summaries"), "asked"),
+    plain(l10n.t("The agent's answers and thoughts"), "answered"),
     ...tools,
   ];
   return {
@@ -66,7 +67,7 @@ export function foremost(parts: readonly Part[], most: number): readonly Part[] 
   return [
     ...parts.slice(0, most),
     {
-      name: `${rest.length} more`,
+      name: l10n.t("{0} more", rest.length),
       tokens: sum((part) => part.tokens),
       calls: sum((part) => part.calls ?? 0),
       described: sum((part) => part.described),

@@ -1,4 +1,5 @@
 /** A conversation as Markdown, to be read elsewhere. Pure. */
+import * as l10n from "@vscode/l10n";
 import { wordsOf } from "./queue";
 import type { Call, Item } from "./transcript";
 import type { Block } from "./updates";
@@ -11,7 +12,7 @@ export function markdownOf(title: string, items: readonly Item[]): string {
 function partOf(item: Item): string {
   switch (item.kind) {
     case "user":
-      return `## You\n\n${textOf(item.blocks)}`;
+      return `## ${l10n.t("You")}\n\n${textOf(item.blocks)}`;
     case "agent":
       return textOf(item.blocks);
     case "thought":
@@ -22,7 +23,7 @@ function partOf(item: Item): string {
     case "call":
       return callOf(item.call);
     case "aside":
-      return [`*Asked on the side:* ${item.question}`, textOf(item.answer)]
+      return [l10n.t("*Asked on the side:* {0}", item.question), textOf(item.answer)]
         .map((part) =>
           part
             .split("\n")
@@ -33,7 +34,7 @@ function partOf(item: Item): string {
     case "notice":
       return `*${[item.title, item.description].filter((words) => words !== "").join(": ")}*`;
     case "compaction":
-      return item.words === "" ? "" : `*Conversation compacted: ${item.words}*`;
+      return item.words === "" ? "" : l10n.t("*Conversation compacted: {0}*", item.words);
   }
 }
 
@@ -48,7 +49,21 @@ function textOf(blocks: readonly Block[]): string {
 }
 
 function callOf(call: Call): string {
-  const state = { pending: " (waiting)", in_progress: " (running)", completed: "", failed: " (failed)" }[call.status];
-  const diffs = call.content.flatMap((content) => (content.type === "diff" ? [`  - changed ${content.path}`] : []));
-  return [`- **${call.title.replace(/[*_`]/g, "\\$&")}**${state}`, ...diffs].join("\n");
+  const diffs = call.content.flatMap((content) =>
+    content.type === "diff" ? [`  - ${l10n.t("changed {0}", content.path)}`] : [],
+  );
+  return [`- ${stateOf(call, `**${call.title.replace(/[*_`]/g, "\\$&")}**`)}`, ...diffs].join("\n");
+}
+
+function stateOf({ status }: Call, title: string): string {
+  switch (status) {
+    case "pending":
+      return l10n.t("{0} (waiting)", title);
+    case "in_progress":
+      return l10n.t("{0} (running)", title);
+    case "failed":
+      return l10n.t("{0} (failed)", title);
+    case "completed":
+      return title;
+  }
 }

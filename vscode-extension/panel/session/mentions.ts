@@ -1,4 +1,5 @@
 /** What can be mentioned in a message, and what is sent with it for that: files, symbols, problems, hunks, conversations, resources. Pure. */
+import * as l10n from "@vscode/l10n";
 import { fileUri, relative } from "./completion";
 import type { PendingFile } from "./review";
 import { list, number, object, text } from "./read";
@@ -66,7 +67,7 @@ export function ofProblems(raw: unknown, root: string): readonly Mention[] {
   const mention = (name: string, shown: string, said: readonly string[]): Mention => ({
     words: `@${name}`,
     shown,
-    about: `${said.length} ${said.length === 1 ? "problem" : "problems"}`,
+    about: said.length === 1 ? l10n.t("1 problem") : l10n.t("{0} problems", said.length),
     block: {
       type: "resource",
       uri: ours("problems", shown),
@@ -76,7 +77,7 @@ export function ofProblems(raw: unknown, root: string): readonly Mention[] {
   const each = paths.map((path) =>
     mention(
       `problems:${path}`,
-      `problems of ${path}`,
+      l10n.t("problems of {0}", path),
       problems.filter((one) => one.path === path).map((one) => one.said),
     ),
   );
@@ -85,7 +86,7 @@ export function ofProblems(raw: unknown, root: string): readonly Mention[] {
     : [
         mention(
           "problems",
-          "problems",
+          l10n.t("problems"),
           problems.map((one) => one.said),
         ),
         ...each,
@@ -104,7 +105,7 @@ export function ofHunks(files: readonly PendingFile[], root: string): readonly M
       ].join("\n");
       return {
         words: `@hunk:${place}`,
-        shown: `hunk ${place}`,
+        shown: l10n.t("hunk {0}", place),
         about: `−${hunk.removed.length} +${hunk.added.length}`,
         block: { type: "resource", uri: ours(`hunk/${hunk.id}`, place), text: said },
       };
@@ -134,7 +135,12 @@ export function ofSessions(
 ): readonly Mention[] {
   return sessions
     .filter(({ id, title }) => id !== except && title !== "")
-    .map(({ id, title }) => ({ words: `@${title}`, shown: title, about: "conversation", session: { id, title } }));
+    .map(({ id, title }) => ({
+      words: `@${title}`,
+      shown: title,
+      about: l10n.t("conversation"),
+      session: { id, title },
+    }));
 }
 
 /** A conversation as it is sent. */

@@ -1,4 +1,5 @@
 /** What of a session's edits is to be reviewed, where no editor shows it. Pure. */
+import * as l10n from "@vscode/l10n";
 import { relative } from "./completion";
 import { list, number, object, text, type Json } from "./read";
 import { visible } from "./visible";
@@ -22,12 +23,12 @@ export interface PendingFile {
 }
 
 const WHAT: Readonly<Record<string, string>> = {
-  add: "A new file",
-  content: "Another content, which is no text",
-  delete: "The file is deleted",
-  line_ends: "Other line ends",
-  mode: "Another mode",
-  rename: "Another name",
+  add: l10n.t("A new file"),
+  content: l10n.t("Another content, which is no text"),
+  delete: l10n.t("The file is deleted"),
+  line_ends: l10n.t("Other line ends"),
+  mode: l10n.t("Another mode"),
+  rename: l10n.t("Another name"),
 };
 
 export function readPending(raw: unknown): readonly PendingFile[] {

@@ -1,4 +1,5 @@
 /** The rows of the transcript: turns, what subagents did below the call that began them, and, condensed, steps folded into one. Pure. */
+import * as l10n from "@vscode/l10n";
 import type { Call, Item } from "./transcript";
 
 export interface Node {
@@ -66,31 +67,30 @@ function nodesOf(items: readonly Item[]): readonly Node[] {
 /** Subagents of subagents. What names itself as its own parent ends here. */
 const DEEPEST = 8;
 
-const NOUNS: Readonly<Record<string, readonly [string, string]>> = {
-  read: ["file read", "files read"],
-  edit: ["edit", "edits"],
-  delete: ["deletion", "deletions"],
-  move: ["move", "moves"],
-  search: ["search", "searches"],
-  execute: ["command", "commands"],
-  fetch: ["page", "pages"],
-  think: ["thought", "thoughts"],
+const COUNTED: Readonly<Record<string, (count: number) => string>> = {
+  read: (count) => (count === 1 ? l10n.t("1 file read") : l10n.t("{0} files read", count)),
+  edit: (count) => (count === 1 ? l10n.t("1 edit") : l10n.t("{0} edits", count)),
+  delete: (count) => (count === 1 ? l10n.t("1 deletion") : l10n.t("{0} deletions", count)),
+  move: (count) => (count === 1 ? l10n.t("1 move") : l10n.t("{0} moves", count)),
+  search: (count) => (count === 1 ? l10n.t("1 search") : l10n.t("{0} searches", count)),
+  execute: (count) => (count === 1 ? l10n.t("1 command") : l10n.t("{0} commands", count)),
+  fetch: (count) => (count === 1 ? l10n.t("1 page") : l10n.t("{0} pages", count)),
+  think: (count) => (count === 1 ? l10n.t("1 thought") : l10n.t("{0} thoughts", count)),
 };
+
+function others(count: number): string {
+  return count === 1 ? l10n.t("1 other step") : l10n.t("{0} other steps", count);
+}
 
 /** What some steps were, such as "2 edits, 1 command". */
 export function summary(nodes: readonly Node[]): string {
   const counts = new Map<string, number>();
   for (const { item } of nodes) {
     const kind = item.kind === "call" ? item.call.kind : "think";
-    const known = Object.hasOwn(NOUNS, kind) ? kind : "other";
+    const known = Object.hasOwn(COUNTED, kind) ? kind : "other";
     counts.set(known, (counts.get(known) ?? 0) + 1);
   }
-  return [...counts]
-    .map(([kind, count]) => {
-      const [one, many] = NOUNS[kind] ?? ["other step", "other steps"];
-      return `${count} ${count === 1 ? one : many}`;
-    })
-    .join(", ");
+  return [...counts].map(([kind, count]) => (COUNTED[kind] ?? others)(count)).join(", ");
 }
 
 export function isOpen(call: Call): boolean {

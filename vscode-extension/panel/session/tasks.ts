@@ -1,4 +1,5 @@
 /** What goes on beside the turns of a session: commands and subagents in the background. Pure. */
+import * as l10n from "@vscode/l10n";
 import { list, object, oneOf, text } from "./read";
 
 const STATES = ["completed", "failed", "lost", "running", "stopped", "timed_out"] as const;
@@ -25,12 +26,12 @@ export function readTasks(raw: unknown): readonly Task[] {
 }
 
 const WORDS: Readonly<Record<Task["state"], string>> = {
-  running: "running",
-  completed: "done",
-  failed: "failed",
-  lost: "lost with an earlier sould",
-  stopped: "stopped",
-  timed_out: "timed out",
+  running: l10n.t("running"),
+  completed: l10n.t("done"),
+  failed: l10n.t("failed"),
+  lost: l10n.t("lost with an earlier sould"),
+  stopped: l10n.t("stopped"),
+  timed_out: l10n.t("timed out"),
 };
 
 export function wordOf(task: Task): string {
@@ -41,5 +42,7 @@ export function wordOf(task: Task): string {
 export function counted(tasks: readonly Task[]): string {
   const running = tasks.filter((task) => task.state === "running").length;
   const ended = tasks.length - running;
-  return [running > 0 ? `${running} running` : "", ended > 0 ? `${ended} ended` : ""].filter(Boolean).join(", ");
+  return [running > 0 ? l10n.t("{0} running", running) : "", ended > 0 ? l10n.t("{0} ended", ended) : ""]
+    .filter(Boolean)
+    .join(", ");
 }

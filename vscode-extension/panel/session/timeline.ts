@@ -1,4 +1,5 @@
 /** The checkpoints of a session, and what going back to one did. Pure. */
+import * as l10n from "@vscode/l10n";
 import { list, number, object, text, type Json } from "./read";
 import type { RestoredFile } from "./updates";
 
@@ -68,17 +69,25 @@ export function outcomeOf(raw: unknown): string {
     .map(object)
     .map((file) => ({ path: text(file["path"]), action: text(file["action"]), reason: text(file["reason"]) }));
   if (answer["outcome"] === "nothing") {
-    return "There is nothing to go back to.";
+    return l10n.t("There is nothing to go back to.");
   }
   if (answer["outcome"] === "cancelled") {
-    return "It was cancelled.";
+    return l10n.t("It was cancelled.");
   }
   const left = files.filter((file) => file.action === "conflict" || file.action === "kept").length;
   const changed = files.length - left;
-  const said = changed === 0 ? "No file changed." : `${changed} ${changed === 1 ? "file" : "files"} went back.`;
-  return left === 0
-    ? said
-    : `${said} ${left === 1 ? "1 was left as it is" : `${left} were left as they are`}: the card says why.`;
+  const said = changed === 0 ? l10n.t("No file changed.") : wentBack(changed);
+  return left === 0 ? said : `${said} ${leftAsIs(left)}`;
+}
+
+function wentBack(files: number): string {
+  return files === 1 ? l10n.t("1 file went back.") : l10n.t("{0} files went back.", files);
+}
+
+function leftAsIs(files: number): string {
+  return files === 1
+    ? l10n.t("1 was left as it is: the card says why.")
+    : l10n.t("{0} were left as they are: the card says why.", files);
 }
 
 /** A prompt as it is shown. `attached`: something went with its words. */

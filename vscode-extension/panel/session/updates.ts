@@ -2,6 +2,7 @@
  * The updates of a session as the transcript takes them: ACP's `session/update`, read once. What is not known is left out, so that a
  * newer daemon shows less, not nothing. Pure.
  */
+import * as l10n from "@vscode/l10n";
 import { has, list, number, object, oneOf, own, text, type Json } from "./read";
 
 export type Block =
@@ -299,7 +300,7 @@ function readNotice(raw: Json): Update {
   return {
     type: "notice",
     severity: oneOf(raw["severity"], SEVERITIES, "info"),
-    title: text(raw["title"], "Notice"),
+    title: text(raw["title"], l10n.t("Notice")),
     description: text(raw["description"]),
     review: has(own(raw), "review"),
   };
@@ -308,12 +309,12 @@ function readNotice(raw: Json): Update {
 function readCompaction(raw: Json): Update {
   const about = own(raw);
   const [before, after] = [number(about["tokens_before"]), number(about["tokens_after"])];
-  const sizes = before !== undefined && after !== undefined ? `${before} → ${after} tokens. ` : "";
+  const sizes = before !== undefined && after !== undefined ? l10n.t("{0} → {1} tokens.", before, after) : "";
   const summary = list(raw["summary"])
     .map(object)
     .map((block) => text(block["text"]))
     .join("\n");
-  const words = text(raw["error"]) || `${sizes}${text(about["note"])}`.trim();
+  const words = text(raw["error"]) || [sizes, text(about["note"])].filter(Boolean).join(" ");
   return { type: "compaction", id: text(raw["compactionId"]), status: text(raw["status"]), words, summary };
 }
 

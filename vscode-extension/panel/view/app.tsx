@@ -8,6 +8,7 @@
  * - `sessions`, `timeline`, `review`, `signin`: shown in place of the conversation; `find` above it
  * - used by all: `context` (the panel), `fold`, `menu`, `icons`, `keys`, `popover`, `memo`, `virtual`, `markdown` (with `languages`; read by `later`)
  */
+import * as l10n from "@vscode/l10n";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { Panel } from "../app/panel";
@@ -17,6 +18,7 @@ import { Banner } from "./banner";
 import { Changes } from "./changes";
 import { Composer } from "./composer";
 import { PanelContext } from "./context";
+import { filled } from "./filled";
 import { Find } from "./find";
 import { Header } from "./header";
 import { Plan } from "./plan";
@@ -81,17 +83,16 @@ function Welcome({ panel }: { readonly panel: Panel }): JSX.Element {
   return (
     <div class="welcome">
       <p>
-        {root === undefined ? (
-          panel.connection.value.state === "connected" && "Open a folder to work in."
-        ) : (
-          <>
-            Ask about <strong>{root.name}</strong>, or describe a change. What the agent edits, you review hunk by hunk.
-          </>
-        )}
+        {root === undefined
+          ? panel.connection.value.state === "connected" && l10n.t("Open a folder to work in.")
+          : filled(
+              l10n.t("Ask about {0}, or describe a change. What the agent edits, you review hunk by hunk."),
+              <strong>{root.name}</strong>,
+            )}
       </p>
       {recent.length > 0 && (
-        <section aria-label="Recent sessions">
-          <h2>Go on with</h2>
+        <section aria-label={l10n.t("Recent sessions")}>
+          <h2>{l10n.t("Go on with")}</h2>
           <ul>
             {recent.map((known) => (
               <li key={known.id}>
@@ -103,7 +104,7 @@ function Welcome({ panel }: { readonly panel: Panel }): JSX.Element {
                     void panel.show(known.id, known.cwd);
                   }}
                 >
-                  {known.title || "Untitled session"}
+                  {known.title || l10n.t("Untitled session")}
                 </button>
               </li>
             ))}
@@ -132,8 +133,8 @@ function Announcements({ panel }: { readonly panel: Panel }): JSX.Element {
     ask === undefined
       ? ""
       : ask.asked.type === "permission"
-        ? `Permission needed: ${ask.asked.call.title ?? ""}`
-        : "The agent asks a question.";
+        ? l10n.t("Permission needed: {0}", ask.asked.call.title ?? "")
+        : l10n.t("The agent asks a question.");
   return (
     <>
       <div class="hidden" aria-live="polite">
@@ -164,7 +165,7 @@ function clicked(panel: Panel, event: MouseEvent): void {
   const code = button?.closest(".code")?.querySelector("code")?.textContent ?? "";
   if (does === "copy") {
     void navigator.clipboard.writeText(code).then(() => {
-      panel.say("Copied.");
+      panel.say(l10n.t("Copied."));
     });
   } else if (does === "insert" || does === "apply") {
     // At the cursor; or in place of what is selected, as an edit that is reviewed.

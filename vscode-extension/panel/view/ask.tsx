@@ -5,6 +5,7 @@
  * by its own name. Keys: Alt and a number, wherever the focus is. A key within half a second of the question's appearing was meant for
  * something else and does nothing.
  */
+import * as l10n from "@vscode/l10n";
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Ask } from "../app/panel";
@@ -29,22 +30,22 @@ const TOO_SOON = 500;
 /** Pixels of what was in sight that stay when the next part is shown. */
 const LINES_KEPT = 36;
 /** The command itself stands below it, whole. */
-const RUN = "Run this command?";
+const RUN = l10n.t("Run this command?");
 
 const ACTION = {
-  needed: "Permission needed",
-  title: "",
-  body: "What it would do",
-  placeholder: "Or say what to do instead",
-  words: "Reject, and say what to do instead",
+  needed: l10n.t("Permission needed"),
+  titled: (title: string): string => title,
+  body: l10n.t("What it would do"),
+  placeholder: l10n.t("Or say what to do instead"),
+  words: l10n.t("Reject, and say what to do instead"),
 };
 /** Of a call that has run, before its model sees what it brought. */
 const OUTPUT = {
-  needed: "Pass on to the model",
-  title: "Pass on to the model: ",
-  body: "What came back",
-  placeholder: "Or say why not",
-  words: "Withhold, and say why",
+  needed: l10n.t("Pass on to the model"),
+  titled: (title: string): string => l10n.t("Pass on to the model: {0}", title),
+  body: l10n.t("What came back"),
+  placeholder: l10n.t("Or say why not"),
+  words: l10n.t("Withhold, and say why"),
 };
 
 export function Asks(): JSX.Element | null {
@@ -56,7 +57,7 @@ export function Asks(): JSX.Element | null {
     return null;
   }
   return (
-    <section class="asks" aria-label="Waiting for your answer" data-keys={keys ? "on" : "off"}>
+    <section class="asks" aria-label={l10n.t("Waiting for your answer")} data-keys={keys ? "on" : "off"}>
       {first.asked.type === "permission" ? (
         <AskedPermission key={String(first.question.id)} ask={first} permission={first.asked} />
       ) : (
@@ -64,7 +65,9 @@ export function Asks(): JSX.Element | null {
       )}
       {more.length > 0 && (
         <p class="more-asks">
-          {more.length} more {more.length === 1 ? "question waits" : "questions wait"} behind this one.
+          {more.length === 1
+            ? l10n.t("1 more question waits behind this one.")
+            : l10n.t("{0} more questions wait behind this one.", more.length)}
         </p>
       )}
     </section>
@@ -118,7 +121,7 @@ function AskedPermission({ ask, permission }: { readonly ask: Ask; readonly perm
   const waits = (option: PermissionOption): boolean => (rewriting || !seen) && !isRejection(option);
   const answer = (option: PermissionOption): void => {
     if (waits(option)) {
-      panel.say(rewriting ? "" : "Look at all of it first.");
+      panel.say(rewriting ? "" : l10n.t("Look at all of it first."));
       return;
     }
     panel.client.answer(ask.question, chosen(option, isRejection(option) ? words.trim() : ""));
@@ -130,7 +133,7 @@ function AskedPermission({ ask, permission }: { readonly ask: Ask; readonly perm
   return (
     <div class="ask" role="alertdialog" aria-modal="false" aria-label={`${asks.needed}: ${call.title ?? ""}`}>
       <h2 class="ask-title">
-        {commandOf(permission) === undefined ? `${asks.title}${call.title ?? "The agent asks"}` : RUN}
+        {commandOf(permission) === undefined ? asks.titled(call.title ?? l10n.t("The agent asks")) : RUN}
       </h2>
       <div class="ask-body" ref={body} tabIndex={0} role="group" aria-label={asks.body}>
         {shown.slice(0, end).map((content, at) => (
@@ -149,7 +152,7 @@ function AskedPermission({ ask, permission }: { readonly ask: Ask; readonly perm
             body.current?.scrollBy({ top: body.current.clientHeight - LINES_KEPT });
           }}
         >
-          More below: look at all of it before you allow it
+          {l10n.t("More below: look at all of it before you allow it")}
         </button>
       )}
       <div class={rewriting ? "ask-options rewriting" : "ask-options"}>
@@ -195,7 +198,7 @@ function AskedPermission({ ask, permission }: { readonly ask: Ask; readonly perm
           />
           {words.trim() !== "" && (
             <button type="submit" class="button secondary">
-              {rejection.name} with these words
+              {l10n.t("{0} with these words", rejection.name)}
             </button>
           )}
         </form>
@@ -235,7 +238,7 @@ function Rewriting({
             write(command);
           }}
         >
-          Change the command…
+          {l10n.t("Change the command…")}
         </button>
       </div>
     );
@@ -247,7 +250,7 @@ function Rewriting({
         event.preventDefault();
         if (seen && line.trim() !== "") {
           panel.client.answer(ask.question, line === command ? chosen(once, "") : rewritten(once, line));
-          panel.say("Allowed as you changed it.");
+          panel.say(l10n.t("Allowed as you changed it."));
         }
       }}
     >
@@ -257,7 +260,7 @@ function Rewriting({
         dir="ltr"
         spellcheck={false}
         value={line}
-        aria-label="The command to run instead"
+        aria-label={l10n.t("The command to run instead")}
         ref={(field) => {
           if (line === command) {
             field?.focus();
@@ -273,7 +276,7 @@ function Rewriting({
         }}
       />
       <button type="submit" class="button secondary" disabled={line.trim() === "" || !seen}>
-        Run this instead
+        {l10n.t("Run this instead")}
       </button>
     </form>
   );

@@ -1,4 +1,5 @@
 /** That the connection is lost, or that something could not be done. One line, with what to do next. */
+import * as l10n from "@vscode/l10n";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { usePanel } from "./context";
@@ -18,7 +19,7 @@ export function Banner(): JSX.Element | null {
   if (state === "waiting") {
     return (
       <div class="banner" role="status">
-        <span>Reconnecting to sould… {problem}</span>
+        <span>{l10n.t("Reconnecting to sould… {0}", problem)}</span>
       </div>
     );
   }
@@ -37,12 +38,12 @@ export function Banner(): JSX.Element | null {
             void panel.start();
           }}
         >
-          Try again
+          {l10n.t("Try again")}
         </button>
       )}
       <IconButton
         icon="close"
-        label="Dismiss"
+        label={l10n.t("Dismiss")}
         onClick={() => {
           panel.dismissProblem();
         }}
@@ -64,7 +65,7 @@ function Install(): JSX.Element {
   };
   return (
     <button type="button" class="button" disabled={busy} onClick={() => void install()}>
-      {busy ? "Installing…" : "Install"}
+      {busy ? l10n.t("Installing…") : l10n.t("Install")}
     </button>
   );
 }

@@ -1,4 +1,5 @@
 /** The session's edits that are to be reviewed, in one line above the composer: by file when it is opened; all kept or rejected at once. */
+import * as l10n from "@vscode/l10n";
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 import type { Session } from "../app/session";
@@ -24,11 +25,11 @@ export function Changes({ session }: { readonly session: Session }): JSX.Element
   };
   const next = files[(files.findIndex((file) => file.path === last.current) + 1) % files.length];
   return (
-    <section class="changes" aria-label="Changes to review">
+    <section class="changes" aria-label={l10n.t("Changes to review")}>
       <Fold
         title={
           <>
-            {files.length} {files.length === 1 ? "file" : "files"} <Count files={files} />
+            {files.length === 1 ? l10n.t("1 file") : l10n.t("{0} files", files.length)} <Count files={files} />
           </>
         }
         beside={
@@ -36,7 +37,7 @@ export function Changes({ session }: { readonly session: Session }): JSX.Element
             {next !== undefined && (
               <IconButton
                 icon="down"
-                label="Next file"
+                label={l10n.t("Next file")}
                 onClick={() => {
                   show(next);
                 }}
@@ -49,7 +50,7 @@ export function Changes({ session }: { readonly session: Session }): JSX.Element
                 decide("keep");
               }}
             >
-              Keep All
+              {l10n.t("Keep All")}
             </button>
             <button
               type="button"
@@ -58,7 +59,7 @@ export function Changes({ session }: { readonly session: Session }): JSX.Element
                 decide("reject");
               }}
             >
-              Reject All
+              {l10n.t("Reject All")}
             </button>
           </span>
         }

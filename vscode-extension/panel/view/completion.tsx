@@ -1,4 +1,5 @@
 /** The list above the composer: commands of the agent, and what can be mentioned. */
+import * as l10n from "@vscode/l10n";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { Mentions } from "../app/mentions";
@@ -68,7 +69,7 @@ export function Completion({
   readonly onTake: (choice: Mention) => void;
 }): JSX.Element {
   return (
-    <ul class="completions" id="completions" role="listbox" aria-label="Completions" tabIndex={0}>
+    <ul class="completions" id="completions" role="listbox" aria-label={l10n.t("Completions")} tabIndex={0}>
       {choices.map((choice, at) => (
         <li
           key={`${choice.words} ${choice.about}`}

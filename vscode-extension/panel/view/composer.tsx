@@ -2,6 +2,7 @@
  * Where the user writes. Enter sends, or queues while a turn runs; Ctrl+Enter gives the words to the running turn; Escape stops it.
  * None of them does anything while an input method composes.
  */
+import * as l10n from "@vscode/l10n";
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { blocksOf, EMPTY_DRAFT, type Change, type Draft } from "../app/drafts";
@@ -77,11 +78,11 @@ export function Composer({ session }: { readonly session: Session | undefined })
       <div class="composer-bar">
         <Menu
           icon="attach"
-          label="Add to the message"
+          label={l10n.t("Add to the message")}
           above
           entries={[
             {
-              name: "Add files…",
+              name: l10n.t("Add files…"),
               does: () => {
                 void panel.link.pickFile().then((paths) => {
                   add(paths.map(linkOf));
@@ -90,7 +91,7 @@ export function Composer({ session }: { readonly session: Session | undefined })
               },
             },
             {
-              name: "Ask on the side (/btw)",
+              name: l10n.t("Ask on the side (/btw)"),
               does: () => {
                 write(field, `/btw ${draft.text.replace(ASIDE, "")}`, (text) => {
                   change((before) => ({ ...before, text }));
@@ -114,8 +115,8 @@ export function Composer({ session }: { readonly session: Session | undefined })
           <button
             type="button"
             class="send stop"
-            title="Stop (Escape)"
-            aria-label="Stop"
+            title={l10n.t("Stop (Escape)")}
+            aria-label={l10n.t("Stop")}
             disabled={session.stopping.value}
             onClick={() => {
               panel.stop(session);
@@ -128,8 +129,8 @@ export function Composer({ session }: { readonly session: Session | undefined })
           type="button"
           class="send"
           disabled={blocksOf(draft).length === 0}
-          title={running ? "Queue (Enter). Send now: Ctrl+Enter" : "Send (Enter)"}
-          aria-label={running ? "Queue" : "Send"}
+          title={running ? l10n.t("Queue (Enter). Send now: Ctrl+Enter") : l10n.t("Send (Enter)")}
+          aria-label={running ? l10n.t("Queue") : l10n.t("Send")}
           onClick={() => {
             send(false);
             field.current?.focus();
@@ -196,15 +197,15 @@ function Field({ field, draft, session, onChange, onAttach, onSend }: FieldProps
         ref={field}
         rows={1}
         dir="auto"
-        aria-label="Message"
+        aria-label={l10n.t("Message")}
         value={draft.text}
         aria-autocomplete="list"
         aria-controls={open ? "completions" : undefined}
         aria-activedescendant={open ? `completion-${marked}` : undefined}
         placeholder={
           running
-            ? "Queue a message, or Ctrl+Enter to send it now"
-            : "Ask, or describe a change. / for commands, @ for files and more"
+            ? l10n.t("Queue a message, or Ctrl+Enter to send it now")
+            : l10n.t("Ask, or describe a change. / for commands, @ for files and more")
         }
         onInput={(event) => {
           const text = event.currentTarget.value;
@@ -302,9 +303,9 @@ function nameOf(block: Block): string {
     case "resource":
       return decodeURIComponent(block.uri.split("/").at(-1) ?? block.uri).replace("#L", ":");
     case "image":
-      return "Picture";
+      return l10n.t("Picture");
     case "audio":
-      return "Audio";
+      return l10n.t("Audio");
     case "text":
       return block.text;
   }
@@ -318,7 +319,9 @@ function Resending({ session }: { readonly session: Session | undefined }): JSX.
   }
   return (
     <p class="resending" role="status">
-      Sent from that point: what was said and changed after it goes back first. What you typed or kept stays.
+      {l10n.t(
+        "Sent from that point: what was said and changed after it goes back first. What you typed or kept stays.",
+      )}
       <button
         type="button"
         class="link"
@@ -326,7 +329,7 @@ function Resending({ session }: { readonly session: Session | undefined }): JSX.
           panel.resending.value = undefined;
         }}
       >
-        Send at the end instead
+        {l10n.t("Send at the end instead")}
       </button>
     </p>
   );
@@ -344,7 +347,7 @@ function Attached({
     return null;
   }
   return (
-    <ul class="attached" aria-label="Sent with the message">
+    <ul class="attached" aria-label={l10n.t("Sent with the message")}>
       {draft.attached.map((block, at) => (
         <li
           class="chip"
@@ -352,14 +355,14 @@ function Attached({
           title={block.type === "link" ? block.uri : block.type === "resource" ? block.text : ""}
         >
           {block.type === "image" ? (
-            <img alt="Picture" src={`data:${block.mimeType};base64,${block.data}`} />
+            <img alt={l10n.t("Picture")} src={`data:${block.mimeType};base64,${block.data}`} />
           ) : (
             <Icon name="file" />
           )}
           {nameOf(block)}
           <IconButton
             icon="close"
-            label="Do not send this"
+            label={l10n.t("Do not send this")}
             onClick={() => {
               onRemove(at);
             }}

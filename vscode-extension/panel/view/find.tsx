@@ -1,4 +1,5 @@
 /** Finds words in the conversation, also in what is folded or far above. Enter goes on, Shift+Enter back, Escape ends it. */
+import * as l10n from "@vscode/l10n";
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { Session } from "../app/session";
@@ -34,14 +35,19 @@ export function Find({ session }: { readonly session: Session }): JSX.Element | 
     panel.finding.value = undefined;
     document.querySelector<HTMLElement>(".composer textarea")?.focus();
   };
-  const words = finding.words.trim() === "" ? "" : count === 0 ? "Nothing found" : `${finding.at + 1} of ${count}`;
+  const words =
+    finding.words.trim() === ""
+      ? ""
+      : count === 0
+        ? l10n.t("Nothing found")
+        : l10n.t("{0} of {1}", finding.at + 1, count);
   return (
     <div class="find" role="search">
       <input
         ref={field}
         type="search"
-        aria-label="Find in the conversation"
-        placeholder="Find"
+        aria-label={l10n.t("Find in the conversation")}
+        placeholder={l10n.t("Find")}
         value={finding.words}
         onInput={(event) => {
           panel.finding.value = { words: event.currentTarget.value, at: 0 };
@@ -64,7 +70,7 @@ export function Find({ session }: { readonly session: Session }): JSX.Element | 
       </span>
       <IconButton
         icon="up"
-        label="Previous"
+        label={l10n.t("Previous")}
         disabled={count === 0}
         onClick={() => {
           go(-1);
@@ -72,13 +78,13 @@ export function Find({ session }: { readonly session: Session }): JSX.Element | 
       />
       <IconButton
         icon="down"
-        label="Next"
+        label={l10n.t("Next")}
         disabled={count === 0}
         onClick={() => {
           go(1);
         }}
       />
-      <IconButton icon="close" label="Close" onClick={close} />
+      <IconButton icon="close" label={l10n.t("Close")} onClick={close} />
     </div>
   );
 }

@@ -1,4 +1,5 @@
 /** A form of the agent or of an MCP server: fields with their labels, choices as buttons of a group, own words beside them. */
+import * as l10n from "@vscode/l10n";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Ask } from "../app/panel";
@@ -15,14 +16,14 @@ export function AskedForm({ ask, form }: { readonly ask: Ask; readonly form: For
     setWrong(found);
     if (Object.keys(found).length === 0) {
       panel.client.answer(ask.question, accepted(form, values));
-      panel.say("Answered.");
+      panel.say(l10n.t("Answered."));
     }
   };
   const said = new Set(form.fields.flatMap((field) => [field.title, field.description]));
   return (
     <form
       class="ask"
-      aria-label="A question"
+      aria-label={l10n.t("A question")}
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
@@ -35,7 +36,9 @@ export function AskedForm({ ask, form }: { readonly ask: Ask; readonly form: For
         }
       }}
     >
-      <h2 class="ask-title">{form.server === "" ? "The agent asks" : `The server ${form.server} asks`}</h2>
+      <h2 class="ask-title">
+        {form.server === "" ? l10n.t("The agent asks") : l10n.t("The server {0} asks", form.server)}
+      </h2>
       <div class="ask-body">
         {!form.message.split("\n\n").every((part) => said.has(part)) && <Markdown source={form.message} />}
         {form.fields.map((field) => (
@@ -53,7 +56,8 @@ export function AskedForm({ ask, form }: { readonly ask: Ask; readonly form: For
       </div>
       <div class="ask-options">
         <button type="submit" class="button">
-          Answer<kbd aria-hidden="true">Ctrl+Enter</kbd>
+          {l10n.t("Answer")}
+          <kbd aria-hidden="true">Ctrl+Enter</kbd>
         </button>
         {form.server !== "" && (
           <button
@@ -63,7 +67,7 @@ export function AskedForm({ ask, form }: { readonly ask: Ask; readonly form: For
               panel.client.answer(ask.question, { action: "decline" });
             }}
           >
-            Decline
+            {l10n.t("Decline")}
           </button>
         )}
         <button
@@ -73,7 +77,7 @@ export function AskedForm({ ask, form }: { readonly ask: Ask; readonly form: For
             panel.client.answer(ask.question, { action: "cancel" });
           }}
         >
-          Dismiss
+          {l10n.t("Dismiss")}
         </button>
       </div>
     </form>
@@ -96,7 +100,7 @@ function FieldOf(props: FieldProps): JSX.Element {
   const label = (
     <>
       {field.title}
-      {field.required && <span class="needed"> (needed)</span>}
+      {field.required && <span class="needed"> {l10n.t("(needed)")}</span>}
     </>
   );
   const beside = (

@@ -1,4 +1,5 @@
 /** What the user has before them in the editor, to be added by a click; without one nothing of it is sent. */
+import * as l10n from "@vscode/l10n";
 import type { JSX } from "preact";
 import type { Draft } from "../app/drafts";
 import { fileUri } from "../session/completion";
@@ -33,7 +34,7 @@ export function FromEditor({
     <button
       type="button"
       class="chip suggested"
-      title={`Send ${name} with the message`}
+      title={l10n.t("Send {0} with the message", name)}
       onClick={() => {
         onAdd(block);
       }}

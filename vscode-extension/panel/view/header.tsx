@@ -1,4 +1,5 @@
 /** The session's title, which leads to the list of sessions, and what can be done with the conversation as a whole. */
+import * as l10n from "@vscode/l10n";
 import type { JSX } from "preact";
 import type { Panel } from "../app/panel";
 import type { Session } from "../app/session";
@@ -11,10 +12,10 @@ import { Menu } from "./menu";
 
 const TITLES = {
   conversation: "",
-  sessions: "Sessions",
-  timeline: "Timeline",
-  review: "Review",
-  "sign-in": "Choose a model",
+  sessions: l10n.t("Sessions"),
+  timeline: l10n.t("Timeline"),
+  review: l10n.t("Review"),
+  "sign-in": l10n.t("Choose a model"),
 } as const;
 
 export function Header(): JSX.Element {
@@ -28,7 +29,7 @@ export function Header(): JSX.Element {
         type="button"
         class="title"
         aria-expanded={view === "sessions"}
-        title={talks ? "All sessions" : "Back to the conversation"}
+        title={talks ? l10n.t("All sessions") : l10n.t("Back to the conversation")}
         onClick={() => {
           panel.view.value = talks ? "sessions" : "conversation";
         }}
@@ -41,7 +42,7 @@ export function Header(): JSX.Element {
         <>
           <IconButton
             icon="find"
-            label="Find in the conversation"
+            label={l10n.t("Find in the conversation")}
             pressed={panel.finding.value !== undefined}
             onClick={() => {
               panel.finding.value = panel.finding.value === undefined ? { words: "", at: 0 } : undefined;
@@ -49,7 +50,7 @@ export function Header(): JSX.Element {
           />
           <IconButton
             icon="fold"
-            label="Fold the agent's steps"
+            label={l10n.t("Fold the agent's steps")}
             pressed={panel.condensed.value}
             onClick={() => {
               panel.condensed.value = !panel.condensed.value;
@@ -57,35 +58,35 @@ export function Header(): JSX.Element {
           />
           <IconButton
             icon="history"
-            label="Timeline: go back to an earlier point"
+            label={l10n.t("Timeline: go back to an earlier point")}
             onClick={() => {
               panel.view.value = "timeline";
             }}
           />
           <Menu
             icon="more"
-            label="More"
+            label={l10n.t("More")}
             entries={[
               {
-                name: "Copy the conversation as Markdown",
+                name: l10n.t("Copy the conversation as Markdown"),
                 does: () => {
                   void copy(panel, session);
                 },
               },
               {
-                name: "Export the conversation…",
+                name: l10n.t("Export the conversation…"),
                 does: () => {
                   void save(panel, session);
                 },
               },
               {
-                name: "Review its changes",
+                name: l10n.t("Review its changes"),
                 does: () => {
                   panel.review();
                 },
               },
               {
-                name: "New session in a worktree",
+                name: l10n.t("New session in a worktree"),
                 does: () => {
                   panel.begin(true);
                 },
@@ -96,7 +97,7 @@ export function Header(): JSX.Element {
       )}
       <IconButton
         icon="add"
-        label="New session"
+        label={l10n.t("New session")}
         onClick={() => {
           panel.begin();
         }}
@@ -120,17 +121,17 @@ function Root({
 
 function titleOf(panel: Panel, session: Session | undefined): string {
   if (session === undefined) {
-    return panel.next.apart.value ? "New session in a worktree" : "New session";
+    return panel.next.apart.value ? l10n.t("New session in a worktree") : l10n.t("New session");
   }
   const listed = panel.sessions.known.value.find((each) => each.id === session.id);
-  return session.transcript.value.title || listed?.title || "Untitled session";
+  return session.transcript.value.title || listed?.title || l10n.t("Untitled session");
 }
 
 async function copy(panel: Panel, session: Session): Promise<void> {
   await panel.attempt(async () => {
     await session.whole();
     await navigator.clipboard.writeText(markdownOf(titleOf(panel, session), session.transcript.value.items));
-    panel.say("Copied the conversation as Markdown.");
+    panel.say(l10n.t("Copied the conversation as Markdown."));
   });
 }
 

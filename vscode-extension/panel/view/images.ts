@@ -1,4 +1,5 @@
 /** Pictures that were pasted or dropped, as they are sent. */
+import * as l10n from "@vscode/l10n";
 import type { Block } from "../session/updates";
 
 /** Bytes of one picture: what models take. */
@@ -18,7 +19,7 @@ function base64(file: File): Promise<string> {
       resolve(typeof reader.result === "string" ? reader.result.replace(/^[^,]*,/, "") : "");
     };
     reader.onerror = () => {
-      reject(new Error(`${file.name} could not be read.`));
+      reject(new Error(l10n.t("{0} could not be read.", file.name)));
     };
     reader.readAsDataURL(file);
   });

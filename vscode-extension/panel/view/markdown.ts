@@ -3,6 +3,8 @@
  *
  * What models write is hostile: HTML in it is text, links lead to the web or to files of the project, and no picture is loaded.
  */
+import "../words";
+import * as l10n from "@vscode/l10n";
 import hljs from "highlight.js/lib/core";
 import MarkdownIt, { type Token } from "markdown-it";
 import { LANGUAGES } from "./languages";
@@ -32,11 +34,11 @@ function coloured(code: string, language: string): string {
 function codeBlock(code: string, language: string): string {
   const text = code.replace(/\n$/, "");
   const words = escapeHtml(language);
-  const label = words === "" ? "code" : words;
-  const button = (does: string, name: string): string =>
-    `<button type="button" data-do="${does}" aria-label="${name} ${label}">${name}</button>`;
+  const label = language === "" ? l10n.t("code") : language;
+  const button = (does: string, name: string, named: string): string =>
+    `<button type="button" data-do="${does}" aria-label="${escapeHtml(named)}">${escapeHtml(name)}</button>`;
   return (
-    `<div class="code"><div class="code-bar"><span>${words}</span><span class="code-do">${button("copy", "Copy")}${button("insert", "Insert")}${button("apply", "Apply")}</span></div>` +
+    `<div class="code"><div class="code-bar"><span>${words}</span><span class="code-do">${button("copy", l10n.t("Copy"), l10n.t("Copy {0}", label))}${button("insert", l10n.t("Insert"), l10n.t("Insert {0}", label))}${button("apply", l10n.t("Apply"), l10n.t("Apply {0}", label))}</span></div>` +
     `<pre tabindex="0" dir="ltr"><code>${coloured(text, language) || escapeHtml(text)}</code></pre></div>`
   );
 }

@@ -1,4 +1,5 @@
 /** What was said: the agent's Markdown, the user's words, thoughts, notices and compactions. */
+import * as l10n from "@vscode/l10n";
 import type { JSX } from "preact";
 import { memo } from "./memo";
 import { useRef } from "preact/hooks";
@@ -44,10 +45,10 @@ export function Markdown({ source }: { readonly source: string }): JSX.Element {
 export function Attachment({ block }: { readonly block: Block }): JSX.Element | null {
   const panel = usePanel();
   if (block.type === "image") {
-    return <img class="picture" alt="Picture" src={`data:${block.mimeType};base64,${block.data}`} />;
+    return <img class="picture" alt={l10n.t("Picture")} src={`data:${block.mimeType};base64,${block.data}`} />;
   }
   if (block.type === "audio") {
-    return <span class="chip">Audio ({block.mimeType})</span>;
+    return <span class="chip">{l10n.t("Audio ({0})", block.mimeType)}</span>;
   }
   if (block.type === "link" || block.type === "resource") {
     const name = block.type === "link" ? block.name : nameOf(block.uri);
@@ -92,7 +93,7 @@ function decoded(text: string): string {
 
 export function AgentMessage({ item }: { readonly item: Item & { kind: "agent" } }): JSX.Element {
   return (
-    <article class="agent" aria-label="Agent">
+    <article class="agent" aria-label={l10n.t("Agent")}>
       {item.blocks.map((block, at) =>
         block.type === "text" ? <Markdown key={at} source={block.text} /> : <Attachment key={at} block={block} />,
       )}
@@ -116,7 +117,7 @@ export function UserMessage(props: {
   );
   return (
     <article class={sending ? "user sending" : "user"} aria-busy={sending}>
-      <h2 class="hidden">{sending ? "You, being sent" : `Turn ${turn}: you`}</h2>
+      <h2 class="hidden">{sending ? l10n.t("You, being sent") : l10n.t("Turn {0}: you", turn)}</h2>
       {words.length > LONG ? <Fold title={`${words.slice(0, 200)}…`}>{shown}</Fold> : shown}
       <div class="attachments">
         {blocks
@@ -127,7 +128,7 @@ export function UserMessage(props: {
       </div>
       {onEdit && (
         <div class="corner">
-          <IconButton icon="edit" label="Edit and send again from here" onClick={onEdit} />
+          <IconButton icon="edit" label={l10n.t("Edit and send again from here")} onClick={onEdit} />
         </div>
       )}
     </article>
@@ -142,7 +143,7 @@ export function Thought({ item }: { readonly item: Item & { kind: "thought" } })
       .split("\n")[0]
       ?.replace(/[*_`#]/g, "") ?? "";
   return (
-    <Fold icon="think" quiet title={`Thought: ${first.slice(0, 120)}`}>
+    <Fold icon="think" quiet title={l10n.t("Thought: {0}", first.slice(0, 120))}>
       <Markdown source={words} />
     </Fold>
   );
@@ -152,32 +153,34 @@ export function Thought({ item }: { readonly item: Item & { kind: "thought" } })
 export function Aside({ item }: { readonly item: Item & { kind: "aside" } }): JSX.Element {
   const waits = item.answer.length === 0;
   return (
-    <aside class="aside" aria-label={`Asked on the side: ${item.question}`} aria-busy={waits && item.fresh}>
+    <aside class="aside" aria-label={l10n.t("Asked on the side: {0}", item.question)} aria-busy={waits && item.fresh}>
       <Fold
         icon="comment"
         title={
           <>
-            <span class="quiet-words">On the side: </span>
+            <span class="quiet-words">{l10n.t("On the side:")} </span>
             {item.question}
           </>
         }
         open={item.fresh}
       >
-        {waits && <p class="working">{item.fresh ? "Asking…" : "It was not answered."}</p>}
+        {waits && <p class="working">{item.fresh ? l10n.t("Asking…") : l10n.t("It was not answered.")}</p>}
         {item.answer.map((block, at) =>
           block.type === "text" ? <Markdown key={at} source={block.text} /> : <Attachment key={at} block={block} />,
         )}
-        <p class="quiet-words">Not part of the conversation: the agent does not remember it.</p>
+        <p class="quiet-words">{l10n.t("Not part of the conversation: the agent does not remember it.")}</p>
       </Fold>
     </aside>
   );
 }
 
+const SEVERITY = { info: l10n.t("info"), warning: l10n.t("warning"), error: l10n.t("error") } as const;
+
 export function Notice({ item }: { readonly item: Item & { kind: "notice" } }): JSX.Element {
   const panel = usePanel();
   return (
     <div class={`notice ${item.severity}`} role="note">
-      <span class="hidden">{item.severity}: </span>
+      <span class="hidden">{SEVERITY[item.severity]}: </span>
       {item.review ? (
         <button
           type="button"
@@ -199,10 +202,10 @@ export function Notice({ item }: { readonly item: Item & { kind: "notice" } }): 
 export function Compaction({ item }: { readonly item: Item & { kind: "compaction" } }): JSX.Element {
   const title =
     {
-      in_progress: "Compacting the conversation…",
-      completed: "Conversation compacted",
-      cancelled: "Compaction cancelled",
-    }[item.status] ?? "The conversation could not be compacted";
+      in_progress: l10n.t("Compacting the conversation…"),
+      completed: l10n.t("Conversation compacted"),
+      cancelled: l10n.t("Compaction cancelled"),
+    }[item.status] ?? l10n.t("The conversation could not be compacted");
   const all = [title, item.words].filter((words) => words !== "").join(": ");
   return item.summary === "" ? (
     <div class="notice info" role="note">

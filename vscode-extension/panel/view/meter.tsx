@@ -1,4 +1,5 @@
 /** How much of the model's window is in use and what the session has cost; behind it, by what the window is filled. */
+import * as l10n from "@vscode/l10n";
 import type { JSX } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { Session } from "../app/session";
@@ -20,16 +21,21 @@ export function Meter({ session }: { readonly session: Session }): JSX.Element |
   const share = Math.min(1, usage.used / usage.size);
   const cost = usage.cost === undefined ? "" : money(usage.cost.amount, usage.cost.currency);
   const shown = `${Math.round(share * 100)}%${cost === "" ? "" : ` · ${cost}`}`;
-  const words = `${usage.used.toLocaleString()} of ${usage.size.toLocaleString()} tokens of the model's window are used`;
+  const words = l10n.t(
+    "{0} of {1} tokens of the model's window are used",
+    usage.used.toLocaleString(),
+    usage.size.toLocaleString(),
+  );
+  const used = cost === "" ? `${words}.` : l10n.t("{0}; the session has cost {1}.", words, cost);
   return (
     <span class="meter-frame" {...frame}>
       <button
         type="button"
         class={`meter${share >= FULL ? " full" : ""}`}
-        aria-label={`${shown}: ${words}. Show by what`}
+        aria-label={l10n.t("{0}: {1}. Show by what", shown, words)}
         aria-expanded={open}
         aria-controls={open ? id : undefined}
-        title={`${words}${cost === "" ? "" : `; the session has cost ${cost}`}.${share >= FULL ? " /compact makes room." : ""}`}
+        title={share >= FULL ? l10n.t("{0} /compact makes room.", used) : used}
         onClick={toggle}
       >
         <svg viewBox="0 0 16 16" width="14" height="14" aria-hidden="true">
@@ -78,19 +84,19 @@ function Parts({
       id={id}
       ref={frame}
       role="dialog"
-      aria-label="What fills the model's window"
+      aria-label={l10n.t("What fills the model's window")}
       tabIndex={-1}
       aria-busy={found === undefined}
     >
-      <h2>What fills the model's window</h2>
+      <h2>{l10n.t("What fills the model's window")}</h2>
       {found !== undefined && shown !== undefined && (
         <>
           <table>
             <thead>
               <tr>
-                <th scope="col">What</th>
-                <th scope="col">Tokens</th>
-                <th scope="col">Calls</th>
+                <th scope="col">{l10n.t("What")}</th>
+                <th scope="col">{l10n.t("Tokens")}</th>
+                <th scope="col">{l10n.t("Calls")}</th>
               </tr>
             </thead>
             <tbody>
@@ -108,16 +114,15 @@ function Parts({
                 showAll(true);
               }}
             >
-              Show all
+              {l10n.t("Show all")}
             </button>
           )}
           <p>
-            {found.used.toLocaleString()} of {found.window.toLocaleString()} tokens.{" "}
+            {l10n.t("{0} of {1} tokens.", found.used.toLocaleString(), found.window.toLocaleString())}{" "}
             {found.counted
-              ? "The model's server counted the whole; how"
-              : "Nobody has counted them yet: all this and how"}{" "}
-            it divides is estimated from the texts. Tools include their descriptions, which the model is told at every
-            call.
+              ? l10n.t("The model's server counted the whole; how it divides is estimated from the texts.")
+              : l10n.t("Nobody has counted them yet: all this and how it divides is estimated from the texts.")}{" "}
+            {l10n.t("Tools include their descriptions, which the model is told at every call.")}
           </p>
           <button
             type="button"
@@ -127,7 +132,7 @@ function Parts({
               void session.prompt([{ type: "text", text: "/compact" }]);
             }}
           >
-            Compact the conversation
+            {l10n.t("Compact the conversation")}
           </button>
         </>
       )}
@@ -137,7 +142,9 @@ function Parts({
 
 function Row({ part, of }: { readonly part: Part; readonly of: number }): JSX.Element {
   const about =
-    part.described > 0 ? `${part.described.toLocaleString()} of it for what the model is told of its tools` : undefined;
+    part.described > 0
+      ? l10n.t("{0} of it for what the model is told of its tools", part.described.toLocaleString())
+      : undefined;
   return (
     <tr title={about}>
       <th scope="row" dir="auto">

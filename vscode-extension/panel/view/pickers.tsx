@@ -1,4 +1,5 @@
 /** The session's options, as the agent offers them: mode, model and thought level, and behind a button whatever else it has. */
+import * as l10n from "@vscode/l10n";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Session } from "../app/session";
@@ -30,7 +31,7 @@ export function Pickers({ session, begins }: { readonly session: Session; readon
       {shown.length < options.length && (
         <IconButton
           icon="more"
-          label="More options"
+          label={l10n.t("More options")}
           onClick={() => {
             showAll(true);
           }}
@@ -73,7 +74,7 @@ export function Folder(): JSX.Element | null {
   }
   return (
     <select
-      aria-label="Folder"
+      aria-label={l10n.t("Folder")}
       title={panel.next.root.value?.path ?? ""}
       value={panel.next.root.value?.path ?? ""}
       onChange={(event) => {

@@ -1,4 +1,5 @@
 /** The agent's plan: how far it has come in one line, and all of it when opened. A comment on a step goes to the agent at once. */
+import * as l10n from "@vscode/l10n";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Session } from "../app/session";
@@ -19,14 +20,11 @@ export function Plan({ session }: { readonly session: Session }): JSX.Element | 
   const current =
     steps.find((step) => step.status === "in_progress") ?? steps.find((step) => step.status === "pending");
   return (
-    <section class="plan" aria-label="Plan">
+    <section class="plan" aria-label={l10n.t("Plan")}>
       <Fold
         title={
           <>
-            <span class="plan-count">
-              Plan {done}/{steps.length}
-            </span>{" "}
-            {current?.content}
+            <span class="plan-count">{l10n.t("Plan {0}/{1}", done, steps.length)}</span> {current?.content}
           </>
         }
       >
@@ -55,7 +53,7 @@ function Step({
     const blocks = [{ type: "text", text: aboutStep(number, step, words ?? "") }] as const;
     say(undefined);
     void panel.attempt(() => (session.running.value ? session.steer(blocks) : session.prompt(blocks)));
-    panel.say("Sent to the agent.");
+    panel.say(l10n.t("Sent to the agent."));
   };
   return (
     <li class={step.status}>
@@ -73,7 +71,7 @@ function Step({
         </span>
         <IconButton
           icon="comment"
-          label={`Comment on step ${number}`}
+          label={l10n.t("Comment on step {0}", number)}
           pressed={words !== undefined}
           onClick={() => {
             say(words === undefined ? "" : undefined);
@@ -93,8 +91,8 @@ function Step({
           <textarea
             rows={1}
             dir="auto"
-            aria-label={`Comment on step ${number}: ${step.content}`}
-            placeholder="What about this step?"
+            aria-label={l10n.t("Comment on step {0}: {1}", number, step.content)}
+            placeholder={l10n.t("What about this step?")}
             value={words}
             ref={focused}
             onInput={(event) => {
@@ -107,7 +105,7 @@ function Step({
             }}
           />
           <button type="submit" class="button secondary" disabled={words.trim() === ""}>
-            Send to the agent
+            {l10n.t("Send to the agent")}
           </button>
         </form>
       )}

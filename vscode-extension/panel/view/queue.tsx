@@ -1,4 +1,5 @@
 /** The prompts that wait for the running turn: change, move, send now, take out. */
+import * as l10n from "@vscode/l10n";
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Session } from "../app/session";
@@ -34,8 +35,8 @@ export function Queue({ session }: { readonly session: Session }): JSX.Element |
     return null;
   }
   return (
-    <section class="queue" aria-label="Queued messages">
-      <h2 class="bar-title">{queue.length} queued</h2>
+    <section class="queue" aria-label={l10n.t("Queued messages")}>
+      <h2 class="bar-title">{l10n.t("{0} queued", queue.length)}</h2>
       <ol>
         {queue.map((queued, at) => (
           <Row
@@ -112,7 +113,7 @@ function Row({ queued, first, last, onUp, onDown, onNow, onRemove, onEdit, onGon
             class="queue-edit"
             rows={2}
             dir="auto"
-            aria-label="Change the queued message"
+            aria-label={l10n.t("Change the queued message")}
             value={edited}
             ref={focused}
             onInput={(event) => {
@@ -131,20 +132,20 @@ function Row({ queued, first, last, onUp, onDown, onNow, onRemove, onEdit, onGon
   return (
     <li>
       <span class="queue-words" dir="auto" title={words}>
-        {words || "Attachments"}
+        {words || l10n.t("Attachments")}
       </span>
       <span class="queue-does">
-        <IconButton icon="send" label="Send now, into the running turn" onClick={onNow} />
+        <IconButton icon="send" label={l10n.t("Send now, into the running turn")} onClick={onNow} />
         <IconButton
           icon="edit"
-          label="Change"
+          label={l10n.t("Change")}
           onClick={() => {
             edit(words);
           }}
         />
-        <IconButton icon="up" label="Earlier" disabled={first} onClick={onUp} />
-        <IconButton icon="down" label="Later" disabled={last} onClick={onDown} />
-        <IconButton icon="trash" label="Take out of the queue" onClick={onRemove} />
+        <IconButton icon="up" label={l10n.t("Earlier")} disabled={first} onClick={onUp} />
+        <IconButton icon="down" label={l10n.t("Later")} disabled={last} onClick={onDown} />
+        <IconButton icon="trash" label={l10n.t("Take out of the queue")} onClick={onRemove} />
       </span>
     </li>
   );

@@ -1,4 +1,5 @@
 /** What is to be reviewed, as a list: in a browser, where no editor shows it. Keep and reject, by hunk, by file, or all of it. */
+import * as l10n from "@vscode/l10n";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import type { Session } from "../app/session";
@@ -20,10 +21,10 @@ export function Review({ session }: { readonly session: Session }): JSX.Element 
   };
   return (
     <main class="review">
-      {files?.length === 0 && <p class="nothing">Nothing of this session is left to review.</p>}
+      {files?.length === 0 && <p class="nothing">{l10n.t("Nothing of this session is left to review.")}</p>}
       {files !== undefined && files.length > 0 && (
         <Buttons
-          of="all"
+          words={{ keep: l10n.t("Keep all"), reject: l10n.t("Reject all") }}
           decide={(verdict) => {
             decide(verdict);
           }}
@@ -63,7 +64,7 @@ function OneFile({
       {file.hunks.map((hunk) => (
         <div class="diff" key={hunk.id}>
           {hunk.what !== "" && <p class="diff-bar">{hunk.what}</p>}
-          <pre tabIndex={0} dir="ltr" aria-label={`Line ${hunk.line} of ${name}`}>
+          <pre tabIndex={0} dir="ltr" aria-label={l10n.t("Line {0} of {1}", hunk.line, name)}>
             {hunk.removed.map((line, at) => (
               <Line key={`-${at}`} sign="−" kind="minus" text={line} />
             ))}
@@ -72,7 +73,11 @@ function OneFile({
             ))}
           </pre>
           <Buttons
-            of={`line ${hunk.line} of ${name}`}
+            words={{ keep: l10n.t("Keep"), reject: l10n.t("Reject") }}
+            labels={{
+              keep: l10n.t("Keep line {0} of {1}", hunk.line, name),
+              reject: l10n.t("Reject line {0} of {1}", hunk.line, name),
+            }}
             decide={(verdict) => {
               decide(verdict, hunk);
             }}
@@ -100,37 +105,41 @@ function Line({
   );
 }
 
+type Words = Readonly<Record<Verdict, string>>;
+
+/** `labels`: what they are called where they are heard. */
 function Buttons({
-  of,
+  words,
+  labels = words,
   decide,
   all = false,
 }: {
-  readonly of: string;
+  readonly words: Words;
+  readonly labels?: Words;
   readonly decide: (verdict: Verdict) => void;
   readonly all?: boolean;
 }): JSX.Element {
-  const more = all ? " all" : "";
   return (
     <div class="actions">
       <button
         type="button"
         class={all ? "button" : "button secondary"}
-        aria-label={`Keep ${of}`}
+        aria-label={labels.keep}
         onClick={() => {
           decide("keep");
         }}
       >
-        Keep{more}
+        {words.keep}
       </button>
       <button
         type="button"
         class="button secondary"
-        aria-label={`Reject ${of}`}
+        aria-label={labels.reject}
         onClick={() => {
           decide("reject");
         }}
       >
-        Reject{more}
+        {words.reject}
       </button>
     </div>
   );

@@ -1,4 +1,5 @@
 /** All sessions: this project's first, then the others'. Search, rename, archive, fork, delete. */
+import * as l10n from "@vscode/l10n";
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Known } from "../app/sessions";
@@ -20,16 +21,16 @@ export function SessionList(): JSX.Element {
   const here = panel.surroundings.value.roots.map((root) => root.path);
   const isHere = (known: Known): boolean => here.includes(known.cwd) || here.includes(known.repository);
   const groups: readonly (readonly [string, readonly Known[]])[] = [
-    ["This project", all.filter(isHere)],
-    ["Other projects", all.filter((known) => !isHere(known))],
+    [THIS_PROJECT, all.filter(isHere)],
+    [l10n.t("Other projects"), all.filter((known) => !isHere(known))],
   ];
   return (
     <main class="sessions">
       <div class="sessions-bar">
         <input
           type="search"
-          placeholder="Search titles, folders and branches"
-          aria-label="Search sessions"
+          placeholder={l10n.t("Search titles, folders and branches")}
+          aria-label={l10n.t("Search sessions")}
           value={typed}
           ref={(field) => {
             if (document.activeElement === document.body) {
@@ -48,14 +49,14 @@ export function SessionList(): JSX.Element {
               showArchived(event.currentTarget.checked);
             }}
           />
-          Archived
+          {l10n.t("Archived")}
         </label>
       </div>
       {all.length === 0 && (
         <p class="nothing">
           {typed === ""
-            ? "No sessions yet. Ask something to begin one."
-            : "No session has these words in its title, folder or branch."}
+            ? l10n.t("No sessions yet. Ask something to begin one.")
+            : l10n.t("No session has these words in its title, folder or branch.")}
         </p>
       )}
       {groups
@@ -65,7 +66,7 @@ export function SessionList(): JSX.Element {
             <h2>{name}</h2>
             <ul>
               {known.map((each) => (
-                <SessionRow key={each.id} known={each} elsewhere={name !== "This project"} />
+                <SessionRow key={each.id} known={each} elsewhere={name !== THIS_PROJECT} />
               ))}
             </ul>
           </section>
@@ -74,6 +75,8 @@ export function SessionList(): JSX.Element {
   );
 }
 
+const THIS_PROJECT = l10n.t("This project");
+
 function SessionRow({ known, elsewhere }: { readonly known: Known; readonly elsewhere: boolean }): JSX.Element {
   const panel = usePanel();
   const [renamed, rename] = useState<string | undefined>(undefined);
@@ -81,7 +84,7 @@ function SessionRow({ known, elsewhere }: { readonly known: Known; readonly else
   const does = (work: () => Promise<void>): void => {
     void panel.attempt(work);
   };
-  const name = known.title || "Untitled session";
+  const name = known.title || l10n.t("Untitled session");
   const current = panel.session.value?.id === known.id;
   if (renamed !== undefined) {
     const save = (): void => {
@@ -101,7 +104,7 @@ function SessionRow({ known, elsewhere }: { readonly known: Known; readonly else
         >
           <input
             class="rename"
-            aria-label={`New title of ${name}`}
+            aria-label={l10n.t("New title of {0}", name)}
             value={renamed}
             ref={(field) => {
               field?.focus();
@@ -133,22 +136,21 @@ function SessionRow({ known, elsewhere }: { readonly known: Known; readonly else
         }}
       >
         <span class="session-title" dir="auto">
-          {name}
-          {known.archived ? " (archived)" : ""}
+          {known.archived ? l10n.t("{0} (archived)", name) : name}
         </span>
         <span class="session-about">{aboutOf(known, panel.sessions.running.value.has(known.id), elsewhere)}</span>
       </button>
       <span class="session-does">
         <IconButton
           icon="edit"
-          label={`Rename ${name}`}
+          label={l10n.t("Rename {0}", name)}
           onClick={() => {
             rename(known.title);
           }}
         />
         <IconButton
           icon="fork"
-          label={`Fork ${name}: a new session that begins with what it said`}
+          label={l10n.t("Fork {0}: a new session that begins with what it said", name)}
           onClick={() => {
             does(async () => {
               await panel.show(await panel.sessions.fork(known), known.cwd);
@@ -157,7 +159,7 @@ function SessionRow({ known, elsewhere }: { readonly known: Known; readonly else
         />
         <IconButton
           icon="archive"
-          label={known.archived ? `Bring ${name} back` : `Archive ${name}`}
+          label={known.archived ? l10n.t("Bring {0} back", name) : l10n.t("Archive {0}", name)}
           onClick={() => {
             does(() => panel.sessions.archive(known, !known.archived));
           }}
@@ -181,12 +183,12 @@ function SessionRow({ known, elsewhere }: { readonly known: Known; readonly else
               });
             }}
           >
-            Delete
+            {l10n.t("Delete")}
           </button>
         ) : (
           <IconButton
             icon="trash"
-            label={`Delete ${name}`}
+            label={l10n.t("Delete {0}", name)}
             onClick={() => {
               ask(true);
             }}
@@ -201,13 +203,13 @@ function SessionRow({ known, elsewhere }: { readonly known: Known; readonly else
 function aboutOf(known: Known, running: boolean, elsewhere: boolean): JSX.Element {
   return (
     <>
-      {running ? "running · " : ""}
+      {running ? `${l10n.t("running")} · ` : ""}
       {ago(known.updated)}
       {known.branch !== "" && (
         <>
           {" "}
           · <Icon name="branch" />
-          <span class="hidden">branch </span>
+          <span class="hidden">{l10n.t("branch")} </span>
           <bdi>{known.branch}</bdi>
         </>
       )}

@@ -1,21 +1,23 @@
 /** No model can be used yet: paste a key, or see what else makes one usable. The key goes to whoever holds the link, and to no daemon. */
+import * as l10n from "@vscode/l10n";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { KeyGiven } from "../link";
 import { NAMES, PROVIDERS } from "../providers";
 import { usePanel } from "./context";
+import { filled } from "./filled";
 
 export function SignIn(): JSX.Element {
   const panel = usePanel();
   const check = async (): Promise<void> => {
     await panel.client.request("authenticate", { methodId: "provider-key" });
     panel.view.value = "conversation";
-    panel.say("A model can be used now.");
+    panel.say(l10n.t("A model can be used now."));
   };
   return (
     <main class="sign-in">
-      <h2>Choose a model</h2>
-      <p>sould has no key of a model provider yet.</p>
+      <h2>{l10n.t("Choose a model")}</h2>
+      <p>{l10n.t("sould has no key of a model provider yet.")}</p>
       <KeyForm
         keep={(given) =>
           panel.attempt(async () => {
@@ -25,12 +27,17 @@ export function SignIn(): JSX.Element {
         }
       />
       <p>
-        A key in the environment, such as <code>OPENAI_API_KEY</code>, and an Ollama or LM Studio that runs on this
-        machine are found by themselves. A provider with a sign-in of its own: <code>sould login</code> in a terminal.
+        {filled(
+          l10n.t(
+            "A key in the environment, such as {0}, and an Ollama or LM Studio that runs on this machine are found by themselves. A provider with a sign-in of its own: {1} in a terminal.",
+          ),
+          <code>OPENAI_API_KEY</code>,
+          <code>sould login</code>,
+        )}
       </p>
       <div class="actions">
         <button type="button" class="button secondary" onClick={() => void panel.attempt(check)}>
-          Check again
+          {l10n.t("Check again")}
         </button>
         <button
           type="button"
@@ -39,7 +46,7 @@ export function SignIn(): JSX.Element {
             panel.view.value = "conversation";
           }}
         >
-          Back
+          {l10n.t("Back")}
         </button>
       </div>
     </main>
@@ -66,14 +73,14 @@ function KeyForm({ keep }: { readonly keep: (given: KeyGiven) => Promise<unknown
   return (
     <form
       class="key-form"
-      aria-label="A key"
+      aria-label={l10n.t("A key")}
       onSubmit={(event) => {
         event.preventDefault();
         void submit();
       }}
     >
       <label>
-        Provider
+        {l10n.t("Provider")}
         <select
           value={provider}
           onChange={(event) => {
@@ -85,19 +92,30 @@ function KeyForm({ keep }: { readonly keep: (given: KeyGiven) => Promise<unknown
               {PROVIDERS[id]}
             </option>
           ))}
-          <option value={OTHER}>Another that answers as OpenAI’s does</option>
+          <option value={OTHER}>{l10n.t("Another that answers as OpenAI’s does")}</option>
         </select>
       </label>
       {provider === OTHER && (
         <>
-          <Field label="Address" type="url" hint="https://api.example.com/v1" value={address} onValue={setAddress} />
-          <Field label="Model" hint="the first that it says it has" value={model} onValue={setModel} />
+          <Field
+            label={l10n.t("Address")}
+            type="url"
+            hint="https://api.example.com/v1"
+            value={address}
+            onValue={setAddress}
+          />
+          <Field
+            label={l10n.t("Model")}
+            hint={l10n.t("the first that it says it has")}
+            value={model}
+            onValue={setModel}
+          />
         </>
       )}
       <Field
-        label="Key"
+        label={l10n.t("Key")}
         type="password"
-        hint={provider === OTHER ? "empty if it wants none" : ""}
+        hint={provider === OTHER ? l10n.t("empty if it wants none") : ""}
         value={key}
         onValue={setKey}
       />
@@ -109,10 +127,13 @@ function KeyForm({ keep }: { readonly keep: (given: KeyGiven) => Promise<unknown
             setFile(event.currentTarget.checked);
           }}
         />
-        Where this system has no keyring, keep it in a file that only I can read (<code>--file</code>)
+        {filled(
+          l10n.t("Where this system has no keyring, keep it in a file that only I can read ({0})"),
+          <code>--file</code>,
+        )}
       </label>
       <button type="submit" class="button" disabled={busy || (provider === OTHER ? address : key).trim() === ""}>
-        Keep the key
+        {l10n.t("Keep the key")}
       </button>
     </form>
   );

@@ -1,4 +1,5 @@
 /** What goes on in the background: its state, the end of what it printed, and a button that stops it. */
+import * as l10n from "@vscode/l10n";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Session } from "../app/session";
@@ -17,11 +18,11 @@ export function Tasks({ session }: { readonly session: Session }): JSX.Element |
     return null;
   }
   return (
-    <section class="tasks" aria-label="Background tasks">
+    <section class="tasks" aria-label={l10n.t("Background tasks")}>
       <Fold
         title={
           <>
-            <span class="plan-count">In the background</span> {counted(tasks)}
+            <span class="plan-count">{l10n.t("In the background")}</span> {counted(tasks)}
           </>
         }
       >
@@ -47,7 +48,7 @@ function Row({ task, session }: { readonly task: Task; readonly session: Session
   const stop = (): void => {
     void panel.attempt(async () => {
       await session.stopTask(task);
-      panel.say(`Stopped ${name}.`);
+      panel.say(l10n.t("Stopped {0}.", name));
     });
   };
   return (
@@ -61,7 +62,7 @@ function Row({ task, session }: { readonly task: Task; readonly session: Session
         </span>
         <IconButton
           icon={printed === undefined ? "right" : "down"}
-          label={`Output of ${name}`}
+          label={l10n.t("Output of {0}", name)}
           pressed={printed !== undefined}
           onClick={() => {
             if (printed === undefined) {
@@ -71,14 +72,14 @@ function Row({ task, session }: { readonly task: Task; readonly session: Session
             }
           }}
         />
-        {task.state === "running" && <IconButton icon="stop" label={`Stop ${name}`} onClick={stop} />}
+        {task.state === "running" && <IconButton icon="stop" label={l10n.t("Stop {0}", name)} onClick={stop} />}
       </div>
       {printed !== undefined && (
         <div class="task-output">
           {task.message !== "" && <p>{task.message}</p>}
-          <pre tabIndex={0} dir="ltr" aria-label={`What ${name} printed`}>
+          <pre tabIndex={0} dir="ltr" aria-label={l10n.t("What {0} printed", name)}>
             {printed === ""
-              ? "No output yet."
+              ? l10n.t("No output yet.")
               : screen(printed, LINES).spans.map((span, at) => (
                   <span key={at} class={span.classes}>
                     {span.text}
@@ -86,7 +87,7 @@ function Row({ task, session }: { readonly task: Task; readonly session: Session
                 ))}
           </pre>
           <button type="button" class="link" onClick={read}>
-            Read again
+            {l10n.t("Read again")}
           </button>
         </div>
       )}

@@ -1,4 +1,5 @@
 /** The turns of a session as places to go back to, the newest first: what was said, what was done, which files changed. */
+import * as l10n from "@vscode/l10n";
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Session } from "../app/session";
@@ -28,8 +29,9 @@ export function Timeline({ session }: { readonly session: Session }): JSX.Elemen
   return (
     <main class="timeline">
       <p class="about">
-        The conversation goes back, and with it the files that the agent changed. What you typed and what you kept
-        stays.
+        {l10n.t(
+          "The conversation goes back, and with it the files that the agent changed. What you typed and what you kept stays.",
+        )}
       </p>
       <div class="actions">
         <button
@@ -40,7 +42,7 @@ export function Timeline({ session }: { readonly session: Session }): JSX.Elemen
             travel("undo");
           }}
         >
-          Take back the last turn
+          {l10n.t("Take back the last turn")}
         </button>
         <button
           type="button"
@@ -50,13 +52,15 @@ export function Timeline({ session }: { readonly session: Session }): JSX.Elemen
             travel("redo");
           }}
         >
-          Redo
+          {l10n.t("Redo")}
         </button>
       </div>
       <p class="said" role="status">
         {said}
       </p>
-      {turns !== undefined && moments.length === 0 && <p class="nothing">Nothing has happened in this session yet.</p>}
+      {turns !== undefined && moments.length === 0 && (
+        <p class="nothing">{l10n.t("Nothing has happened in this session yet.")}</p>
+      )}
       <ol>
         {moments.map((moment, at) => (
           <Place
@@ -82,18 +86,18 @@ function Place({ moment, onGo }: { readonly moment: Moment; readonly onGo: () =>
       {moment.did.length > 0 && (
         <span class="place-about">
           {moment.did.slice(0, 3).join(" · ")}
-          {moment.did.length > 3 ? ` · ${moment.did.length - 3} more` : ""}
+          {moment.did.length > 3 ? ` · ${l10n.t("{0} more", moment.did.length - 3)}` : ""}
         </span>
       )}
-      {files !== "" && <span class="place-about">Changed: {files}</span>}
+      {files !== "" && <span class="place-about">{l10n.t("Changed: {0}", files)}</span>}
       {moment.kind === "turn" && moment.reachable && (
         <button
           type="button"
           class="button secondary"
-          aria-label={`Go back to before this: ${moment.text}`}
+          aria-label={l10n.t("Go back to before this: {0}", moment.text)}
           onClick={onGo}
         >
-          Go back to before this
+          {l10n.t("Go back to before this")}
         </button>
       )}
     </li>

@@ -1,4 +1,5 @@
 /** The card of a call: what it does, how it stands, its output, its diffs, and what its subagents did. */
+import * as l10n from "@vscode/l10n";
 import type { JSX } from "preact";
 import { memo } from "./memo";
 import { useMemo, useState } from "preact/hooks";
@@ -26,10 +27,10 @@ const ICONS: Readonly<Record<Kind, IconName>> = {
   other: "more",
 };
 const STATUS: Readonly<Record<Status, string>> = {
-  pending: "waiting",
-  in_progress: "running",
-  completed: "done",
-  failed: "failed",
+  pending: l10n.t("waiting"),
+  in_progress: l10n.t("running"),
+  completed: l10n.t("done"),
+  failed: l10n.t("failed"),
 };
 /** Lines of output and of a diff that are shown before the user asks for all. */
 const FEW_LINES = 12;
@@ -39,7 +40,7 @@ function ToolCard({ call, nodes }: { readonly call: Call; readonly nodes: readon
   const diffs = call.content.filter((each) => each.type === "diff");
   const title = (
     <>
-      {call.title || call.name || "A call"}
+      {call.title || call.name || l10n.t("A call")}
       <span class="hidden">, {STATUS[call.status]}</span>
     </>
   );
@@ -103,7 +104,7 @@ function Beside({ call }: { readonly call: Call }): JSX.Element {
       {place !== undefined && (
         <IconButton
           icon="file"
-          label={`Open ${nameOf(place.path)}`}
+          label={l10n.t("Open {0}", nameOf(place.path))}
           onClick={() => {
             panel.link.openFile({ path: place.path, ...(place.line !== undefined && { line: place.line }) });
           }}
@@ -145,7 +146,7 @@ function Input({ input }: { readonly input: unknown }): JSX.Element {
 function Terminal({ call }: { readonly call: Call }): JSX.Element {
   const [all, showAll] = useState(false);
   const ended = endOf(call.exit);
-  const silent = call.printed === "" ? (isOpen(call) ? "No output yet." : "No output.") : "";
+  const silent = call.printed === "" ? (isOpen(call) ? l10n.t("No output yet.") : l10n.t("No output.")) : "";
   const { spans, above } = useMemo(() => screen(call.printed, all ? MANY_LINES : FEW_LINES), [call.printed, all]);
   return (
     <div class="terminal">
@@ -157,11 +158,11 @@ function Terminal({ call }: { readonly call: Call }): JSX.Element {
             showAll(true);
           }}
         >
-          {all ? `${above} more lines are left out` : `Show ${above} lines above`}
+          {all ? leftOut(above) : linesAbove(above)}
         </button>
       )}
       {silent !== "" && <div class="silent">{silent}</div>}
-      <pre tabIndex={0} dir="ltr" aria-label={`Output of ${call.title}`} hidden={silent !== ""}>
+      <pre tabIndex={0} dir="ltr" aria-label={l10n.t("Output of {0}", call.title)} hidden={silent !== ""}>
         {spans.map((span, at) => (
           <span key={at} class={span.classes}>
             {span.text}
@@ -173,12 +174,24 @@ function Terminal({ call }: { readonly call: Call }): JSX.Element {
   );
 }
 
+function leftOut(lines: number): string {
+  return lines === 1 ? l10n.t("1 more line is left out") : l10n.t("{0} more lines are left out", lines);
+}
+
+function linesAbove(lines: number): string {
+  return lines === 1 ? l10n.t("Show 1 line above") : l10n.t("Show {0} lines above", lines);
+}
+
+function moreLines(lines: number): string {
+  return lines === 1 ? l10n.t("Show 1 more line") : l10n.t("Show {0} more lines", lines);
+}
+
 /** How a command ended, where that is not as it should be; what never ran has no end. */
 function endOf(exit: Exit | undefined): string {
   if (exit === undefined || (exit.signal === "" && (exit.code ?? 0) === 0)) {
     return "";
   }
-  return exit.signal === "" ? `Exit code ${exit.code ?? 0}` : `Ended by ${exit.signal}`;
+  return exit.signal === "" ? l10n.t("Exit code {0}", exit.code ?? 0) : l10n.t("Ended by {0}", exit.signal);
 }
 
 /** Signs and words beside colours: a diff must be readable without them. `whole`: all of it is shown at once. */
@@ -210,11 +223,11 @@ export function Diff({
           {name}
         </button>
         <span class="diff-count">
-          {isNew ? "new file " : ""}
+          {isNew ? `${l10n.t("new file")} ` : ""}
           <span class="plus">+{change.added}</span> <span class="minus">−{change.removed}</span>
         </span>
       </div>
-      <pre tabIndex={0} dir="ltr" aria-label={`Change of ${name}`}>
+      <pre tabIndex={0} dir="ltr" aria-label={l10n.t("Change of {0}", name)}>
         {shown.map((line, at) => (
           <div
             key={at}
@@ -236,7 +249,7 @@ export function Diff({
             showAll(true);
           }}
         >
-          Show {lines.length - shown.length} more lines
+          {moreLines(lines.length - shown.length)}
         </button>
       )}
     </div>

@@ -1,4 +1,5 @@
 /** The conversation: rows of which those in sight are drawn. Keeps the end in sight unless the user reads further up. */
+import * as l10n from "@vscode/l10n";
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { draftOf } from "../app/drafts";
@@ -45,7 +46,7 @@ export function Transcript({ session }: { readonly session: Session }): JSX.Elem
         ref={scroller}
         tabIndex={0}
         role="log"
-        aria-label="Conversation"
+        aria-label={l10n.t("Conversation")}
         aria-live="off"
         aria-busy={session.running.value}
       >
@@ -74,7 +75,7 @@ export function Transcript({ session }: { readonly session: Session }): JSX.Elem
           }}
         >
           <Icon name="down" />
-          Go to the end
+          {l10n.t("Go to the end")}
         </button>
       )}
     </div>
@@ -147,7 +148,7 @@ function Prompt({ item, turn }: { readonly item: Item & { kind: "user" }; readon
         ).length;
       const checkpoint = await session.before({ words, attached }, later);
       if (checkpoint === undefined) {
-        throw new Error("Nothing leads back to this message. Send it again at the end.");
+        throw new Error(l10n.t("Nothing leads back to this message. Send it again at the end."));
       }
       panel.resending.value = { session: session.id, checkpoint };
       panel.offer(draftOf(item.blocks));
@@ -185,7 +186,7 @@ function End({ session }: { readonly session: Session }): JSX.Element {
   if (trouble !== undefined) {
     return <Trouble session={session} trouble={trouble} />;
   }
-  const words = session.stopping.value ? "Stopping…" : "Working…";
+  const words = session.stopping.value ? l10n.t("Stopping…") : l10n.t("Working…");
   return <div class="end">{session.running.value && <span class="working">{words}</span>}</div>;
 }
 

@@ -1,4 +1,5 @@
 /** What went wrong with a prompt, and what the user can do about it. */
+import * as l10n from "@vscode/l10n";
 import type { JSX } from "preact";
 import { draftOf } from "../app/drafts";
 import type { Session, Trouble as Said } from "../app/session";
@@ -10,7 +11,7 @@ export function Trouble({ session, trouble }: { readonly session: Session; reado
   const told = session.transcript.value.items.some((item) => item.kind === "notice" && item.title === trouble.message);
   return (
     <div class="trouble" role="alert">
-      <p>{told ? "The turn ended with this error." : trouble.message}</p>
+      <p>{told ? l10n.t("The turn ended with this error.") : trouble.message}</p>
       <div class="actions">
         {trouble.signIn ? (
           <button
@@ -20,7 +21,7 @@ export function Trouble({ session, trouble }: { readonly session: Session; reado
               panel.view.value = "sign-in";
             }}
           >
-            Sign in…
+            {l10n.t("Sign in…")}
           </button>
         ) : (
           <button
@@ -30,7 +31,7 @@ export function Trouble({ session, trouble }: { readonly session: Session; reado
               void session.prompt(trouble.blocks);
             }}
           >
-            Send again
+            {l10n.t("Send again")}
           </button>
         )}
         <button
@@ -41,7 +42,7 @@ export function Trouble({ session, trouble }: { readonly session: Session; reado
             session.forget();
           }}
         >
-          Edit
+          {l10n.t("Edit")}
         </button>
         <button
           type="button"
@@ -50,7 +51,7 @@ export function Trouble({ session, trouble }: { readonly session: Session; reado
             session.forget();
           }}
         >
-          Dismiss
+          {l10n.t("Dismiss")}
         </button>
       </div>
     </div>

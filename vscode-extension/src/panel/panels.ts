@@ -140,6 +140,8 @@ export class Panels implements vscode.WebviewViewProvider, vscode.WebviewPanelSe
       source: webview.cspSource,
       script: at("panel.js"),
       style: at("panel.css"),
+      language: vscode.env.language,
+      bundle: vscode.l10n.bundle,
     });
   }
 
