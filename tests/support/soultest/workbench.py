@@ -337,8 +337,8 @@ class Workbench:
 
 
 @contextmanager
-def window(server: Server, browser: Browser, folder: Path, zoom: int = 1) -> Generator[Workbench]:
-    """A window of the folder, on a screen of 1280 x 800, zoomed as browsers do."""
+def window(server: Server, browser: Browser, folder: Path, zoom: int = 1, language: str = "") -> Generator[Workbench]:
+    """A window of the folder, on a screen of 1280 x 800, zoomed as browsers do; in a language that VS Code itself need not know."""
     context = browser.new_context(
         viewport={"width": 1280 // zoom, "height": 800 // zoom},
         device_scale_factor=zoom,
@@ -348,6 +348,8 @@ def window(server: Server, browser: Browser, folder: Path, zoom: int = 1) -> Gen
     expect.set_options(timeout=PATIENCE * 1000)
     try:
         page = context.new_page()
+        if language:
+            page.add_init_script(f"globalThis._VSCODE_NLS_LANGUAGE = {json.dumps(language)}")
         page.goto(f"{server.address}/?folder={folder}")
         expect(page.locator(".monaco-workbench")).to_be_visible()
         expect(page.locator(".explorer-folders-view .monaco-list-row").first).to_be_visible()
