@@ -94,11 +94,9 @@ What it needs is asked, a hunk at a time; then all is told."
                                                                                  :digest (or (plist-get present :digest) ""))))
                                                 choice)
                                      (sould-decide--took decision nil rest)))))
-          ;; What the user typed made another of it, or came between: what they see is what it is now.
-          ((and present (sould-decide--seen-p present)
-                (pcase (plist-get each :why)
-                  ("hunk_stale" (not (sould-decide--decision-lines decision)))
-                  ("failed" t)))
+          ;; What the user typed inside it made another of it: what they see is what it is now.
+          ((and (equal (plist-get each :why) "hunk_stale") present (sould-decide--seen-p present)
+                (not (sould-decide--decision-lines decision)))
            (funcall again (list :hunks (sould-decide-named (list present)))))
           (t (message "sould: %s" (plist-get each :message))
              (sould-decide--took decision nil rest)))))

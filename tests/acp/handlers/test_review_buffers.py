@@ -300,6 +300,26 @@ async def test_an_edit_that_an_editor_refuses_without_a_reason_is_not_tried_for_
         assert len(editor.client.asked("_sould/review/write")) == 1
 
 
+async def test_a_reject_that_is_refused_for_what_was_typed_just_then_is_done_on_the_new_text(
+    bench: Bench, connect: Connect
+) -> None:
+    await edited(bench, {"a.txt": ("a\nb\nc\n", "a\nB\nc\n")})
+    async with bench.running(), connect() as client:
+        await introduced(client)
+        client.hang.add("_sould/review/write")
+        editor = Editor(client, bench.project / "a.txt")
+        await editor.open()
+        rejecting = client.start("_sould/review/reject", cwd=str(bench.project), all=True)
+        await client.wait_request("_sould/review/write")
+        await editor.type(2, 1, "!")
+        await editor.take_one()
+        await editor.take_one()
+        outcome = await rejecting
+        assert ([done["verdict"] for done in outcome["done"]], outcome["left"]) == (["reject"], [])
+        assert (editor.text, editor.saved) == ("a\nb\nc!\n", False)
+        assert await listed(client, bench) == []
+
+
 async def test_what_an_editor_did_not_take_is_left_with_its_number_and_the_reason(
     bench: Bench, connect: Connect
 ) -> None:

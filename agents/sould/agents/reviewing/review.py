@@ -175,7 +175,7 @@ class Review(LookingReview):
         for path in await asyncio.to_thread(sorted, self._paths(order), key=os.path.isdir):
             async with self._holding(path):
                 await self.look(path, self._sessions(path))
-                outcomes.append(await self._decide_in(path, order))
+                outcomes.append(await self._decide_held(path, order))
         streaming = self.upcoming.find(order.selection)
         outcomes.append(Outcome(left=tuple(map(still_streaming, streaming))))
         answered = {each.id for outcome in outcomes for each in (*outcome.done, *outcome.left)}
@@ -236,8 +236,21 @@ class Review(LookingReview):
         file = self._files.get(path)
         return {session for each in file.text.hunks for session in each.hunk.sessions} if file is not None else set()
 
+    async def _decide_held(self, path: str, order: Order) -> Outcome:
+        """In one file, which is held; once more what failed because somebody typed just then."""
+        before = self._files.get(path)
+        first = await self._decide_in(path, order)
+        ids = tuple(each.id for each in first.left if each.why == "failed")
+        now = self._files.get(path)
+        if not ids or before is None or now is None or now.text.current == before.text.current:
+            return first
+        others = tuple(each for each in first.left if each.id not in ids)
+        return together(
+            [Outcome(first.done, others), await self._decide_in(path, replace(order, selection=Selection(ids)))]
+        )
+
     async def _decide_in(self, path: str, order: Order) -> Outcome:
-        """In one file, which is held."""
+        """In one file, which is held, once."""
         state = self._project.review.state
         file = self._files.get(path)
         if file is None:
