@@ -82,6 +82,20 @@ def test_status_shows_what_is_asked_and_approving_it_there_closes_the_editor_s_d
     assert (user.project / "b.txt").read_text() == "two\n"
 
 
+def test_on_a_narrow_terminal_status_parts_lines_between_words_and_no_command_in_two(user: User) -> None:
+    editor, _ = waits(user, call("Shell", "c1", command="echo one > a.txt"), "text: Done.")
+    name = request_id(user)
+    with terminal(user, "status", size=(30, 40)) as screen:
+        screen.read_to_end()
+        rows = [row.rstrip() for row in screen.seen.split("\r\n")]
+    for whole in ("waits for you", "$ echo one > a.txt", f"→ sould approve {name}", f"sould reject {name}"):
+        assert any(whole in row for row in rows), whole
+    wide = {row.split()[0] for row in rows if len(row) > 40 and " " in row.strip()}
+    assert wide <= {"log", "configuration", "asked"}, "what is asked about stands as it is"
+    assert user.sould("reject", name).returncode == 0
+    ended(editor)
+
+
 def test_a_refusal_with_a_reason_reaches_the_agent(user: User) -> None:
     target = user.project / "a.txt"
     editor, _ = waits(

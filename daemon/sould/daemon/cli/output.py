@@ -56,6 +56,15 @@ def table(rows: Iterable[Sequence[str]]) -> str:
     return "\n".join("  ".join([*map(str.ljust, row, widths), row[-1]]).rstrip() for row in lines)
 
 
+def echo_rows(text: str) -> None:
+    """Print lines of words and tables; on a terminal too narrow for one it goes on in rows of its own, no word in two."""
+    from sould.daemon.cli.terminal.screenfuls import parted, screen  # noqa: PLC0415 -- not on the way of `sould run`
+
+    here = screen()
+    lines = text.split("\n")
+    click.echo("\n".join(row for line in lines for row in parted(line, here.columns)) if here is not None else text)
+
+
 def span(seconds: float) -> str:
     """A duration as people say it: `5 s`, `12 min`, `3 h`, `4 d`."""
     for limit, unit, name in ((90, 1, "s"), (90 * 60, 60, "min"), (36 * 3600, 3600, "h")):

@@ -11,7 +11,7 @@ import click
 from sould.daemon.cli.client import ControlClient, ControlError, NotRunningError
 from sould.daemon.cli.control import running
 from sould.daemon.cli.helptext import Command
-from sould.daemon.cli.output import FAILED, CommandError, one_line, plural, size, span, table, visible
+from sould.daemon.cli.output import FAILED, CommandError, echo_rows, one_line, plural, size, span, table, visible
 from sould.daemon.cli.waiting import show_waiting
 from sould.daemon.configuration.configfile import other_configuration
 from sould.daemon.control import Leaving, McpState, SessionState, Status
@@ -69,7 +69,7 @@ def show_now() -> None:
     else:
         click.echo("No agent is at work, and nothing waits for you.")
     click.echo()
-    click.echo(
+    echo_rows(
         table(
             (
                 ('  sould run "…"', "give the agent a task in this directory; -c goes on with the last session"),
@@ -175,29 +175,29 @@ def _end(order: Callable[[ControlClient], Leaving], *, force: bool) -> int:
 
 def _overview(found: Status) -> None:
     memory = found.memory.pss_bytes or found.memory.rss_bytes
-    click.echo(
+    echo_rows(
         f"sould {found.version}, pid {found.pid}, up {span(found.uptime_s)}, {size(memory)}, "
         f"{plural(found.running_turns, 'running turn')}"
     )
     if found.draining:
         click.echo(f"Stopping: {visible(found.draining)}")
     if found.package_changed:
-        click.echo("sould was reinstalled since this daemon started; run: sould restart")
+        echo_rows("sould was reinstalled since this daemon started; run: sould restart")
     click.echo(f"log {found.log_file}")
     click.echo(f"configuration {found.config_file}")
     if found.repairs:
         made = ", ".join(f"{what} {count}" for what, count in sorted(found.repairs.items()))
-        click.echo(f"repairs of conversations: {made}")
+        echo_rows(f"repairs of conversations: {made}")
     differing = other_configuration(os.environ, found.config_file) if found.config_file else ""
     if differing:
-        click.echo(click.style("! ", fg="yellow") + visible(differing))
+        echo_rows(click.style("! ", fg="yellow") + visible(differing))
 
 
 def _connections(found: Status) -> None:
     others = [c for c in found.connections if c.face != "control"]
     if others:
         click.echo("\nConnections")
-        click.echo(
+        echo_rows(
             table(
                 (f"  {c.face}", one_line(c.client or "-", 24), f"pid {c.pid}", span(c.age_s), _short(c.cwd))
                 for c in others
@@ -217,12 +217,12 @@ def _sessions(sessions: Sequence[SessionState]) -> None:
         )
         for s in sessions
     ]
-    click.echo(table(rows))
+    echo_rows(table(rows))
     for session in sessions:
         for number, prompt in enumerate(session.prompts, 1):
-            click.echo(f"  {session.id}  queued {number}: {one_line(prompt, 100)}")
+            echo_rows(f"  {session.id}  queued {number}: {one_line(prompt, 100)}")
         if session.prompts:
-            click.echo(f'    → sould run --session {session.id} "/queue remove 1"   also: edit, move')
+            echo_rows(f'    → sould run --session {session.id} "/queue remove 1"   also: edit, move')
         for each in session.waiting:
             show_waiting(each)
 
@@ -239,7 +239,7 @@ def _loops(found: Status) -> None:
             )
             for each in found.loops
         )
-        click.echo(table(rows))
+        echo_rows(table(rows))
 
 
 def _servers(found: Status) -> None:
@@ -261,7 +261,7 @@ def _servers(found: Status) -> None:
         )
         for (name, state, tools, trouble), servers in like.items()
     )
-    click.echo(table(rows))
+    echo_rows(table(rows))
 
 
 def _language_servers(found: Status) -> None:
@@ -276,7 +276,7 @@ def _language_servers(found: Status) -> None:
             )
             for each in found.language_servers
         )
-        click.echo(table(rows))
+        echo_rows(table(rows))
 
 
 def _short(path: str) -> str:

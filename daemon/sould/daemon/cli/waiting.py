@@ -3,7 +3,7 @@
 import click
 
 from sould.agents.wire.choosing import Choices
-from sould.daemon.cli.output import one_line, plural, visible
+from sould.daemon.cli.output import echo_rows, one_line, plural, visible
 from sould.daemon.control import Asked, Waiting
 
 ID = 8
@@ -16,28 +16,28 @@ LASTING = {"project": ("--for-project", "for the project"), "always": ("--always
 def show_waiting(request: Waiting) -> None:
     """What is asked, and how to answer it."""
     who = f"{request.who} asks: " if request.who else ""
-    click.echo(f"  {request.session}  {click.style('?', fg='yellow')} {visible(who)}{visible(request.title)}")
+    echo_rows(f"  {request.session}  {click.style('?', fg='yellow')} {visible(who)}{visible(request.title)}")
     for line in request.lines:
         click.echo(f"      {visible(line)}")
     name = request.id[:ID]
     if request.more:
-        click.echo(f"      … {plural(request.more, 'more line')}: sould approve {name} --show")
+        echo_rows(f"      … {plural(request.more, 'more line')}: sould approve {name} --show")
     for question in request.questions:
         if len(request.questions) > 1:
-            click.echo(f"      {visible(question.question)}")
+            echo_rows(f"      {visible(question.question)}")
         for number, option in choices(question).numbered.items():
-            click.echo(f"      {number}. {one_line(option, 120)}")
+            echo_rows(f"      {number}. {one_line(option, 120)}")
     if request.kind == "approval":
-        click.echo(f"    → sould approve {name}   sould reject {name}")
+        echo_rows(f"    → sould approve {name}   sould reject {name}")
         if request.scope:
-            click.echo(f"      for the session: add --for-session, which covers {visible(request.scope)}")
+            echo_rows(f"      for the session: add --for-session, which covers {visible(request.scope)}")
         if request.changed:
-            click.echo("      also when it changes again: add --also-changed as well")
+            echo_rows("      also when it changes again: add --also-changed as well")
         for each in request.lasting:
             flag, how_long = LASTING[each.scope]
-            click.echo(f"      {how_long}: add {flag}, which covers {visible(each.remembers)}")
+            echo_rows(f"      {how_long}: add {flag}, which covers {visible(each.remembers)}")
     elif request.kind == "question":
-        click.echo(f"    → sould answer {name} {places(request)}   sould reject {name}")
+        echo_rows(f"    → sould answer {name} {places(request)}   sould reject {name}")
 
 
 def places(request: Waiting) -> str:

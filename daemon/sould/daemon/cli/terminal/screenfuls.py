@@ -1,7 +1,9 @@
 """How much of what is to be read fits a terminal, as lines wrap there. Prints nothing, and keeps nothing of a size: windows are resized."""
 
 import os
+import re
 import sys
+import textwrap
 import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -9,6 +11,8 @@ from typing import NamedTuple
 import click
 
 _TAB = 8
+_FURTHER = "    "
+"""Before what goes on in a row below."""
 
 
 class Screen(NamedTuple):
@@ -62,3 +66,31 @@ def wrapped(line: str, columns: int) -> list[str]:
         row.append(character)
         width += cells
     return [*rows, "".join(row)]
+
+
+def parted(line: str, columns: int) -> list[str]:
+    """A line of words as rows: parted between its columns, which two spaces hold apart, else between words, never within one."""
+    if height(line, columns) == 1:
+        return [line]
+    first, *cells = re.split(r" {2,}(?=\S)", line.strip())
+    indent = line[: len(line) - len(line.lstrip())]
+    rows = [f"{indent}{first}"]
+    for cell in cells:
+        beside = f"{rows[-1]}  {cell}"
+        rows[-1:] = [beside] if height(beside, columns) == 1 else [rows[-1], f"{indent}{_FURTHER}{cell}"]
+    return [row for each in rows for row in _words(each, columns)]
+
+
+def _words(row: str, columns: int) -> list[str]:
+    if height(row, columns) == 1:
+        return [row]
+    indent = row[: len(row) - len(row.lstrip())]
+    further = f"{indent.removesuffix(_FURTHER)}{_FURTHER}"
+    return textwrap.wrap(
+        row,
+        columns,
+        subsequent_indent=further,
+        break_long_words=False,
+        break_on_hyphens=False,
+        replace_whitespace=False,
+    )
