@@ -101,7 +101,7 @@ def decide(action: Action, rules: Rules, trust: Trust, mode: Mode, where: Policy
         case FetchPage():
             return _judge_fetch(action, rules, mode)
         case RepeatCall():
-            return Verdict("allow") if mode == "full" else Verdict("ask", "the model repeats this call")
+            return Verdict("allow") if mode == "full" else Verdict("ask", "it brought the same result each time")
 
 
 def may_search(action: RunCommand) -> bool:

@@ -64,9 +64,9 @@ def change_is_protected(path: Path, where: PolicyContext, *, named: bool = False
     if program := _obeying(parts, where.home, named=named):
         return f"{path} configures {program} or has it run things"
     if repository := where.bare_repository(path):
-        return f"{path} is in {repository}, which git takes for a repository that can have it run things"
+        return f"{path} is in {repository}, a git repository whose settings can run programs"
     if _below_any(parts, (_parts(place) for place in where.account)):
-        return f"{path} is part of your account's own set-up, which has a link to it"
+        return f"a link in your account's own set-up leads to {path}"
     if not named and _below_any(parts, (_parts(directory) for directory in where.path)):
         return f"{path} is in a directory that programs are run from"
     if _below_any(parts, (_parts(directory) for directory in where.own)):

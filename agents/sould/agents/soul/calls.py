@@ -285,7 +285,7 @@ class ToolRunner(Struct):
             context,
             RepeatCall(call.name, ready.arguments),
             sender=call.name,
-            description=f"Call {call.name} again, with the same arguments, for what was the same result each time",
+            description=f"Call {call.name} again, with the same arguments",
         )
 
     async def _allowed(self, call: OpenCall, ready: _Prepared, context: ToolCallContext) -> ToolReturn:
