@@ -50,7 +50,8 @@ def environment(world: World, tmp_path: Path) -> dict[str, str]:
     own |= offline | {"PATH": f"{programs}:{os.defpath}", "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}
     profile = "".join(f"export {name}='{value}'\n" for name, value in own.items())
     (world.root / ".profile").write_text(profile)
-    return {"HOME": str(world.root), "PATH": os.defpath, "SHELL": "/bin/bash", "LANG": "C.UTF-8"}
+    given = {"XDG_RUNTIME_DIR": world.environment["XDG_RUNTIME_DIR"]}  # VS Code takes this one from no shell
+    return given | {"HOME": str(world.root), "PATH": os.defpath, "SHELL": "/bin/bash", "LANG": "C.UTF-8"}
 
 
 @pytest.fixture

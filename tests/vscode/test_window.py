@@ -40,7 +40,8 @@ class TestStartedFromTheDesktop:
         own = [f"export {name}='{value}'" for name, value in world.environment.items() if name.startswith("XDG_")]
         profile = [*own, f'export PATH="{programs}:$PATH"', "export FROM_PROFILE=yes"]
         (world.root / ".profile").write_text("\n".join(profile) + "\n")
-        return {"HOME": str(world.root), "PATH": "/usr/bin:/bin", "SHELL": "/bin/bash", "LANG": "C.UTF-8"}
+        given = {"XDG_RUNTIME_DIR": world.environment["XDG_RUNTIME_DIR"]}  # VS Code takes this one from no shell
+        return given | {"HOME": str(world.root), "PATH": "/usr/bin:/bin", "SHELL": "/bin/bash", "LANG": "C.UTF-8"}
 
     def test_agents_have_what_the_login_shell_has(self, world: World, open_window: Open) -> None:
         command = call("Shell", "s", command='echo "$(of-the-profile), $FROM_PROFILE" > said.txt')

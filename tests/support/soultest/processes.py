@@ -1,8 +1,10 @@
 """Looking at real processes: who carries a marker in its environment, how much memory and how many descriptors one holds."""
 
 import os
+import signal
 import time
 from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 
 MARK = "SOULTEST_MARK"
@@ -10,8 +12,13 @@ MARK = "SOULTEST_MARK"
 
 def marked(mark: str) -> list[int]:
     """Live processes (zombies left out) started with `SOULTEST_MARK=mark`."""
+    return carrying(MARK, mark)
+
+
+def carrying(name: str, value: str) -> list[int]:
+    """Live processes (zombies left out) started with this in their environment."""
     found: list[int] = []
-    wanted = f"{MARK}={mark}".encode()
+    wanted = f"{name}={value}".encode()
     for entry in os.listdir("/proc"):
         if not entry.isdigit():
             continue
@@ -31,6 +38,15 @@ def until_gone(mark: str, seconds: float, but: Collection[int] = ()) -> list[int
             break
         time.sleep(0.01)
     return left
+
+
+def end_all(name: str, value: str) -> None:
+    """Kill each process that was started with this in its environment, and what these start meanwhile."""
+    while left := carrying(name, value):
+        for pid in left:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.01)
 
 
 def memory(pid: int | None = None) -> int:

@@ -87,9 +87,11 @@ def new_world() -> Generator[World]:
     programs.mkdir(parents=True)
     (programs / "sould").symlink_to(SOULD)
     subprocess.run(["git", "init", "-q", str(made.project)], check=True)
-    yield made
-    made.close()
-    shutil.rmtree(root, ignore_errors=True)
+    try:
+        yield made
+    finally:
+        made.close()
+        shutil.rmtree(root, ignore_errors=True)
 
 
 @contextmanager

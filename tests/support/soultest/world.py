@@ -1,7 +1,7 @@
 """A throw-away HOME with a scripted model, for tests that run the real `sould` from outside.
 
 Everything of the user's set-up is replaced, so nothing of it is seen or touched. `World.close` ends the daemon that the
-first client started, by its process id, and waits until it is gone.
+first client started, by its process id, waits until it is gone, and leaves nothing else of this HOME behind.
 """
 
 import json
@@ -17,6 +17,7 @@ from pathlib import Path
 
 from sould.daemon.cli.client import ControlClient, ControlError
 from soultest import prepared
+from soultest.processes import end_all
 
 SOULD = Path(sys.executable).parent / "sould"
 """The installed command, as an editor would start it."""
@@ -117,7 +118,11 @@ class World:
             return 0
 
     def close(self) -> None:
-        """End the daemon."""
+        """End the daemon, and whatever else was started in this HOME: a daemon that was just starting answers nobody yet."""
+        self._end_daemon()
+        end_all("HOME", str(self.root))
+
+    def _end_daemon(self) -> None:
         pid = self.daemon()
         for sent in (signal.SIGTERM, signal.SIGKILL) if pid else ():
             with suppress(ProcessLookupError):
