@@ -23,7 +23,15 @@ from sould.agents.directories.refs import UNKEPT
 from sould.agents.edits.moments import moment
 from sould.agents.errors import SouldError
 from sould.agents.patience import Behind, begun, in_time, readable, run_shielded_in_thread, shielded
-from sould.agents.projects.changes import MOST_NAMED, Change, Findings, LateListener, WatchedFiles, is_text
+from sould.agents.projects.changes import (
+    MOST_NAMED,
+    Change,
+    Findings,
+    LateListener,
+    UnsureListener,
+    WatchedFiles,
+    is_text,
+)
 from sould.agents.projects.findingwords import FindingWords
 from sould.agents.projects.heldcommand import HeldCommand
 from sould.agents.projects.lookedat import LookedAt
@@ -80,6 +88,7 @@ class Capture(Struct):
     """Those of earlier turns that ended while everything was looked at."""
     _behind: Behind = field(default_factory=lambda: Behind("looking behind"))
     _listener: LateListener | None = None
+    _unsure: UnsureListener | None = None
     _searches: int = 0
     _calm: asyncio.Event = field(default_factory=_happened)
     """Nothing stands still for a search."""
@@ -92,6 +101,10 @@ class Capture(Struct):
     def tell(self, listener: LateListener) -> None:
         """From now on tell it what is found late."""
         self._listener = listener
+
+    def tell_unsure(self, listener: UnsureListener) -> None:
+        """From now on tell it of calls with changes that may be the user's."""
+        self._unsure = listener
 
     def prepare(self) -> None:
         """Calls may have effects in a while: begin to look, and to copy what they may change. Nobody waits for it."""
@@ -197,6 +210,7 @@ class Capture(Struct):
                     interval.end()
                     if not interval.holds:
                         self._close(call_id)
+                        self._ask_about(interval)
                     found = await self._with_met(self._found.pop(call_id, Findings()))
                     return replace(found, note=f"{found.note} {LATE}".lstrip()) if self._late else found
             finally:
@@ -233,6 +247,7 @@ class Capture(Struct):
             async with self._one:
                 await self._attribute(self._current())
                 self._close(call_id)
+                self._ask_about(interval)
                 self._found.pop(call_id, None)
             self.files.command_over(call_id)
 
@@ -369,6 +384,10 @@ class Capture(Struct):
         if ended_soon and interval.doubts == "so far":
             with contextlib.suppress(OSError):  # then it stays unsure
                 await self.files.make_sure(interval.call)
+
+    def _ask_about(self, interval: Interval) -> None:
+        if interval.doubts and self._unsure is not None:
+            self._unsure.found_unsure(interval.call)
 
     async def _with_met(self, found: Findings) -> Findings:
         """With what it met of other sessions, in words."""

@@ -122,6 +122,14 @@ class LateListener(Protocol):
         ...
 
 
+class UnsureListener(Protocol):
+    """Is told of calls that have ended, some of whose changes may be the user's."""
+
+    def found_unsure(self, call: AgentCall) -> None:
+        """This one."""
+        ...
+
+
 def explained(found: Change, own: Sequence[Edit]) -> Iterator[Change]:
     """What is left of a change when the edits that are known of the path are taken out, in the order they were made."""
     mode = found.before_mode

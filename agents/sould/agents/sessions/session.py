@@ -18,6 +18,7 @@ from sould.agents.commands.worktree import GoOnInWorktree, WorktreeCommands
 from sould.agents.external.registry import Registration
 from sould.agents.flows.loopstate import LoopStore
 from sould.agents.opening.opening import Client
+from sould.agents.operations.whosechanges import AskingWhose
 from sould.agents.patience import run_shielded_in_thread
 from sould.agents.sessionlog.channel import Cursor, Record, Resolution
 from sould.agents.sessions.commandset import command_sources, make_loops, make_review
@@ -76,6 +77,10 @@ class Session:
         self._notices = MissedNotifications(parts.log.channel, self.clients)
         self._side_questions = SideQuestions(self.soul.model)
         self._title = ModelTitle(parts.entry, self.soul.model)
+        permission, recorded = services.permission, services.files.recorded
+        self._whose = AskingWhose(recorded, permission.questions, permission.company, permission.approval)
+        if recorded.capture is not None:
+            recorded.capture.tell_unsure(self._whose)
         self._turns = Turns(parts.log, self._run, listener)
         store = LoopStore(services.host.storage.directory / "loops")
         self._standstill = Standstill(parts.log, parts.services.permission.asker, parts.services.permission.questions)
@@ -355,6 +360,7 @@ class Session:
                 self.tasks.serving(),
                 self._side_questions.serving(),
                 self._title.serving(),
+                self._whose.serving(),
                 self._operating.serving(),
             ):
                 await self._turns.serve()
