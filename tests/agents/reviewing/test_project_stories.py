@@ -75,6 +75,25 @@ async def test_a_hunk_of_a_file_that_became_a_binary_is_absent_until_its_text_is
     assert await desk.hunks() == [hunk]
 
 
+async def test_an_undo_that_puts_a_directory_back_in_the_place_of_a_file_leaves_its_deletion_to_review(
+    desk: LiveDesk,
+) -> None:
+    path = desk.root / "old.txt"
+    await desk.runs(lambda: _made_directory(path), "T1", "S1")
+    before = await desk.states()
+    await desk.runs(lambda: _made_file(path), "T2", "S1")
+
+    await desk.undo("T2")
+
+    assert (path / "inside.txt").read_text() == "x\n"
+    assert await desk.states() == before
+    await desk.redo()
+    assert path.read_text() == TEXT
+    await desk.undo("T2", name="u2")
+    await desk.decide("reject")
+    assert path.read_text() == TEXT
+
+
 def _renamed(desk: LiveDesk, text: str) -> None:
     path = desk.root / "old.txt"
     path.write_text(text)
@@ -83,3 +102,15 @@ def _renamed(desk: LiveDesk, text: str) -> None:
 
 def _made_binary(path: Path) -> None:
     path.write_bytes(b"\0")
+
+
+def _made_directory(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+    (path / "inside.txt").write_text("x\n")
+
+
+def _made_file(path: Path) -> None:
+    (path / "inside.txt").unlink()
+    path.rmdir()
+    path.write_text(TEXT)

@@ -9,6 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sould.agents.directories.refs import DIRECTORY
 from sould.agents.edits.editlog import Captured, Decided, Event, Intent, Noted, Range, Settled, UserChanged
 from sould.agents.edits.filefold import Contents, edits_of, ranges_between
 from sould.agents.edits.reviewstate import ReviewState
@@ -97,7 +98,7 @@ def _write(event: Event, announced: dict[int, Intent]) -> Intent | None:
 
 def _is_left(event: Captured) -> bool:
     """Whether the file was moved to another path by it, whose event has what was to be reviewed."""
-    return event.after is None and not event.reviewed
+    return event.after is None and event.before != DIRECTORY and not event.reviewed
 
 
 def _before(state: ReviewState, write: Intent, contents: Contents) -> TrackedFile | None:

@@ -267,7 +267,8 @@ class ReviewedFiles:
     ) -> Intent:
         """A write that is about to begin, with what it changes; of one that takes edits back, what the file `becomes`. Blocks."""
         links = is_link(intent.before_mode) or is_link(intent.after_mode)
-        if not _is_reviewed(intent) or (links and becomes is None):
+        is_known = _is_reviewed(intent) or (becomes is not None and DIRECTORY in intent.refs)
+        if not is_known or (links and becomes is None):
             return intent
         old = self.texts.hold(before) if before is not None else ()
         new = self.texts.hold(after) if after is not None else ()

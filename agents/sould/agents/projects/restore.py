@@ -21,6 +21,7 @@ from sould.agents.diskfile import digest_of
 from sould.agents.edits.blobs import BlobMissingError
 from sould.agents.edits.history import PastWrite
 from sould.agents.edits.project import Project
+from sould.agents.edits.reviewed import digest_held
 from sould.agents.edits.state import Edit
 from sould.agents.edits.texts import as_lines
 from sould.agents.edits.undoing import WithoutWrites, without_writes
@@ -165,7 +166,7 @@ class _Restore:
             is_reviewed = is_file(now) or (now is not None and is_link(now.mode))
             reviewed = await self._reviewed(project, path, now, edits) if is_reviewed else None
             if reviewed is None:
-                return await self._take_back_nodes(path, now, edits)
+                return await self._take_back_nodes(project, path, now, edits)
             return await self._take_back_text(project, path, now, edits, *reviewed)
 
     async def _reviewed(
@@ -275,20 +276,37 @@ class _Restore:
 
     # --- whatever is no text ----------------------------------------------------------------------------------------------
 
-    async def _take_back_nodes(self, path: Path, now: Node | None, edits: Sequence[Edit]) -> list[FileOutcome]:
+    async def _take_back_nodes(
+        self, project: Project, path: Path, now: Node | None, edits: Sequence[Edit]
+    ) -> list[FileOutcome]:
         wanted = now
         for edit in reversed(_joined_halves(edits)):
             wanted = await self._without_edit(edit, wanted)
         if wanted == now or await asyncio.to_thread(_in_use, path, now, wanted):
             return []
-        file = TrackedFile(str(path), ReviewedText((), 1), wanted is not None, wanted is not None)
-        becomes = replace(file, content=digest_of(wanted.data)) if wanted is not None else file
-        put = Put(now, wanted, becomes if is_file(now) and is_file(wanted) else None)
-        await self._files.put(path, put, self._turn_id, self._call_id)
-        if stat.S_IFDIR in {node.kind for node in (now, wanted) if node is not None}:
+        is_directory = stat.S_IFDIR in {node.kind for node in (now, wanted) if node is not None}
+        becomes = await self._beside_directory(project, path, wanted, edits) if is_directory else None
+        if is_file(now) and is_file(wanted):
+            file = TrackedFile(str(path), ReviewedText((), 1), wanted is not None, wanted is not None)
+            becomes = replace(file, content=digest_of(wanted.data)) if wanted is not None else file
+        await self._files.put(path, Put(now, wanted, becomes), self._turn_id, self._call_id)
+        if is_directory:
             return []  # people care for files
         action: Action = "deleted" if wanted is None else "created" if now is None else "restored"
         return [FileOutcome(path, action, changes=1)]
+
+    async def _beside_directory(
+        self, project: Project, path: Path, wanted: Node | None, edits: Sequence[Edit]
+    ) -> TrackedFile | None:
+        """What the review knows of a file without the edits, where a directory has its place, or gives way to it; None: nothing."""
+        file = project.review.state.files.get(str(path))
+        known = await asyncio.to_thread(project.history, path) if file is not None else {}
+        writes = [known[edit.n] for edit in edits if edit.n in known]
+        if file is None or not writes:
+            return None
+        result = await self._without(project, file, writes)
+        held = digest_of(wanted.data) if wanted is not None and is_file(wanted) else None
+        return result.file if digest_held(result.file) == held and not result.conflicts else None
 
     async def _without_edit(self, edit: Edit, now: Node | None) -> Node | None:
         """`now` with one edit taken back."""
