@@ -66,18 +66,26 @@ def _free(path: Path) -> bool:
     return not path.exists() and not path.is_symlink() and not any(part.is_file() for part in path.parents)
 
 
+def _put(desk: LiveDesk, path: Path, data: bytes) -> None:
+    """At once: what a file holds in the middle of a write may be taken for what a command left (see `docs/review.md`)."""
+    written = desk.state / "written"
+    written.write_bytes(data)
+    written.chmod(path.stat().st_mode if path.exists() else 0o644)
+    written.replace(path)
+
+
 def _edit(desk: LiveDesk, deed: Deed, hand: Hand) -> None:
     path = _some(desk, deed.first)
     text = text_of(path) if path is not None else None
     if path is not None and text is not None:
-        path.write_bytes(hand.changed(text, [*deed.places], remove=deed.remove).encode())
+        _put(desk, path, hand.changed(text, [*deed.places], remove=deed.remove).encode())
 
 
 def _make(desk: LiveDesk, deed: Deed, hand: Hand) -> None:
     path = desk.root / NAMES[deed.first % len(NAMES)]
     if _free(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes("".join(hand.line() for _ in deed.places).encode())
+        _put(desk, path, "".join(hand.line() for _ in deed.places).encode())
 
 
 def _delete(desk: LiveDesk, deed: Deed, _: Hand) -> None:
@@ -109,14 +117,15 @@ def _mode(desk: LiveDesk, deed: Deed, _: Hand) -> None:
 def _binary(desk: LiveDesk, deed: Deed, _: Hand) -> None:
     path = _some(desk, deed.first)
     if path is not None:
-        path.write_bytes(b"\0" + bytes(deed.places))
+        _put(desk, path, b"\0" + bytes(deed.places))
 
 
 def _link(desk: LiveDesk, deed: Deed, _: Hand) -> None:
     path = _some(desk, deed.first)
     if path is not None:
-        path.unlink()
-        path.symlink_to(desk.root / NAMES[deed.second % len(NAMES)])
+        link = desk.state / "link"
+        link.symlink_to(desk.root / NAMES[deed.second % len(NAMES)])
+        link.replace(path)
 
 
 def _folder(desk: LiveDesk, deed: Deed, hand: Hand) -> None:
@@ -130,13 +139,11 @@ def _folder(desk: LiveDesk, deed: Deed, hand: Hand) -> None:
 def _text(desk: LiveDesk, deed: Deed, hand: Hand) -> None:
     """A text where something else is."""
     path = desk.root / NAMES[deed.first % len(NAMES)]
-    if path.is_symlink() or (path.is_file() and text_of(path) is None):
-        path.unlink()
-    elif path.is_dir():
+    if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
-    else:
+    elif not path.is_symlink() and (not path.exists() or text_of(path) is not None):
         return
-    path.write_bytes(hand.line().encode())
+    _put(desk, path, hand.line().encode())
 
 
 def _git(*arguments: str) -> Doing:

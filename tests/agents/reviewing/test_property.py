@@ -20,7 +20,7 @@ from sould.agents.edits.snapshot import SNAPSHOT
 from sould.agents.projects.housekeeping import clear
 from sould.agents.projects.port import ProjectPort
 from sould.agents.reviewing.listing import ReviewedHunk
-from soultest.luck import TOLD_AGAIN, examples
+from soultest.luck import examples
 
 NAMES = ("a.txt", "sub/b.txt")
 NAME = st.sampled_from(NAMES)
@@ -278,7 +278,6 @@ TestReviewing = Reviewing.TestCase
 TestReviewing.settings = settings(
     max_examples=examples(40),
     stateful_step_count=12,
-    derandomize=TOLD_AGAIN,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.agents.reviewing.reviewdesk import ReviewDesk
 
 from sould.agents.review.file import TrackedFile
-from soultest.luck import TOLD_AGAIN, examples
+from soultest.luck import examples
 
 AGENT, KEEP, REJECT, USER, RESTART = "agent", "keep", "reject", "user", "restart"
 moves = st.lists(
@@ -21,7 +21,7 @@ moves = st.lists(
 
 
 @pytest.mark.long
-@settings(max_examples=examples(100), deadline=None, derandomize=TOLD_AGAIN)
+@settings(max_examples=examples(100), deadline=None)
 @given(moves, st.integers(0, 3))
 def test_undo_loses_nothing_typed_or_kept_and_redo_at_once_gives_back_what_was(
     chosen: list[tuple[str, int, bool]], turn: int

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from tests.agents.reviewing.projectmachine import WholeProject
 
-from soultest.luck import TOLD_AGAIN, examples
+from soultest.luck import examples
 
 pytestmark = pytest.mark.long
 
@@ -12,7 +12,6 @@ TestWholeProject = WholeProject.TestCase
 TestWholeProject.settings = settings(
     max_examples=examples(8),
     stateful_step_count=8,
-    derandomize=TOLD_AGAIN,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )

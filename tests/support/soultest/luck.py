@@ -13,9 +13,6 @@ from hypothesis import HealthCheck, settings
 
 LUCK: Final = os.environ.get("SOULD_LUCK", "ci")
 HUNTING: Final = LUCK == "hunt"
-TOLD_AGAIN: Final = not HUNTING
-"""For `derandomize` of stories of reviews: outside of a hunt they are the same each time. Some that a hunt tells are known to fail:
-after a power failure, and with a link that leads to itself."""
 SCALE: Final = {"quick": 0.2, "ci": 1.0, "hunt": 10.0}[LUCK]
 
 
