@@ -82,8 +82,8 @@ function shownBy(node: ts.Node): ts.Node[] {
   return ts.isCallExpression(node) && SAYING.test(node.expression.getText()) ? [...node.arguments] : [];
 }
 
-function untranslated(file: ts.SourceFile): string[] {
-  const texts = below(file).flatMap((node) => {
+function untranslated(nodes: readonly ts.Node[]): string[] {
+  const texts = nodes.flatMap((node) => {
     if (ts.isJsxText(node)) {
       const tag = ts.isJsxElement(node.parent) ? node.parent.openingElement.tagName.getText() : "";
       return ["code", "kbd"].includes(tag) ? [] : [node.text];
@@ -95,18 +95,19 @@ function untranslated(file: ts.SourceFile): string[] {
   return words.filter((each) => /\p{L}{2}/u.test(each) && !SAME.has(each.replace(/:$/, "")));
 }
 
-describe("a text that people read", () => {
-  it.each(["src", "panel"])("is found by those who translate %s", (folder) => {
-    const files = sources(folder);
-    const calls = files.flatMap(below).filter(isTranslating);
+describe.each(["src", "panel"])("a text of %s that people read", (folder) => {
+  const files = sources(folder).map((file) => ({ name: file.fileName, nodes: below(file) }));
+
+  it("is found by those who translate", () => {
+    const calls = files.flatMap((file) => file.nodes).filter(isTranslating);
     expect(calls.length).toBeGreaterThan(100);
     const put = calls.filter(({ arguments: [text] }) => text === undefined || !ts.isStringLiteralLike(text));
     // The page's frame has texts of the composer.
     expect(put.map((each) => each.getText())).toEqual(folder === "src" ? ["l10n.t(english)"] : []);
   });
 
-  it.each(["src", "panel"])("is never said past the translation in %s", (folder) => {
-    const found = sources(folder).map((file) => [file.fileName, untranslated(file)] as const);
+  it("is never said past the translation", () => {
+    const found = files.map(({ name, nodes }) => [name, untranslated(nodes)] as const);
     expect(found.filter(([, words]) => words.length > 0)).toEqual([]);
   });
 });
