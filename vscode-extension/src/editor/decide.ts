@@ -104,12 +104,19 @@ export class Decider {
       return;
     }
     const at = this.#decided.length;
+    // What was not taken back is still the last one, but for what was decided meanwhile.
+    const putBack = (ids: number[]): void => {
+      if (ids.length > 0) {
+        this.#decided.splice(at, 0, { cwd: last.cwd, ids });
+      }
+    };
     const asked = this.#review.undo({ cwd: last.cwd, hunks: last.ids.map((id) => ({ id })) });
     const outcome = await asked.catch((problem: unknown) => {
-      // It was not taken back: it is still the last one, but for what was decided meanwhile.
-      this.#decided.splice(at, 0, last);
+      putBack(last.ids);
       throw problem;
     });
+    const refused = new Set(outcome.left.map((each) => each.id));
+    putBack(last.ids.filter((id) => refused.has(id)));
     const [left] = outcome.left;
     this.#say(left ? left.message : pendingAgain(outcome.done.length));
   }
