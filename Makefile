@@ -86,7 +86,7 @@ test-editors: $(READY) $(EDITORS_READY) $(CLIENTS_READY)  ## drive the editors t
 
 test-vscode: $(READY) $(CLIENTS_READY) $(WORKBENCH_READY) $(VSIX)  ## drive the extension in VS Code's workbench, after its own tests
 	@scripts/extension.sh check
-	@$(PYTEST) -n 2 -m vscode tests/vscode $(ARGS)
+	@$(PYTEST) -n 2 -m vscode tests/vscode tests/editors/test_decisions.py $(ARGS)
 
 test-panel: $(READY) $(CLIENTS_READY)  ## drive the agent panel in Chromium, over a daemon with a scripted model
 	@scripts/extension.sh build

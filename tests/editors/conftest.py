@@ -1,4 +1,4 @@
-"""One scene for each editor of the table (`soultest.editors.scene.KINDS`)."""
+"""One scene for each editor of the table (`soultest.editors.scene.KINDS`), and windows of VS Code."""
 
 import shutil
 import tempfile
@@ -8,7 +8,19 @@ from pathlib import Path
 import pytest
 
 from soultest.editors.scene import HOUSE, KINDS, LIBRARIES, Kind, Scene
+from soultest.failed import pytest_runtest_makereport
+from soultest.workbenches import browser, environment, extensions, failed, open_window, settings
 from soultest.world import SOULD, World
+
+__all__ = [
+    "browser",
+    "environment",
+    "extensions",
+    "failed",
+    "open_window",
+    "pytest_runtest_makereport",
+    "settings",
+]
 
 ROWS = [
     *(pytest.param(kind, id=kind.name, marks=[pytest.mark.node] if kind.needs_npm else []) for kind in LIBRARIES),

@@ -226,6 +226,13 @@ _PAINTED: Final = """(editor) => {
 }"""
 
 
+_TEXT: Final = """(editor) => {
+  const top = (line) => line.getBoundingClientRect().top;
+  const lines = [...editor.querySelectorAll(".view-line")].sort((one, other) => top(one) - top(other));
+  return lines.map((line) => line.textContent.replaceAll("\\u00a0", " ")).join("\\n");
+}"""
+
+
 class Workbench:
     """A window of VS Code with a folder open."""
 
@@ -303,6 +310,10 @@ class Workbench:
         """A line of the active editor, by its text. VS Code draws blanks as non-breaking ones."""
         pattern = re.compile(re.escape(text).replace(r"\ ", "[ \u00a0]"))
         return self.editor.locator(".view-line", has_text=pattern).first
+
+    def text(self) -> str:
+        """The text of the active editor, as far as it is in sight."""
+        return str(self.editor.evaluate(_TEXT))
 
     def painted(self) -> list[str]:
         """The lines of the active editor that are drawn as written by an agent, or have a note of what was removed there."""

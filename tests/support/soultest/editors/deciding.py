@@ -6,9 +6,11 @@ others is done here in its own way, so that a test says only what somebody wants
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Generic, TypeVar
+
+from playwright.sync_api import expect
 
 from soultest.daemon import until
 from soultest.editors import plugin
@@ -16,6 +18,7 @@ from soultest.editors.emacs import Emacs, emacs
 from soultest.editors.neovim import Neovim
 from soultest.screen import PATIENCE, Screen, screen
 from soultest.souldemacs import connected, settings, wait_hunks
+from soultest.workbench import Workbench
 from soultest.world import World
 
 LINES = {1: 1, 2: 5, 3: 7}
@@ -24,6 +27,9 @@ LINES = {1: 1, 2: 5, 3: 7}
 
 CHOICES = {"mine": "Leave the lines as I changed them", "drop": "Take the lines away, my words too"}
 """As Neovim words them."""
+
+PICKS = {"mine": "Keep My Words", "drop": "Drop My Words, Too"}
+"""As VS Code words them."""
 
 
 Edited = TypeVar("Edited", Neovim, Emacs)
@@ -162,6 +168,55 @@ class InEmacs(InABuffer[Emacs]):
         until(lambda: words in self._editor.buffer_named("*Messages*"), PATIENCE, f"the message {words!r}")
 
 
+class InVSCode(Deciding):
+    """The extension's commands, by their titles."""
+
+    def __init__(self, window: Workbench) -> None:
+        self._window = window
+        window.open("area.py")
+        expect(window.lenses("Keep")).to_have_count(len(LINES))
+
+    def look(self, number: int) -> None:
+        self._window.go(LINES[number])
+
+    def types(self, line: int, words: str) -> None:
+        self._window.go(line)
+        self._window.type(words)
+        self._window.shows(words)
+
+    def takes_typed_back(self, words: str) -> None:
+        """By as many Backspaces: what one undo takes depends on how fast it was typed."""
+        for _ in words:
+            self._window.key("Backspace")
+        expect(self._window.line(words)).to_have_count(0)
+
+    def keep(self, number: int) -> None:
+        self.look(number)
+        self._window.palette("sould: Keep Change")
+
+    def reject(self, number: int) -> None:
+        self.look(number)
+        self._window.palette("sould: Reject Change")
+
+    def keep_file(self) -> None:
+        self._window.palette("sould: Keep All Changes of File")
+
+    def reject_file(self) -> None:
+        self._window.palette("sould: Reject All Changes of File")
+
+    def undo(self) -> None:
+        self._window.palette("sould: Take Back the Last Decision")
+
+    def choose(self, choice: str) -> None:
+        self._window.page.locator(".quick-input-list .monaco-list-row", has_text=PICKS[choice]).click()
+
+    def says(self, words: str) -> None:
+        expect(self._window.status(words)).to_be_visible()
+
+    def shows(self, text: str) -> None:
+        until(lambda: self._window.text() == text, PATIENCE, f"the text {text!r}; it is {self._window.text()!r}")
+
+
 class AtATerminal(Deciding):
     """The keys of `sould review`. What its user types in the file, they type in another program."""
 
@@ -240,3 +295,9 @@ def deciding(world: World, name: str) -> Generator[Deciding]:
     else:
         with plugin.opened(world, plugin.installed(name)) as editor:
             yield InNeovim(editor)
+
+
+def in_vscode(world: World, open_window: Callable[[], Workbench]) -> Deciding:
+    """A window of VS Code, with what an agent did before it."""
+    plugin.change(world)
+    return InVSCode(open_window())

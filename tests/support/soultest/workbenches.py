@@ -1,0 +1,69 @@
+"""A workbench for each test; the browser and the installed extension are shared by those of a worker.
+
+Fixtures, which a conftest takes in by importing them. They want a fixture `world`.
+"""
+
+import tempfile
+from collections.abc import Callable, Generator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from soultest.failed import has_failed
+from soultest.workbench import CODE_SERVER, VSIX, Failed, Server, Workbench, chromium, install, windows
+from soultest.world import World
+
+Open = Callable[[], Workbench]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Generator[Browser]:
+    for needed in (CODE_SERVER, VSIX):
+        if not needed.exists():
+            pytest.skip(f"{needed.name} is not there: make test-vscode")
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def extensions(browser: Browser) -> Generator[Path]:
+    del browser
+    with tempfile.TemporaryDirectory(prefix="sould-vsix-") as root:
+        yield install(Path(root))
+
+
+@pytest.fixture
+def settings() -> dict[str, object]:
+    """Settings of the test's own."""
+    return {}
+
+
+@pytest.fixture
+def environment() -> dict[str, str] | None:
+    """What VS Code is started with; None: the world's."""
+    return None
+
+
+@pytest.fixture
+def failed(request: pytest.FixtureRequest) -> Failed:
+    """Says, when asked at the end of a test, under which name it failed."""
+    return lambda: request.node.name if has_failed(request) else ""
+
+
+@pytest.fixture
+def open_window(
+    failed: Failed,
+    world: World,
+    browser: Browser,
+    extensions: Path,
+    settings: dict[str, object],
+    environment: dict[str, str] | None,
+) -> Generator[Open]:
+    """Opens windows of the project, in a VS Code of the test's own."""
+    with (
+        closing(Server(world, extensions, settings, environment)) as server,
+        windows(server, browser, world, failed) as opened,
+    ):
+        yield opened
