@@ -1,9 +1,14 @@
 """What is answered from a terminal, as the daemon takes it."""
 
+from collections.abc import Iterator
+from contextlib import closing
+
 import pytest
 
 from sould.agents.errors import OptionError
-from sould.agents.sessions.port import SessionPort
+from sould.agents.sessions.faces import ClientProcess
+from sould.agents.sessions.hostport import HostPort
+from sould.agents.store.store import SessionStore
 from sould.agents.wire.messages import ApprovalRequest
 from sould.daemon.control import AnswerParams
 from sould.daemon.process.waiting import answer, shown_request
@@ -16,30 +21,38 @@ async def asked(watcher: Watcher, number: int) -> ApprovalRequest:
     return watcher.of(ApprovalRequest)[number]
 
 
-def approve(session: SessionPort, request: ApprovalRequest, *, also_changed: bool = False) -> None:
+@pytest.fixture
+def store(bench: Bench) -> Iterator[SessionStore]:
+    with closing(SessionStore(bench.state)) as store:
+        yield store
+
+
+async def approve(host: HostPort, request: ApprovalRequest, *, also_changed: bool = False) -> None:
     params = AnswerParams(id=request.id, decision="approve_for_session", also_changed=also_changed)
-    assert answer(session, request, params).outcome == "accepted"
+    assert (await answer(host, ClientProcess({}, 0o022), params)).outcome == "accepted"
 
 
-async def test_a_makefile_that_the_agent_rewrote_is_asked_about_until_it_may_change(bench: Bench) -> None:
+async def test_a_makefile_that_the_agent_rewrote_is_asked_about_until_it_may_change(
+    bench: Bench, store: SessionStore
+) -> None:
     make = call("Shell", command="make test")
     texts = ("two", "three")
     writes = [call("WriteFile", path="Makefile", content=f"test:\n\t@echo {text}\n") for text in texts]
     bench.script(make, writes[0], make, writes[1], make, "text: Done.")
     (bench.project / "Makefile").write_text("test:\n\t@echo one\n")
     async with bench.running():
-        session = await bench.new("review")
+        session, host = await bench.new("review"), HostPort(bench.host, store)
         watcher = Watcher(session, answer=None)
         turn = session.prompt("go", "someone")
         first = await asked(watcher, 0)
         with pytest.raises(OptionError, match="--also-changed"):
-            approve(SessionPort(session), first, also_changed=True)
-        approve(SessionPort(session), first)
+            await approve(host, first, also_changed=True)
+        await approve(host, first)
         second = await asked(watcher, 1)
         shown = shown_request(session.id, second, None)
         assert shown.changed
         assert "Makefile changed since you allowed this." in shown.lines
         assert shown.lines[-2:] == ("-\t@echo one", "+\t@echo two")
-        approve(SessionPort(session), second, also_changed=True)
+        await approve(host, second, also_changed=True)
         await turn.outcome()
         assert len(watcher.of(ApprovalRequest)) == 2

@@ -16,13 +16,12 @@ from sould.agents.edits.reviewstate import call_key
 from sould.agents.operations.reviewtext import glimpse
 from sould.agents.patience import beside, first_of
 from sould.agents.permissions.approval import CurrentMode
-from sould.agents.permissions.asking import shown_item
+from sould.agents.permissions.questions import Questions
 from sould.agents.projects.othersessions import Presence
 from sould.agents.review.hunk import AgentCall
 from sould.agents.reviewing.listing import ReviewedHunk, Selection
 from sould.agents.reviewing.orders import Order
 from sould.agents.reviewing.review import Review
-from sould.agents.toolapi.questions import Questions
 from sould.agents.wire.messages import QuestionItem, QuestionOption
 from sould.agents.wording import plural
 
@@ -35,6 +34,8 @@ OPTIONS: Final = (
 BY: Final = "an answer to a question"
 MOST_NAMED: Final = 20
 """Files."""
+MOST_WAITING: Final = 100
+"""Commands whose question waits for another's answer; what further ones left unsure stays so."""
 
 
 class UnsureFiles(Protocol):
@@ -57,11 +58,12 @@ class AskingWhose:
         self._questions = questions
         self._company = company
         self._modes = modes
-        self._calls: asyncio.Queue[AgentCall] = asyncio.Queue()
+        self._calls: asyncio.Queue[AgentCall] = asyncio.Queue(MOST_WAITING)
 
     def found_unsure(self, call: AgentCall) -> None:
         """See `UnsureListener`."""
-        self._calls.put_nowait(call)
+        if not self._calls.full():
+            self._calls.put_nowait(call)
 
     def serving(self) -> AbstractAsyncContextManager[None]:
         """Questions are asked within."""
@@ -77,7 +79,7 @@ class AskingWhose:
         found = self._unsure(call)
         if not found or not self._company.present or self._modes.mode == "full":
             return
-        item = shown_item(_question([hunk for _, hunk in found]))
+        item = _question([hunk for _, hunk in found])
         answers = await first_of(self._questions.ask(f"whose-{secrets.token_hex(4)}", (item,)), self._decided(call))
         match (answers or {}).get(item.question, "").strip():
             case "Mine":
