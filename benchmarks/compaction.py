@@ -15,14 +15,14 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sould.agents.compaction.importance import by_words, cosine, tf_idf
-from sould.agents.compaction.strategies import Room, StrategyName, strategy_named
-from sould.agents.compaction.summariser import Summariser
-from sould.agents.compaction.summary import SECTIONS
-from sould.agents.compaction.transcript import language, last_request, message_tokens
+from sould.agents.base.tokens import tokens
+from sould.agents.journal.context import Context
 from sould.agents.llm.provider import ChatRequest
-from sould.agents.sessionlog.context import Context
-from sould.agents.tokens import tokens
+from sould.agents.soul.compaction.importance import by_words, cosine, tf_idf
+from sould.agents.soul.compaction.strategies import Room, StrategyName, strategy_named
+from sould.agents.soul.compaction.summariser import Summariser
+from sould.agents.soul.compaction.summary import SECTIONS
+from sould.agents.soul.compaction.transcript import language, last_request, message_tokens
 from sould.agents.wire.content import FunctionCall, TextPart, input_text
 from sould.agents.wire.messages import (
     CompactionEnd,

@@ -13,8 +13,8 @@ import sys
 import time
 from pathlib import Path
 
-from sould.agents.sessionlog.journal import JournalWriter
-from sould.agents.sessionlog.log import SessionLog
+from sould.agents.journal.journal import JournalWriter
+from sould.agents.journal.log import SessionLog
 from sould.agents.wire.messages import StatusUpdate
 
 

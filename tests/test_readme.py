@@ -5,7 +5,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from sould.agents.config import Config
+from sould.agents.base.config import Config
 from sould.daemon.cli.main import COMMANDS
 from sould.daemon.cli.setup.editors import EDITORS
 

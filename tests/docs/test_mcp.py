@@ -4,7 +4,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from sould.agents.config import McpClient
+from sould.agents.base.config import McpClient
 from soultest.daemon import Sould
 from soultest.docs import follow
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from click.testing import CliRunner, Result
 
-from sould.agents.skills.discovery import BUILTIN
+from sould.agents.soul.skills.discovery import BUILTIN
 from sould.daemon.cli.main import cli
 from soultest.daemon import Sould
 from soultest.docs import follow

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from sould.agents.compaction.preview import CONFIRM, EDIT_IT, REGENERATE
-from sould.agents.config import Compaction, LoopControl
-from sould.agents.sessionlog.context import COMPACTED
+from sould.agents.base.config import Compaction, LoopControl
+from sould.agents.journal.context import COMPACTED
+from sould.agents.soul.compaction.preview import CONFIRM, EDIT_IT, REGENERATE
 from soultest.acpclient import FULL, AcpClient, Json
 from soultest.cliuser import User
 from soultest.daemon import Sould

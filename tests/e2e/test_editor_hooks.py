@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sould.agents.hooks.events import EVENTS
+from sould.agents.soul.hooks.events import EVENTS
 from soultest.acpclient import FULL, AcpClient, AgentError, Json, ProcessStream
 from soultest.editor import calls, client_of, editor, said, titled
 from soultest.scenarios import journal, run, scenarios

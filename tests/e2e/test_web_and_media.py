@@ -18,7 +18,7 @@ from soultest.website import website
 ROOT = Path(__file__).parents[2]
 ARTICLE = b"""<html><body><nav>Menu</nav><article><h1>Fences</h1><p>A fence keeps the garden in. It is made of wood, and it
 is painted once a year by the people who live there.</p></article><script>var secret = 1;</script></body></html>"""
-RECORDED = json.loads((ROOT / "tests/agents/web/recorded/searxng.json").read_text(encoding="utf-8"))["answer"]
+RECORDED = json.loads((ROOT / "tests/agents/tools/web/recorded/searxng.json").read_text(encoding="utf-8"))["answer"]
 BLIND = """
 [models.blind]
 provider = "server"

@@ -16,8 +16,8 @@ import pytest
 from fastmcp import Client
 from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
 
-from sould.agents.editortools.catalogue import CATALOGUE
-from sould.agents.editortools.routing import ON_DISK
+from sould.agents.tools.editor.catalogue import CATALOGUE
+from sould.agents.tools.editor.routing import ON_DISK
 from soultest.acpclient import ProcessStream
 from soultest.clients import NODE
 from soultest.daemon import until

@@ -13,9 +13,9 @@ import time
 from pathlib import Path
 from types import FrameType
 
-from tests.agents.reviewing.reviewdesk import ReviewDesk
+from tests.agents.files.reviewing.reviewdesk import ReviewDesk
 
-from sould.agents.projects.housekeeping import DAY, clear
+from sould.agents.files.projects.housekeeping import DAY, clear
 
 CHANGES = ("write", "pwrite", "open", "mkdir", "replace", "rename", "unlink", "fsync", "link", "ftruncate")
 

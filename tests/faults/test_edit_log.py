@@ -14,17 +14,17 @@ from typing import TypeAlias
 
 import pytest
 from msgspec import Struct
-from tests.agents.reviewing.reviewdesk import ReviewDesk
+from tests.agents.files.reviewing.reviewdesk import ReviewDesk
 from tests.faults.test_full_disk import Disk, watched
 
-from sould.agents.diskfile import digest_of
-from sould.agents.edits.editlog import EditLogFile
-from sould.agents.edits.logopening import LOG
-from sould.agents.edits.project import Project
-from sould.agents.edits.reviewstate import ReviewState
-from sould.agents.edits.snapshot import SNAPSHOT, Snapshots
-from sould.agents.reviewing.listing import ReviewedHunk
-from sould.agents.workspace import WorkspaceError
+from sould.agents.base.diskfile import digest_of
+from sould.agents.base.workspace import WorkspaceError
+from sould.agents.files.edits.editlog import EditLogFile
+from sould.agents.files.edits.logopening import LOG
+from sould.agents.files.edits.project import Project
+from sould.agents.files.edits.reviewstate import ReviewState
+from sould.agents.files.edits.snapshot import SNAPSHOT, Snapshots
+from sould.agents.files.reviewing.listing import ReviewedHunk
 from soultest.daemon import count
 
 ROOT = Path(__file__).parents[2]

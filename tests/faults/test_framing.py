@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sould.agents.errors import NoModelError
-from sould.agents.rpc.connection import Connection, Limits
-from sould.agents.rpc.errors import METHOD_NOT_FOUND, ConnectionGoneError, RpcError
-from sould.agents.rpc.framing import LineSplitter, TooLong, find_id
-from sould.agents.rpc.messages import Invalid, Request, parse
+from sould.agents.base.errors import NoModelError
+from sould.agents.base.rpc.connection import Connection, Limits
+from sould.agents.base.rpc.errors import METHOD_NOT_FOUND, ConnectionGoneError, RpcError
+from sould.agents.base.rpc.framing import LineSplitter, TooLong, find_id
+from sould.agents.base.rpc.messages import Invalid, Request, parse
 from soultest.bench.memory import MemoryStream, stream_pair
 from soultest.luck import examples
 

@@ -17,8 +17,8 @@ from types import FrameType
 
 import pytest
 
-from sould.agents.errors import JournalFullError
-from sould.agents.settings.state import load_state
+from sould.agents.base.errors import JournalFullError
+from sould.agents.sessions.settings.state import load_state
 from sould.agents.wire.messages import SessionChanged, ToolResult, TurnEnd
 from soultest.bench import Bench, Watcher, call, finish, make_bench
 from soultest.bench.looks import choose, messages_of

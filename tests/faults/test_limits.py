@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from sould.agents.sessionlog.journal import JournalWriter
-from sould.agents.sessionlog.log import SessionLog
+from sould.agents.journal.journal import JournalWriter
+from sould.agents.journal.log import SessionLog
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import StepBegin, TurnBegin, TurnEnd
 from soultest.daemon import Bridge, Sould, count, until

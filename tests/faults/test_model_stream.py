@@ -12,7 +12,7 @@ from email.utils import format_datetime
 
 import pytest
 
-from sould.agents.config import ModelTimeouts
+from sould.agents.base.config import ModelTimeouts
 from sould.agents.llm.provider import (
     EmptyAnswerError,
     ProviderConnectionError,

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from sould.agents.errors import JournalFullError, SessionNotFoundError, SessionOpenElsewhereError
-from sould.agents.sessionlog.channel import Channel
-from sould.agents.sessionlog.journal import Journal, JournalWriter, read_records
-from sould.agents.sessionlog.journalfile import JournalFile
-from sould.agents.sessionlog.log import SessionLog
-from sould.agents.sessionlog.openline import OpenLine
-from sould.agents.sessionlog.records import metadata_line, record_line
-from sould.agents.store.store import SessionStore
+from sould.agents.base.errors import JournalFullError, SessionNotFoundError, SessionOpenElsewhereError
+from sould.agents.journal.channel import Channel
+from sould.agents.journal.journal import Journal, JournalWriter, read_records
+from sould.agents.journal.journalfile import JournalFile
+from sould.agents.journal.log import SessionLog
+from sould.agents.journal.openline import OpenLine
+from sould.agents.journal.records import metadata_line, record_line
+from sould.agents.sessions.store.store import SessionStore
 from sould.agents.wire.content import FunctionCall, TextPart, ThinkPart
 from sould.agents.wire.messages import ToolCall, ToolCallPart, TurnBegin, TurnEnd, WireMessage
 from sould.agents.wire.stream import Cursor, piece

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from sould.agents.process.guard import GuardedProcess, ProcessGuard
-from sould.agents.workspace import CommandExit
+from sould.agents.base.process.guard import GuardedProcess, ProcessGuard
+from sould.agents.base.workspace import CommandExit
 from soultest.daemon import count, until
 from soultest.processes import MARK, descriptors, marked, memory, until_gone
 
@@ -137,7 +137,7 @@ async def test_f49_a_dead_guard_is_replaced(bench: Bench) -> None:
 OWNER = """
 import asyncio, sys
 from pathlib import Path
-from sould.agents.process.guard import ProcessGuard
+from sould.agents.base.process.guard import ProcessGuard
 
 async def main():
     guard = ProcessGuard()

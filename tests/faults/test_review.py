@@ -10,9 +10,9 @@ import sys
 import pytest
 from hypothesis import HealthCheck, seed, settings
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
-from tests.agents.review.machine import Reviewing
-from tests.agents.reviewing.projectmachine import WholeProject
-from tests.agents.reviewing.test_property import Reviewing as ReviewingProject
+from tests.agents.files.review.machine import Reviewing
+from tests.agents.files.reviewing.projectmachine import WholeProject
+from tests.agents.files.reviewing.test_property import Reviewing as ReviewingProject
 from tests.editors.lsp.killedstory import told
 
 from soultest import luck

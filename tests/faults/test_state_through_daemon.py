@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sould.agents.sessionlog.records import read_records
+from sould.agents.journal.records import read_records
 from sould.agents.wire.content import TextPart, ThinkPart
 from sould.daemon.cli.client import ControlClient
 from soultest.daemon import Sould, count, until

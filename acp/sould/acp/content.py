@@ -16,7 +16,7 @@ from sould.acp.schema import (
     ResourceLink,
     TextBlock,
 )
-from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
+from sould.agents.base.rpc.errors import INVALID_PARAMS, RpcError
 from sould.agents.wire.content import (
     AudioPart,
     ContentPart,

@@ -10,9 +10,9 @@ from msgspec import Struct
 
 from sould.acp.clients import offers_lasting, redraws_cards, shows_names
 from sould.acp.introduction import ClientCapabilities, Implementation, OwnCapabilities
-from sould.agents.commands.slash import SlashCommand
-from sould.agents.settings.options import SessionOption
-from sould.agents.turns.turns import Prompt
+from sould.agents.sessions.commands.slash import SlashCommand
+from sould.agents.sessions.settings.options import SessionOption
+from sould.agents.sessions.turns.turns import Prompt
 
 SIGN_IN: Final[Mapping[str, str]] = {"no_model": "no_model", "auth_required": "auth"}
 """Kinds of errors that signing in fixes, and what clients and programs call them (D17)."""

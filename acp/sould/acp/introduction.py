@@ -9,7 +9,7 @@ from typing import TypeVar, cast
 from msgspec import Struct, field
 
 from sould.acp.outbound import Json
-from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
+from sould.agents.base.rpc.errors import INVALID_PARAMS, RpcError
 
 T = TypeVar("T")
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field
 
-from sould.agents.reviewclients.params import RangeParams
-from sould.agents.rpc.params import Inbound, Items, Json, Lenient
+from sould.agents.clients.params import Inbound, Items, Json, Lenient
+from sould.agents.clients.review.params import RangeParams
 
 # --- signing in --------------------------------------------------------------------------------------------------------
 

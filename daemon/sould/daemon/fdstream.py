@@ -56,7 +56,7 @@ class OnReading(Protocol):
 
 
 class FdStream:
-    """The ByteStream of `sould.agents.rpc.stream` over one descriptor to read and one to write (they may be the same).
+    """The ByteStream of `sould.agents.base.rpc.stream` over one descriptor to read and one to write (they may be the same).
 
     Owns what it is given and closes it. `unread` is delivered first and `unwritten` sent first: what an earlier
     process had taken in or not yet sent (D11).

@@ -11,8 +11,8 @@ import os
 import sys
 import time
 
-from sould.agents.filelock import is_locked, lock_now, open_lock_file
-from sould.agents.privatefile import write_private
+from sould.agents.base.filelock import is_locked, lock_now, open_lock_file
+from sould.agents.base.privatefile import write_private
 from sould.daemon.dial import BridgeError, socket, try_connect
 from sould.daemon.paths import Paths, ensure_private, quote
 

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from sould.agents.rpc.framing import MAX_LINE, HeaderSplitter, head_of
+from sould.agents.base.rpc.framing import MAX_LINE, HeaderSplitter, head_of
 
 
 class Tail(Protocol):

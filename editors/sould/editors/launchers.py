@@ -15,11 +15,11 @@ from typing import Final, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from sould.agents.editortools.backends import Arguments, EditorResult, Where
-from sould.agents.editortools.errors import EditorToolError
-from sould.agents.editortools.results import Opened
-from sould.agents.editortools.site import Site
-from sould.agents.environment import find_program
+from sould.agents.base.environment import find_program
+from sould.agents.tools.editor.backends import Arguments, EditorResult, Where
+from sould.agents.tools.editor.errors import EditorToolError
+from sould.agents.tools.editor.results import Opened
+from sould.agents.tools.editor.site import Site
 
 TOOLS: Final = frozenset({"editor_open"})
 PATIENCE: Final = 15.0

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from sould.acp.client.workspace import GONE, ClientWorkspace
-from sould.agents.localworkspace import LocalWorkspace
-from sould.agents.rpc.errors import ConnectionGoneError, RpcError
-from sould.agents.workspace import Command, FileChangedError, JustRead, NotAFileError, RunningCommand
+from sould.agents.base.localworkspace import LocalWorkspace
+from sould.agents.base.rpc.errors import ConnectionGoneError, RpcError
+from sould.agents.base.workspace import Command, FileChangedError, JustRead, NotAFileError, RunningCommand
 from soultest.acpclient import ALLOW_ONCE, FULL, ignore
 from soultest.bench import Bench, call
 from soultest.bench.acp import Connect

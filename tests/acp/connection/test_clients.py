@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sould.acp.projection.toolcalls import CLEAR
-from sould.agents.sessions.faces import FaceRecord
+from sould.agents.clients.faces import FaceRecord
 from soultest.acpclient import FULL, AcpClient, AgentError, choose, ignore
 from soultest.bench import Bench, call
 from soultest.bench.acp import Connect

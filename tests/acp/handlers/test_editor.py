@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sould.agents.sessions.faces import FaceRecord
+from sould.agents.clients.faces import FaceRecord
 from sould.agents.wire.messages import ApprovalRequest, ToolResult
 from soultest.acpclient import FULL, AcpClient, AgentError
 from soultest.bench import Bench, Watcher, call, finish

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from sould.agents.sessions.faces import FaceRecord
+from sould.agents.clients.faces import FaceRecord
 from sould.agents.sessions.session import Session
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, QuestionResponse, ToolResult
 from soultest.acpclient import FULL, AcpClient, AgentError, ignore

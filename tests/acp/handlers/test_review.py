@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 from tests.agents.soul.test_reviewed_turns import Gate
 
-from sould.agents.sessions.faces import FaceRecord
+from sould.agents.clients.faces import FaceRecord
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, StepBegin
 from soultest.acpclient import AcpClient, AgentError
 from soultest.bench import Bench, Watcher, call, finish

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from sould.agents.sessions.faces import FaceRecord
+from sould.agents.clients.faces import FaceRecord
 from sould.agents.sessions.session import Session
 from sould.agents.wire import messages as wire
 from sould.agents.wire.content import TextPart, ThinkPart

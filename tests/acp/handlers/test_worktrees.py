@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from sould.agents.errors import SouldError
+from sould.agents.base.errors import SouldError
 from soultest.acpclient import AcpClient, AgentError
 from soultest.bench import Bench, call
 from soultest.bench.acp import Connect

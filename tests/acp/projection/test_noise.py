@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from sould.acp.features import Features
-from sould.agents.sessions.faces import FaceRecord
+from sould.agents.clients.faces import FaceRecord
 from sould.agents.wire import messages as wire
 from sould.agents.wire.notice import answer_to
 from soultest.acpscreen import Screen

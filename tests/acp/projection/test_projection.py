@@ -11,8 +11,8 @@ from pydantic import JsonValue
 from sould.acp.dialogs.asking import permission
 from sould.acp.features import Features
 from sould.acp.projection.toolcalls import CLEAR, MAX_TEXT, fenced
-from sould.agents.readable import as_lines
-from sould.agents.sessionlog.channel import Record
+from sould.agents.base.readable import as_lines
+from sould.agents.journal.channel import Record
 from sould.agents.wire import messages as wire
 from sould.agents.wire.content import AudioPart, ImagePart, MediaUrl, TextPart, ThinkPart, VideoPart
 from sould.agents.wire.display import BackgroundTaskBlock, BriefBlock, DiffBlock, ShellBlock, TodoBlock, TodoItem

@@ -15,8 +15,8 @@ import pytest
 from openai import AsyncOpenAI, Omit, omit
 from pydantic import SecretStr
 
-from sould.agents.config import Config, ProviderType
-from sould.agents.liveconfig import FixedConfig
+from sould.agents.base.config import Config, ProviderType
+from sould.agents.base.liveconfig import FixedConfig
 from sould.agents.llm.openai import OpenAIProvider
 from sould.agents.llm.pool import ProviderPool
 from sould.agents.llm.provider import ChatMessage, ChatRequest, ToolSpec

@@ -6,8 +6,8 @@ import sys
 PROGRAM = """
 import asyncio, sys
 
-from sould.agents.config import Config
-from sould.agents.liveconfig import FixedConfig
+from sould.agents.base.config import Config
+from sould.agents.base.liveconfig import FixedConfig
 from sould.agents.llm.pool import ProviderPool
 from sould.agents.llm.provider import ChatRequest, ProviderError
 

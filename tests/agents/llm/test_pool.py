@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from sould.agents.config import Config
-from sould.agents.errors import ConfigError, NoModelError
-from sould.agents.liveconfig import FixedConfig
+from sould.agents.base.config import Config
+from sould.agents.base.errors import ConfigError, NoModelError
+from sould.agents.base.liveconfig import FixedConfig
 from sould.agents.llm.discovery import Found, ServedModel, discover, probe_server
 from sould.agents.llm.openai import OpenAIProvider
 from sould.agents.llm.pool import ProviderPool, key_variables, troubles
@@ -323,8 +323,8 @@ async def test_a_stored_key_is_enough_and_ignores_the_environments_url() -> None
 
 LOADED = """
 import asyncio, sys
-from sould.agents.config import Config
-from sould.agents.liveconfig import FixedConfig
+from sould.agents.base.config import Config
+from sould.agents.base.liveconfig import FixedConfig
 from sould.agents.llm.pool import ProviderPool
 from sould.agents.llm.provider import ChatMessage, ChatRequest, ProviderError
 from sould.agents.wire.content import TextPart

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from sould.agents.errors import ConfigError
+from sould.agents.base.errors import ConfigError
+from sould.agents.base.network.settings import NetworkSettings
 from sould.agents.llm.provider import ProviderConnectionError
 from sould.agents.llm.retry import RetryPolicy
-from sould.agents.network.settings import NetworkSettings
 from soultest.llm import ModelServer
 from soultest.llmclient import ask, provider_for
 

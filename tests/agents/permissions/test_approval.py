@@ -12,6 +12,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sould.agents.base.workspace import ResolvedPath
 from sould.agents.permissions.approval import MOST_SHOWN, Approval, digest
 from sould.agents.permissions.difftext import NO_NEWLINE, diff_lines
 from sould.agents.permissions.policy import Action, EditFile, Mode, ReadFile, RunCommand
@@ -19,11 +20,10 @@ from sould.agents.permissions.protected import account_places
 from sould.agents.permissions.rules import Rule, Rules
 from sould.agents.permissions.scopes import button
 from sould.agents.permissions.visible import LONG, columns_of, file_name, shortened, visible
-from sould.agents.settings.modes import Modes
+from sould.agents.sessions.settings.modes import Modes
 from sould.agents.toolapi.base import ToolCallContext
 from sould.agents.wire.display import DiffBlock, DisplayBlock, ShellBlock
 from sould.agents.wire.messages import ApprovalKind, ApprovalRequest, ApprovalResponse, ToolReturn
-from sould.agents.workspace import ResolvedPath
 from soultest.policy import HOME, approval_of, place_of
 
 ROOT = Path("/w")

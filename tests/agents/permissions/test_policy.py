@@ -7,8 +7,9 @@ from typing import NoReturn
 import pytest
 from msgspec.structs import replace
 
-from sould.agents.filenames import FileNames
-from sould.agents.localworkspace import LocalWorkspace
+from sould.agents.base.filenames import FileNames
+from sould.agents.base.localworkspace import LocalWorkspace
+from sould.agents.base.workspace import ResolvedPath, WriteOperation
 from sould.agents.permissions.policy import (
     Action,
     CallExternal,
@@ -24,7 +25,6 @@ from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.protected import account_places
 from sould.agents.permissions.rules import Rule, Rules, RulesError
 from sould.agents.permissions.secrets import SecretFiles
-from sould.agents.workspace import ResolvedPath, WriteOperation
 from soultest.policy import NOWHERE, ROOT, environment_of, place_of
 
 MODES: tuple[Mode, ...] = ("plan", "ask", "review", "auto", "full")

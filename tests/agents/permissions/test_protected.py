@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sould.agents.base.workspace import ResolvedPath
 from sould.agents.permissions import protected
 from sould.agents.permissions.policy import MODES, EditFile, Mode, RunCommand, decide
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.rules import Rule, Rules
-from sould.agents.workspace import ResolvedPath
 from soultest.policy import HOME, NOWHERE, ROOT, place_of
 
 EVERYTHING = Rules((Rule("allow", "edit"), Rule("allow", "shell"), Rule("allow", "edit", cwd="workspace")))

@@ -12,6 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sould.agents.base.workspace import ResolvedPath
+from sould.agents.files.projects.projects import Projects
 from sould.agents.permissions.lasting import Lasting
 from sould.agents.permissions.policy import ReadFile
 from sould.agents.permissions.policycontext import PolicyContext
@@ -19,9 +21,7 @@ from sould.agents.permissions.programs import Program
 from sould.agents.permissions.remembered import Entry, ProjectKey, Remembered
 from sould.agents.permissions.rules import Rule, Rules, RulesError, parse_entries
 from sould.agents.permissions.visible import visible
-from sould.agents.projects.projects import Projects
-from sould.agents.settings.projectkey import project_key
-from sould.agents.workspace import ResolvedPath
+from sould.agents.sessions.settings.projectkey import project_key
 from soultest.gitinit import git_init
 
 SHOP = ProjectKey(Path("/people/u/shop"), 1, 2, 3)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from sould.agents.opening.opening import Opening
 from sould.agents.permissions.policy import Mode
 from sould.agents.sessions.session import Session
-from sould.agents.timetravel.outcome import describe
+from sould.agents.soul.opening import Opening
+from sould.agents.soul.timetravel.outcome import describe
 from sould.agents.wire.display import DiffBlock
 from sould.agents.wire.messages import ApprovalKind, ApprovalRequest, FilesRestored, Notification, TextPart, ToolResult
 from soultest.bench import Bench, Watcher, call, finish, make_bench

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sould.agents.sessionlog.channel import MIB, Cursor, Record
-from sould.agents.sessionlog.journal import JournalWriter
-from sould.agents.sessionlog.log import SessionLog
-from sould.agents.sessions.faces import AttachedSession, FaceRecord, Unanswered
+from sould.agents.clients.faces import AttachedSession, FaceRecord, Unanswered
+from sould.agents.journal.channel import MIB, Cursor, Record
+from sould.agents.journal.journal import JournalWriter
+from sould.agents.journal.log import SessionLog
 from sould.agents.sessions.follower import SessionFollower
 from sould.agents.sessions.pendingprompts import PendingPrompts, recorded_end
-from sould.agents.turns.turns import Prompt
+from sould.agents.sessions.turns.turns import Prompt
 from sould.agents.wire.content import FunctionCall, TextPart
 from sould.agents.wire.messages import ToolCall, ToolCallPart, ToolOutput, TurnBegin, TurnEnd, WireMessage
 from soultest.luck import examples

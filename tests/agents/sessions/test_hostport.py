@@ -8,12 +8,12 @@ from contextlib import closing
 import pytest
 from msgspec.structs import replace
 
-from sould.agents.errors import OptionError, SessionOpenElsewhereError
-from sould.agents.sessionlog.locking import lock_file
+from sould.agents.base.errors import OptionError, SessionOpenElsewhereError
+from sould.agents.journal.locking import lock_file
 from sould.agents.sessions.hostport import HostPort, PruneRule
 from sould.agents.sessions.session import Session
-from sould.agents.store.info import write_info
-from sould.agents.store.store import SessionStore
+from sould.agents.sessions.store.info import write_info
+from sould.agents.sessions.store.store import SessionStore
 from soultest.bench import Bench, Watcher, finish
 
 DAY = 86_400.0

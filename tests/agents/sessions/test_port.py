@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from sould.agents.operations.context import NotCompacted
-from sould.agents.operations.sharing import NotExportedError
-from sould.agents.operations.travel import NothingToGoTo, Returned, WentBack
+from sould.agents.sessions.operations.context import NotCompacted
+from sould.agents.sessions.operations.sharing import NotExportedError
+from sould.agents.sessions.operations.travel import NothingToGoTo, Returned, WentBack
 from sould.agents.sessions.port import SessionPort
-from sould.agents.turns.operating import OperationCancelledError
+from sould.agents.sessions.turns.operating import OperationCancelledError
 from sould.agents.wire.messages import ContextReverted, Notification, TurnBegin
 from sould.agents.wire.notice import TO_REVIEW
 from soultest.bench import Bench, Watcher, call, finish

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sould.agents.errors import NoModelError, OptionError, SessionNotFoundError, WorkspaceGoneError
-from sould.agents.opening.opening import Opening
+from sould.agents.base.errors import NoModelError, OptionError, SessionNotFoundError, WorkspaceGoneError
+from sould.agents.soul.opening import Opening
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import CompactionEnd, SessionChanged
 from soultest.bench import Bench, Watcher, call, finish

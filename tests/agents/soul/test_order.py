@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sould.agents.config import LoopControl
-from sould.agents.localworkspace import LocalWorkspace
+from sould.agents.base.config import LoopControl
+from sould.agents.base.localworkspace import LocalWorkspace
+from sould.agents.journal.channel import Record
+from sould.agents.journal.journal import JournalWriter
+from sould.agents.journal.log import SessionLog
 from sould.agents.permissions.policycontext import PolicyContext
-from sould.agents.sessionlog.channel import Record
-from sould.agents.sessionlog.journal import JournalWriter
-from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.calls import Stop, ToolRunner
 from sould.agents.soul.repeats import RepeatGuard
 from sould.agents.soul.stepcalls import NOT_BEGUN, StepCalls

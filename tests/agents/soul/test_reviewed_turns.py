@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from sould.agents.projects.port import ProjectPort
-from sould.agents.reviewing.answers import Outcome
-from sould.agents.reviewing.listing import EVERYTHING, FileReview, ReviewedHunk, Selection
-from sould.agents.reviewing.orders import Order
+from sould.agents.files.projects.port import ProjectPort
+from sould.agents.files.reviewing.answers import Outcome
+from sould.agents.files.reviewing.listing import EVERYTHING, FileReview, ReviewedHunk, Selection
+from sould.agents.files.reviewing.orders import Order
 from sould.agents.sessions.session import Session
 from sould.agents.wire.messages import (
     ApprovalRequest,

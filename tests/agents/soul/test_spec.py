@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from sould.agents.environment import Environment
-from sould.agents.errors import ConfigError
+from sould.agents.base.environment import Environment
+from sould.agents.base.errors import ConfigError
 from sould.agents.soul.conditions import Situation
 from sould.agents.soul.instructions import render_prompt
 from sould.agents.soul.spec import AgentSpec, builtin_path, builtin_spec, load_spec

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from sould.agents.diskfile import digest_of
-from sould.agents.localworkspace import LocalWorkspace
+from sould.agents.base.diskfile import digest_of
+from sould.agents.base.localworkspace import LocalWorkspace
+from sould.agents.base.workspace import Expected, ResolvedPath, TextFile
 from sould.agents.permissions import policy
 from sould.agents.permissions.approval import Consent
 from sould.agents.permissions.policy import Mode
 from sould.agents.tools import ToolCallContext, tool_rejected
 from sould.agents.wire.display import DiffBlock, DisplayBlock
-from sould.agents.workspace import Expected, ResolvedPath, TextFile
 from soultest.bench.tools import RecordedApproval, ToolBench, no_commands, output
 
 GBK = "// 读取配置文件\nint a = 1;\n// 如果文件不存在则创建\n".encode("gbk")

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from sould.agents.diskfile import digest_of
-from sould.agents.localworkspace import LocalWorkspace
+from sould.agents.base.diskfile import digest_of
+from sould.agents.base.localworkspace import LocalWorkspace
+from sould.agents.base.process.ripgrep import Ripgrep, bundled
+from sould.agents.base.workspace import TextFile
 from sould.agents.permissions.rules import Rule, Rules
-from sould.agents.process.ripgrep import Ripgrep, bundled
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse
-from sould.agents.workspace import TextFile
 from soultest.bench.tools import ToolBench, no_commands, output
 from soultest.policy import approval_of, place_of
 

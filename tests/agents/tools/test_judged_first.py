@@ -18,24 +18,24 @@ from typing import Any, cast
 
 import pytest
 
-from sould.agents.config import Config
-from sould.agents.environment import Environment
-from sould.agents.filelocks import FileLocks
-from sould.agents.localworkspace import LocalWorkspace
+from sould.agents.base.config import Config
+from sould.agents.base.environment import Environment
+from sould.agents.base.filelocks import FileLocks
+from sould.agents.base.localworkspace import LocalWorkspace
+from sould.agents.base.process.commands import CommandRunner
+from sould.agents.base.process.guard import ProcessGuard
+from sould.agents.base.workspace import TextFile
+from sould.agents.files.projects.projects import Projects
+from sould.agents.files.projects.sessionfiles import Author, SessionFiles
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import MODES, Mode
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.protected import account_places
-from sould.agents.process.commands import CommandRunner
-from sould.agents.process.guard import ProcessGuard
-from sould.agents.projects.projects import Projects
-from sould.agents.projects.sessionfiles import Author, SessionFiles
 from sould.agents.toolapi.base import Tool, parameters_schema
 from sould.agents.toolapi.session import ModelCapabilities
 from sould.agents.tools import ToolCallContext, ToolReturn, Toolset, Workspace
 from sould.agents.wire.messages import ApprovalKind, ApprovalRequest, ApprovalResponse, ToolResult
-from sould.agents.workspace import TextFile
 from soultest.bench import Watcher, call, finish, make_bench
 from soultest.policy import approval_of, environment_of
 from soultest.toolcalling import call_tool

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sould.agents.lookalikes import differences
+from sould.agents.base.lookalikes import differences
 from sould.agents.tools.lineends import PlainText
 from sould.agents.tools.replacing import EditError, replace_exactly
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sould.agents.filelocks import FileLocks
-from sould.agents.localworkspace import LocalWorkspace
+from sould.agents.base.filelocks import FileLocks
+from sould.agents.base.localworkspace import LocalWorkspace
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.tools.testcommand import NoTestCommandError, Wanted, find_command
 from sould.agents.tools.testcounts import Counts, counts_in

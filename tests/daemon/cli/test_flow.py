@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from sould.agents.flows.mermaid import parse_mermaid
-from sould.agents.skills.discovery import BUILTIN
+from sould.agents.soul.flows.mermaid import parse_mermaid
+from sould.agents.soul.skills.discovery import BUILTIN
 from sould.daemon.cli.flow import flow
 
 GOOD = "BEGIN -> work -> sure: x\nsure.shape: diamond\nsure -> END: yes\nsure -> work: no\n"

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from sould.acp.dialogs.asking import permission
 from sould.acp.projection.toolcalls import Call
+from sould.agents.base.workspace import ResolvedPath
 from sould.agents.permissions.policy import Action, CallExternal, EditFile, RunCommand
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.visible import both_ends, file_name
@@ -17,7 +18,6 @@ from sould.agents.toolapi.base import ToolCallContext
 from sould.agents.wire.display import DiffBlock, DisplayBlock, ShellBlock
 from sould.agents.wire.extensions import ToolKind
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse
-from sould.agents.workspace import ResolvedPath
 from sould.daemon.cli.run.prompting import DETAILS, Permission
 from sould.daemon.cli.run.render import DIFF_LINES, TextRenderer, Update, diffs
 from sould.daemon.process.waiting import shown_request

@@ -12,8 +12,8 @@ from keyring.backends.fail import Keyring as NoKeyring
 from keyring.errors import KeyringLocked, PasswordDeleteError
 from pydantic import SecretStr
 
-from sould.agents.config import OAuth
-from sould.agents.errors import ConfigError
+from sould.agents.base.config import OAuth
+from sould.agents.base.errors import ConfigError
 from sould.agents.llm.signin import KimiSignIn
 from sould.agents.llm.tokens import Tokens
 from sould.daemon.configuration.credentials import Credentials, NoKeyringError

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tests.acp.handlers.test_inbox import asks, looking
 
-from sould.agents.config import AttentionSettings, Config
-from sould.agents.liveconfig import FixedConfig
+from sould.agents.base.config import AttentionSettings, Config
+from sould.agents.base.liveconfig import FixedConfig
 from sould.daemon.process.attention import Attention
 from sould.daemon.process.notifiers import Notification, desktop
 from soultest.acpclient import ignore

@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sould.agents.sessions.faces import AttachedSession, FaceRecord, Unanswered
+from sould.agents.clients.faces import AttachedSession, FaceRecord, Unanswered
 from sould.agents.wire.stream import Cursor
 from sould.daemon.process.facehost import ResumeRecorder
 from sould.daemon.process.notes import NotesFile

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from sould.agents.config import OAuth
+from sould.agents.base.config import OAuth
+from sould.agents.base.network.settings import NetworkSettings
+from sould.agents.base.privatefile import write_private
 from sould.agents.llm.authserver import AuthServer, SignInRefusedError
 from sould.agents.llm.tokens import Tokens
-from sould.agents.network.settings import NetworkSettings
-from sould.agents.privatefile import write_private
 from sould.daemon.cli.signin import device_flow
 from sould.daemon.configuration.configuration import ConfigFileError, load
 from sould.daemon.paths import Paths

@@ -5,10 +5,10 @@ from contextlib import closing
 
 import pytest
 
-from sould.agents.errors import OptionError
-from sould.agents.sessions.faces import ClientProcess
+from sould.agents.base.errors import OptionError
+from sould.agents.clients.faces import ClientProcess
 from sould.agents.sessions.hostport import HostPort
-from sould.agents.store.store import SessionStore
+from sould.agents.sessions.store.store import SessionStore
 from sould.agents.wire.messages import ApprovalRequest
 from sould.daemon.control import AnswerParams
 from sould.daemon.process.waiting import answer, shown_request

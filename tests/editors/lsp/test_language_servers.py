@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.agents.languageservers.test_tools import Agent, agent
+from tests.agents.tools.languageservers.test_tools import Agent, agent
 
 from soultest.bench.lsp import editor_connected
 from soultest.lspclient import FULL

@@ -5,7 +5,7 @@ from typing import Any
 from msgspec.structs import replace
 from tests.acp.handlers.test_review import edited
 
-from sould.agents.sessions.faces import FaceRecord, Unanswered
+from sould.agents.clients.faces import FaceRecord, Unanswered
 from soultest.bench import Bench, call
 from soultest.bench.acp import Notes
 from soultest.bench.lsp import ConnectEditor

@@ -6,11 +6,11 @@ import orjson
 
 from sould.acp.features import Facts, Features
 from sould.acp.projection.projection import UpdatesV1
-from sould.agents.commands.slash import SlashCommand
-from sould.agents.sessionlog.channel import Record
-from sould.agents.settings.modeswitch import MODES
-from sould.agents.settings.options import SessionOption
-from sould.agents.turns.turns import Prompt
+from sould.agents.journal.channel import Record
+from sould.agents.sessions.commands.slash import SlashCommand
+from sould.agents.sessions.settings.modeswitch import MODES
+from sould.agents.sessions.settings.options import SessionOption
+from sould.agents.sessions.turns.turns import Prompt
 from sould.agents.wire import messages as wire
 from sould.agents.wire.content import FunctionCall
 from sould.agents.wire.display import DiffBlock

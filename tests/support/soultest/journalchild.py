@@ -12,9 +12,9 @@ import resource
 import sys
 from pathlib import Path
 
-from sould.agents.errors import JournalFullError
-from sould.agents.sessionlog.journal import JournalWriter, read_records
-from sould.agents.sessionlog.log import SessionLog
+from sould.agents.base.errors import JournalFullError
+from sould.agents.journal.journal import JournalWriter, read_records
+from sould.agents.journal.log import SessionLog
 from sould.agents.wire.content import FunctionCall, TextPart
 from sould.agents.wire.messages import StepBegin, ToolCall, ToolResult, ToolReturn, TurnBegin, TurnEnd
 from soultest.streams import until

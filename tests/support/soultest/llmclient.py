@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 
 from pydantic import SecretStr
 
-from sould.agents.config import ModelTimeouts
+from sould.agents.base.config import ModelTimeouts
+from sould.agents.base.network.settings import NetworkSettings
 from sould.agents.llm.openai import OpenAIClient, OpenAIProvider
 from sould.agents.llm.provider import ChatMessage, ChatRequest, Finish, ModelInfo, ProviderError
 from sould.agents.llm.requests import RequestStyle
 from sould.agents.llm.retry import RetryNotice, RetryPolicy, stream_with_retry
 from sould.agents.llm.server import ProviderSettings
-from sould.agents.network.settings import NetworkSettings
 from sould.agents.wire.content import TextPart, ThinkPart
 from sould.agents.wire.messages import ToolCall, ToolCallPart
 

@@ -17,8 +17,8 @@ from typing import IO, Any
 
 from sould.acp.handlers.handshake import PARAMETERS
 from sould.acp.server.server import serve_acp
-from sould.agents.importing import load
-from sould.agents.sessions.faces import ClientProcess, FaceNotes, FaceServices, Resumable
+from sould.agents.base.importing import load
+from sould.agents.clients.faces import ClientProcess, FaceNotes, FaceServices, Resumable
 from sould.daemon.fdstream import FdStream
 from sould.daemon.paths import Paths
 from sould.daemon.process.main import main as daemon

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from sould.agents.environment import Environment
+from sould.agents.base.environment import Environment
 from sould.agents.permissions.approval import Approval, Ask, RulesSource
 from sould.agents.permissions.policy import Mode
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.rules import Rules
 from sould.agents.permissions.trust import Trust
-from sould.agents.settings.modes import Modes
+from sould.agents.sessions.settings.modes import Modes
 
 ROOT = Path("/w/project")
 """A project that is not there."""

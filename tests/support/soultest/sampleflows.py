@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from sould.agents.flows.graph import Edge, Flow, FlowError, Node, Place, Problem
+from sould.agents.soul.flows.graph import Edge, Flow, FlowError, Node, Place, Problem
 
 UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 """A busy machine is no failure."""

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from sould.agents.sessionlog.channel import Cursor, Record
-from sould.agents.sessionlog.journal import JournalWriter
-from sould.agents.sessionlog.log import SessionLog
+from sould.agents.journal.channel import Cursor, Record
+from sould.agents.journal.journal import JournalWriter
+from sould.agents.journal.log import SessionLog
 from sould.agents.wire.content import FunctionCall, TextPart, ThinkPart
 from sould.agents.wire.messages import (
     StatusUpdate,

@@ -1,6 +1,6 @@
 """What a summarising model answers, on one line, so that it fits a script."""
 
-from sould.agents.compaction.summary import SECTIONS
+from sould.agents.soul.compaction.summary import SECTIONS
 
 
 def summary_of(focus: str, **sections: str) -> str:

@@ -11,8 +11,8 @@ from collections.abc import Collection
 import orjson
 
 from sould.acp.outbound import Json
-from sould.agents.rpc.connection import Connection
-from sould.agents.rpc.errors import ConnectionGoneError, RpcError
+from sould.agents.base.rpc.connection import Connection
+from sould.agents.base.rpc.errors import ConnectionGoneError, RpcError
 from sould.agents.sessions.port import SessionPort
 from sould.agents.toolapi.base import tool_error
 from sould.agents.wire.messages import ToolCallRequest

@@ -8,10 +8,10 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import ClassVar, Final, Protocol, TypeAlias
 
-from sould.agents.editortools.backends import Arguments, EditorResult, Where
-from sould.agents.editortools.errors import EditorToolError
-from sould.agents.editortools.results import Opened
-from sould.agents.editortools.site import Site
+from sould.agents.tools.editor.backends import Arguments, EditorResult, Where
+from sould.agents.tools.editor.errors import EditorToolError
+from sould.agents.tools.editor.results import Opened
+from sould.agents.tools.editor.site import Site
 
 TOOLS: Final = frozenset({"editor_open"})
 PATIENCE: Final = 5.0

@@ -16,9 +16,9 @@ from msgspec.structs import replace
 from pydantic import ValidationError
 
 from sould.acp.schema import FileAnswer
-from sould.agents.rpc.errors import ConnectionGoneError, RpcError
-from sould.agents.textencoding import UTF_8, Encoding
-from sould.agents.workspace import (
+from sould.agents.base.rpc.errors import ConnectionGoneError, RpcError
+from sould.agents.base.textencoding import UTF_8, Encoding
+from sould.agents.base.workspace import (
     Command,
     Expected,
     FileChangedError,

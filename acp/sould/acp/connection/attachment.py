@@ -17,15 +17,15 @@ from sould.acp.features import SIGN_IN, Facts, Features
 from sould.acp.outbound import Json
 from sould.acp.projection.projection import UpdatesV1
 from sould.acp.schema import ContentBlock
-from sould.agents.patience import first_of
-from sould.agents.rpc.connection import Connection
-from sould.agents.rpc.errors import INTERNAL_ERROR, RpcError
-from sould.agents.sessionlog.channel import Cursor, Record
-from sould.agents.sessions.faces import AttachedSession
+from sould.agents.base.patience import first_of
+from sould.agents.base.rpc.connection import Connection
+from sould.agents.base.rpc.errors import INTERNAL_ERROR, RpcError
+from sould.agents.clients.faces import AttachedSession
+from sould.agents.journal.channel import Cursor, Record
 from sould.agents.sessions.pendingprompts import PendingPrompts
 from sould.agents.sessions.port import SessionPort
-from sould.agents.turns.queueing import Edited
-from sould.agents.turns.turns import INTERRUPTED, Prompt
+from sould.agents.sessions.turns.queueing import Edited
+from sould.agents.sessions.turns.turns import INTERRUPTED, Prompt
 from sould.agents.wire import messages as wire
 from sould.agents.wire.content import TextPart, ThinkPart, input_text, typed_text
 

@@ -3,8 +3,8 @@
 from sould.acp.client.mcpservers import given_servers
 from sould.acp.connection.peer import Peer
 from sould.acp.schema import OpeningParams
-from sould.agents.opening.opening import Opening
-from sould.agents.rpc.params import absolute
+from sould.agents.clients.params import absolute
+from sould.agents.soul.opening import Opening
 
 
 def opening_of(peer: Peer, params: OpeningParams) -> Opening:

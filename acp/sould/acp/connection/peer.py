@@ -12,25 +12,25 @@ from sould.acp.clients import follows_as, reviews_as
 from sould.acp.connection.services import Accounts
 from sould.acp.introduction import ClientCapabilities, Implementation, Introduction
 from sould.acp.outbound import Json
-from sould.agents.rpc.connection import Connection
-from sould.agents.rpc.errors import INVALID_REQUEST, RpcError
-from sould.agents.rpc.messages import Request, RequestId
-from sould.agents.sessions.faces import FaceRecord, FaceServices, Unanswered
+from sould.agents.base.rpc.connection import Connection
+from sould.agents.base.rpc.errors import INVALID_REQUEST, RpcError
+from sould.agents.base.rpc.messages import Request, RequestId
+from sould.agents.clients.faces import FaceRecord, FaceServices, Unanswered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sould.acp.client.clienttools import ClientTools
     from sould.acp.connection.attachment import Attachment
-    from sould.agents.editorclients.client import ConnectedEditor
-    from sould.agents.hooks.events import Subscription
-    from sould.agents.inboxclients.feed import FollowedInbox
-    from sould.agents.reviewclients.projects import OpenProjects
-    from sould.agents.reviewclients.reports import Reports
+    from sould.agents.base.workspace import Workspace
+    from sould.agents.clients.editor.client import ConnectedEditor
+    from sould.agents.clients.inbox.feed import FollowedInbox
+    from sould.agents.clients.review.projects import OpenProjects
+    from sould.agents.clients.review.reports import Reports
     from sould.agents.sessions.hostport import HostPort
     from sould.agents.sessions.port import SessionPort
+    from sould.agents.soul.hooks.events import Subscription
     from sould.agents.wire.stream import Cursor
-    from sould.agents.workspace import Workspace
 
 NOT_FOUND = -32002
 PROMPT = "session/prompt"
@@ -149,7 +149,7 @@ class Peer:
         """The projects it reviews; the first call may import much."""
         host = await self.host()
         if self._projects is None:
-            from sould.agents.reviewclients.projects import OpenProjects  # noqa: PLC0415 -- as above
+            from sould.agents.clients.review.projects import OpenProjects  # noqa: PLC0415 -- as above
 
             self._projects = OpenProjects(host, self.connection, self.id, self.home)
         return self._projects
@@ -158,7 +158,7 @@ class Peer:
         """The inbox as it is shown this client."""
         host = await self.host()
         if self._inbox is None:
-            from sould.agents.inboxclients.feed import FollowedInbox  # noqa: PLC0415 -- as above
+            from sould.agents.clients.inbox.feed import FollowedInbox  # noqa: PLC0415 -- as above
 
             self._inbox = FollowedInbox(host, self.connection, self.home)
         return self._inbox
@@ -166,7 +166,7 @@ class Peer:
     async def editor_tools(self) -> "ConnectedEditor":
         """How it is asked for what editor tools want."""
         if self._editor_tools is None:
-            from sould.agents.editorclients.client import ConnectedEditor  # noqa: PLC0415 -- as above
+            from sould.agents.clients.editor.client import ConnectedEditor  # noqa: PLC0415 -- as above
 
             self._editor_tools = ConnectedEditor(self.id, self.name, self.connection)
             self.remember()
@@ -176,8 +176,8 @@ class Peer:
         """What it says of the files it has open."""
         projects = await self.projects()
         if self._reports is None:
-            from sould.agents.reviewclients.reported import RequestedEdits  # noqa: PLC0415 -- as above
-            from sould.agents.reviewclients.reports import Reports  # noqa: PLC0415 -- as above
+            from sould.agents.clients.review.reported import RequestedEdits  # noqa: PLC0415 -- as above
+            from sould.agents.clients.review.reports import Reports  # noqa: PLC0415 -- as above
 
             edits = RequestedEdits(self.connection) if self.capabilities.own.buffers else None
             self._reports = Reports(projects, edits, self.name)
@@ -245,7 +245,7 @@ class Peer:
 
     @property
     def _subscriptions(self) -> "list[Subscription]":
-        from sould.agents.hooks.events import Subscription  # noqa: PLC0415 -- as above
+        from sould.agents.soul.hooks.events import Subscription  # noqa: PLC0415 -- as above
 
         hooks = self.capabilities.own.hooks
         return [Subscription(hook.id, hook.event, hook.matcher, hook.timeout) for hook in hooks]

@@ -21,12 +21,12 @@ from sould.acp.outbound import Json
 from sould.acp.projection.chunks import chunk
 from sould.acp.projection.projection import UpdatesV1
 from sould.acp.schema import ElicitationAnswer, HookAnswer, PermissionAnswer
+from sould.agents.base.rpc.connection import Connection
+from sould.agents.base.rpc.errors import ConnectionGoneError, RpcError
+from sould.agents.clients.intext import NONE_OF_THESE, TextQuestions
 from sould.agents.permissions.questions import OWN_WORDS
 from sould.agents.permissions.scopes import Scope, approved, may_be_rewritten
-from sould.agents.rpc.connection import Connection
-from sould.agents.rpc.errors import ConnectionGoneError, RpcError
 from sould.agents.sessions.port import SessionPort
-from sould.agents.wire.intext import NONE_OF_THESE, TextQuestions
 from sould.agents.wire.messages import (
     ApprovalKind,
     ApprovalRequest,

@@ -4,7 +4,7 @@ from sould.acp.connection.peer import Peer
 from sould.acp.handlers.handshake import KEY_METHOD
 from sould.acp.outbound import Json
 from sould.acp.schema import AuthenticateParams, NoParams
-from sould.agents.rpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
+from sould.agents.base.rpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 
 AUTH_REQUIRED = -32000
 

@@ -10,10 +10,10 @@ from sould.acp.connection.peer import Peer
 from sould.acp.outbound import Json
 from sould.acp.schema import ApplyParams, CommitMessageParams
 from sould.acp.shapes import Applied, CommitMessage
-from sould.agents.operations.applying import NotAppliedError
-from sould.agents.review.lines import split
-from sould.agents.reviewclients.params import PositionParams, RangeParams
-from sould.agents.reviewclients.textbuffer import before
+from sould.agents.clients.review.params import PositionParams, RangeParams
+from sould.agents.clients.review.textbuffer import before
+from sould.agents.files.review.lines import split
+from sould.agents.sessions.operations.applying import NotAppliedError
 from sould.agents.tools.lineends import dominant, with_line_ends
 from sould.agents.tools.writefile import new_text
 

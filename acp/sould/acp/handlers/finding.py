@@ -19,10 +19,10 @@ from sould.acp.shapes import (
     SessionResources,
     ToolTokens,
 )
-from sould.agents.editortools.site import OtherAgent
-from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
-from sould.agents.rpc.params import absolute
-from sould.agents.wording import iso_time
+from sould.agents.base.rpc.errors import INVALID_PARAMS, RpcError
+from sould.agents.base.wording import iso_time
+from sould.agents.clients.params import absolute
+from sould.agents.tools.editor.site import OtherAgent
 
 MOST_RESOURCES = 1000
 

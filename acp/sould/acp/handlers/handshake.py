@@ -3,9 +3,9 @@
 from sould.acp.connection.peer import Peer
 from sould.acp.introduction import read_introduction
 from sould.acp.outbound import Json
-from sould.agents.hooks.events import EVENTS
-from sould.agents.rpc.connection import Reply
-from sould.agents.rpc.errors import INVALID_REQUEST, RpcError
+from sould.agents.base.rpc.connection import Reply
+from sould.agents.base.rpc.errors import INVALID_REQUEST, RpcError
+from sould.agents.soul.hooks.events import EVENTS
 
 PROTOCOL_VERSION = 1
 KEY_METHOD = "provider-key"

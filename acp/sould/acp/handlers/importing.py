@@ -7,8 +7,8 @@ from sould.acp.connection.peer import Peer
 from sould.acp.outbound import Json
 from sould.acp.schema import ImportParams, ImportsParams, OpeningParams
 from sould.acp.shapes import Imported, KeptConversations, KeptElsewhere
-from sould.agents.rpc.params import absolute
-from sould.agents.wording import iso_time
+from sould.agents.base.wording import iso_time
+from sould.agents.clients.params import absolute
 
 
 async def imports(peer: Peer, params: ImportsParams) -> Json:

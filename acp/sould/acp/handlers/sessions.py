@@ -21,14 +21,14 @@ from sould.acp.schema import (
     StoredOpeningParams,
     TitleParams,
 )
-from sould.agents.errors import SessionNotFoundError
-from sould.agents.rpc.connection import Reply
-from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
-from sould.agents.rpc.params import absolute
+from sould.agents.base.errors import SessionNotFoundError
+from sould.agents.base.rpc.connection import Reply
+from sould.agents.base.rpc.errors import INVALID_PARAMS, RpcError
+from sould.agents.base.wording import iso_time
+from sould.agents.clients.params import absolute
 from sould.agents.sessions.hostport import HostPort
-from sould.agents.store.store import SessionInfo
-from sould.agents.wording import iso_time
-from sould.agents.worktrees.records import Worktree
+from sould.agents.sessions.store.store import SessionInfo
+from sould.agents.sessions.worktrees.records import Worktree
 
 
 async def new(peer: Peer, params: OpeningParams) -> Reply:

@@ -3,7 +3,7 @@
 from sould.acp.connection.peer import Peer
 from sould.acp.outbound import Json
 from sould.acp.schema import ToolsParams
-from sould.agents.rpc.errors import INVALID_REQUEST, RpcError
+from sould.agents.base.rpc.errors import INVALID_REQUEST, RpcError
 
 
 async def register(peer: Peer, params: ToolsParams) -> Json:

@@ -13,8 +13,8 @@ from sould.acp.features import features_of
 from sould.acp.outbound import Json
 from sould.acp.projection.transcript import TranscriptPart
 from sould.acp.schema import TranscriptParams
-from sould.agents.sessionlog.channel import Record
-from sould.agents.sessionlog.pages import Page
+from sould.agents.journal.channel import Record
+from sould.agents.journal.pages import Page
 from sould.agents.sessions.pages import SessionPages
 
 SLICE = 0.001

@@ -8,8 +8,8 @@ from collections.abc import Awaitable
 from sould.acp.connection.peer import Peer
 from sould.acp.outbound import Json
 from sould.acp.schema import RewindParams, SessionParams, TimelineParams, UndoTurnParams
-from sould.agents.operations.travel import NothingToGoTo, TravelResult
-from sould.agents.turns.operating import OperationCancelledError
+from sould.agents.sessions.operations.travel import NothingToGoTo, TravelResult
+from sould.agents.sessions.turns.operating import OperationCancelledError
 
 
 async def show(peer: Peer, params: TimelineParams) -> Json:

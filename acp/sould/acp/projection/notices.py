@@ -6,7 +6,7 @@ from sould.acp.content import text_block
 from sould.acp.features import Features
 from sould.acp.outbound import Json
 from sould.acp.projection.chunks import chunk, user_chunks
-from sould.agents.sessionlog.channel import Record
+from sould.agents.journal.channel import Record
 from sould.agents.wire import messages as wire
 from sould.agents.wire.notice import TO_REVIEW
 

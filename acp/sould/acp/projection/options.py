@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from sould.acp.outbound import ConfigOption, Mode, Modes, SelectOption, SessionState
-from sould.agents.settings.options import Choice, SessionOption
+from sould.agents.sessions.settings.options import Choice, SessionOption
 
 
 def session_state(options: Sequence[SessionOption]) -> SessionState:

@@ -21,7 +21,7 @@ from sould.acp.projection.plans import Plan
 from sould.acp.projection.restores import restored
 from sould.acp.projection.status import SessionStatus
 from sould.acp.projection.waiting import Waiting
-from sould.agents.sessionlog.channel import Record
+from sould.agents.journal.channel import Record
 from sould.agents.wire import messages as wire
 from sould.agents.wire.content import AudioPart, ImagePart, TextPart, ThinkPart, UserInput, VideoPart
 from sould.agents.wire.display import TodoBlock

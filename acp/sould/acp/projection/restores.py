@@ -3,7 +3,7 @@
 from sould.acp.content import text_block
 from sould.acp.outbound import Json
 from sould.acp.projection.titles import title
-from sould.agents.timetravel.outcome import LEFT, TAKE_KEPT, headline, line
+from sould.agents.soul.timetravel.outcome import LEFT, TAKE_KEPT, headline, line
 from sould.agents.wire.messages import FilesRestored
 
 MOST_NAMED = 100

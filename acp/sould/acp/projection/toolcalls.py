@@ -16,12 +16,13 @@ from sould.acp.content import block, fits, text_block
 from sould.acp.features import Features
 from sould.acp.outbound import Json, Location, ToolFields, ToolStatus
 from sould.acp.projection.titles import first_title, title
+from sould.agents.base.readable import readable
+from sould.agents.base.wording import subagent_of
+from sould.agents.files.review.difference import edits_between
+from sould.agents.files.review.lines import split
 from sould.agents.permissions.outputs import output_images, output_text
 from sould.agents.permissions.scopes import Offered
 from sould.agents.permissions.visible import checksum, file_name, visible
-from sould.agents.readable import readable
-from sould.agents.review.difference import edits_between
-from sould.agents.review.lines import split
 from sould.agents.wire.content import ContentPart
 from sould.agents.wire.display import (
     CHANGED,
@@ -34,7 +35,6 @@ from sould.agents.wire.display import (
     UnknownBlock,
 )
 from sould.agents.wire.messages import ApprovalRequest, CallPreview, ToolCall, ToolCallDetail, ToolKind, ToolReturn
-from sould.agents.wording import subagent_of
 
 MAX_TEXT = 20_000
 """Characters of one text in a tool call's fields."""

@@ -14,10 +14,10 @@ from sould.acp.features import Facts, Features
 from sould.acp.outbound import Json
 from sould.acp.projection.projection import UpdatesV1
 from sould.acp.projection.toolcalls import CLEAR
-from sould.agents.commands.slash import SlashCommand
-from sould.agents.sessionlog.channel import Record
-from sould.agents.settings.options import SessionOption
-from sould.agents.turns.turns import Prompt
+from sould.agents.journal.channel import Record
+from sould.agents.sessions.commands.slash import SlashCommand
+from sould.agents.sessions.settings.options import SessionOption
+from sould.agents.sessions.turns.turns import Prompt
 from sould.agents.wire import messages as wire
 
 _RUNNING = frozenset({"pending", "in_progress"})

@@ -57,21 +57,21 @@ from sould.acp.schema import (
     WaitingMoveParams,
     WaitingParams,
 )
-from sould.agents.editorclients.requests import METHODS as EDITOR
-from sould.agents.editorclients.requests import STATE
-from sould.agents.errors import (
+from sould.agents.base.errors import (
     NoModelError,
     OptionError,
     SessionNotFoundError,
     SouldError,
     WorkspaceGoneError,
 )
-from sould.agents.inboxclients.requests import METHODS as INBOX
-from sould.agents.reviewclients.methods import ClientCall
-from sould.agents.reviewclients.requests import METHODS, REPORT
-from sould.agents.rpc.connection import Reply
-from sould.agents.rpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
-from sould.agents.rpc.params import Inbound, parsed
+from sould.agents.base.rpc.connection import Reply
+from sould.agents.base.rpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
+from sould.agents.clients.editor.requests import METHODS as EDITOR
+from sould.agents.clients.editor.requests import STATE
+from sould.agents.clients.inbox.requests import METHODS as INBOX
+from sould.agents.clients.params import Inbound, parsed
+from sould.agents.clients.review.methods import ClientCall
+from sould.agents.clients.review.requests import METHODS, REPORT
 
 ParamsT = TypeVar("ParamsT", bound=Inbound)
 

@@ -9,11 +9,11 @@ from sould.acp.connection.peer import Peer
 from sould.acp.introduction import read_introduction
 from sould.acp.outbound import Json
 from sould.acp.schema import OpeningParams
-from sould.agents.editorclients.requests import FORGOTTEN
-from sould.agents.errors import SouldError
-from sould.agents.rpc.errors import INTERNAL_ERROR, RpcError
-from sould.agents.rpc.messages import Request
-from sould.agents.sessions.faces import AttachedSession, FaceRecord, Unanswered
+from sould.agents.base.errors import SouldError
+from sould.agents.base.rpc.errors import INTERNAL_ERROR, RpcError
+from sould.agents.base.rpc.messages import Request
+from sould.agents.clients.editor.requests import FORGOTTEN
+from sould.agents.clients.faces import AttachedSession, FaceRecord, Unanswered
 from sould.agents.wire.stream import Cursor
 
 logger = logging.getLogger(__name__)

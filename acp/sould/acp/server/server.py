@@ -10,15 +10,15 @@ from sould.acp.connection.peer import Peer
 from sould.acp.connection.services import Accounts
 from sould.acp.handlers import handshake
 from sould.acp.outbound import Json
-from sould.agents.importing import load
-from sould.agents.rpc.connection import Connection
-from sould.agents.rpc.late import LateHandler
-from sould.agents.rpc.stream import ByteStream
-from sould.agents.sessions.faces import FaceServices
+from sould.agents.base.importing import load
+from sould.agents.base.rpc.connection import Connection
+from sould.agents.base.rpc.stream import ByteStream
+from sould.agents.clients.faces import FaceServices
+from sould.agents.clients.late import LateHandler
 
 if TYPE_CHECKING:
     from sould.acp.server.dispatch import Dispatcher
-    from sould.agents.sessions.faces import FaceRecord
+    from sould.agents.clients.faces import FaceRecord
 
 
 async def serve_acp(stream: ByteStream, services: FaceServices, accounts: Accounts | None = None) -> None:

@@ -12,12 +12,12 @@ import orjson
 from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
-from sould.agents.config import OAuth
-from sould.agents.errors import SouldError
+from sould.agents.base.config import OAuth
+from sould.agents.base.errors import SouldError
+from sould.agents.base.network.clients import blocking_client_to
+from sould.agents.base.network.settings import NetworkSettings
 from sould.agents.llm.failures import Redactor
 from sould.agents.llm.tokens import Tokens
-from sould.agents.network.clients import blocking_client_to
-from sould.agents.network.settings import NetworkSettings
 
 _DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 _TIMEOUT = httpx2.Timeout(20.0, connect=10.0)

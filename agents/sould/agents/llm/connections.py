@@ -11,12 +11,12 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from sould.agents.base.network.clients import client_to
+from sould.agents.base.network.private import is_private, is_private_address, told_by_name
+from sould.agents.base.patience import beside
 from sould.agents.llm.failures import status_error
 from sould.agents.llm.provider import ProviderConnectionError, ProviderError, ProviderProtocolError
 from sould.agents.llm.server import Server
-from sould.agents.network.clients import client_to
-from sould.agents.network.private import is_private, is_private_address, told_by_name
-from sould.agents.patience import beside
 
 _ERROR_BODY = 64 * 1024
 _SLOWEST_UPLOAD = 64 * 1024

@@ -14,7 +14,7 @@ import orjson
 from msgspec import Struct
 from pydantic import SecretStr, ValidationError
 
-from sould.agents.config import Capability, ModelConfig, ProviderConfig, ProviderType
+from sould.agents.base.config import Capability, ModelConfig, ProviderConfig, ProviderType
 
 KEY_VARIABLES = ("MOONSHOT_API_KEY", "KIMI_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY")
 """Variables that hold provider keys: found here, kept from commands (D14)."""

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 import httpx2
 from openai import APIConnectionError, APIError, APITimeoutError, AsyncOpenAI, Omit, omit
 
+from sould.agents.base.network.clients import client_to
 from sould.agents.llm.provider import ProviderError, ProviderProtocolError
 from sould.agents.llm.server import ProviderSettings, Server
-from sould.agents.network.clients import client_to
 
 logging.getLogger("openai").setLevel(logging.WARNING)  # its debug output holds what is sent
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Final
 
-from sould.agents.errors import ConfigError, NoModelError
+from sould.agents.base.errors import ConfigError, NoModelError
 from sould.agents.llm.pool import ProviderPool
 from sould.agents.llm.provider import ChatProvider, ChatRequest, DeltaStream, ModelInfo, ProviderError
 

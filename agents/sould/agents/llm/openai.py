@@ -15,7 +15,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from pydantic import SecretStr
 
-from sould.agents.importing import load
+from sould.agents.base.importing import load
+from sould.agents.base.network.settings import NetworkSettingsError
 from sould.agents.llm.chunks import AnswerReader
 from sould.agents.llm.failures import is_unknown_model, malformed
 from sould.agents.llm.provider import (
@@ -31,7 +32,6 @@ from sould.agents.llm.quirks import Quirks, leaves_no_room
 from sould.agents.llm.requests import RequestStyle, request_bytes
 from sould.agents.llm.server import ProviderSettings, Server
 from sould.agents.llm.watchdog import Watchdog
-from sould.agents.network.settings import NetworkSettingsError
 
 if TYPE_CHECKING:
     from sould.agents.llm.connections import Answer, Connections

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from sould.agents.importing import load_here
+from sould.agents.base.importing import load_here
 from sould.agents.llm.mediahead import HEAD, read_head
 from sould.agents.wire.content import ContentPart, ImagePart, MediaUrl, TextPart, UserInput
 

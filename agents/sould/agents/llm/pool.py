@@ -16,10 +16,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 from pydantic import SecretStr
 
-from sould.agents.config import Capability, Config, ModelConfig, ProviderConfig
-from sould.agents.errors import ConfigError, NoModelError
-from sould.agents.importing import begin_loading, is_loaded
-from sould.agents.liveconfig import LiveConfig
+from sould.agents.base.config import Capability, Config, ModelConfig, ProviderConfig
+from sould.agents.base.errors import ConfigError, NoModelError
+from sould.agents.base.importing import begin_loading, is_loaded
+from sould.agents.base.liveconfig import LiveConfig
+from sould.agents.base.network.settings import NetworkSettings
 from sould.agents.llm.discovery import (
     DISCOVERY_VARIABLES,
     KEY_VARIABLES,
@@ -38,7 +39,6 @@ from sould.agents.llm.requests import Dialect, RequestStyle
 from sould.agents.llm.scripted import SCRIPTS_VARIABLE, EchoProvider, ScriptedProvider
 from sould.agents.llm.server import ProviderSettings
 from sould.agents.llm.tokens import TokenStore
-from sould.agents.network.settings import NetworkSettings
 
 if TYPE_CHECKING:
     from sould.agents.llm.signin import SignIn

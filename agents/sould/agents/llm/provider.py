@@ -17,8 +17,8 @@ from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from msgspec import Struct
 
-from sould.agents.config import Capability
-from sould.agents.errors import SouldError
+from sould.agents.base.config import Capability
+from sould.agents.base.errors import SouldError
 from sould.agents.llm.growing import GrowingBytes
 from sould.agents.llm.serverstate import HandedOut
 from sould.agents.wire.content import AudioPart, ContentPart, ImagePart, TextPart, ThinkPart, VideoPart

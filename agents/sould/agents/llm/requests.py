@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 import orjson
 from msgspec import Struct
 
-from sould.agents.config import Capability
+from sould.agents.base.config import Capability
 from sould.agents.llm.growing import GrowingBytes
 from sould.agents.llm.provider import ChatMessage, ChatRequest, ModelInfo, ThoughtLevel, ToolSpec
 from sould.agents.llm.quirks import Quirks

@@ -13,7 +13,7 @@ from typing import Self
 
 from msgspec import Struct
 
-from sould.agents.config import LoopControl
+from sould.agents.base.config import LoopControl
 from sould.agents.llm.provider import ChatProvider, ChatRequest, Delta, DeltaStream, EmptyAnswerError, ProviderError
 
 _FAR = 366 * 86_400.0

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, cast
 
 from msgspec.structs import replace
 
+from sould.agents.base.wording import plural
 from sould.agents.llm.failures import status_error_plain
 from sould.agents.llm.provider import (
     ChatRequest,
@@ -39,7 +40,6 @@ from sould.agents.wire.content import (
     input_text,
 )
 from sould.agents.wire.messages import TokenUsage, ToolCall, ToolCallPart
-from sould.agents.wording import plural
 
 SCRIPTS_VARIABLE = "KIMI_SCRIPTED_ECHO_SCRIPTS"
 

@@ -11,13 +11,13 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from msgspec import Struct, field
 from pydantic import SecretStr
 
-from sould.agents.config import ModelTimeouts
-from sould.agents.errors import ConfigError
+from sould.agents.base.config import ModelTimeouts
+from sould.agents.base.errors import ConfigError
+from sould.agents.base.network.certificates import advice, trusted
+from sould.agents.base.network.failures import is_refused, is_unknown_host, is_untrusted, why_unreachable
+from sould.agents.base.network.settings import NetworkSettings, NetworkSettingsError
 from sould.agents.llm.failures import Asked, Redactor
 from sould.agents.llm.provider import ProviderConnectionError, ProviderError, ProviderTimeoutError
-from sould.agents.network.certificates import advice, trusted
-from sould.agents.network.failures import is_refused, is_unknown_host, is_untrusted, why_unreachable
-from sould.agents.network.settings import NetworkSettings, NetworkSettingsError
 
 _SCHEMES = frozenset({"http", "https"})
 _HEADERS = {

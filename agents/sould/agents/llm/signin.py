@@ -19,8 +19,8 @@ import orjson
 from msgspec import Struct, field
 from pydantic import BaseModel, SecretStr, ValidationError
 
-from sould.agents.config import OAuth
-from sould.agents.errors import ConfigError
+from sould.agents.base.config import OAuth
+from sould.agents.base.errors import ConfigError
 from sould.agents.llm.authserver import AuthServer, SignInError, SignInRefusedError
 from sould.agents.llm.openai import OpenAIClient, OpenAIProvider
 from sould.agents.llm.provider import ChatRequest, DeltaStream, ModelInfo, ProviderConnectionError, ProviderError

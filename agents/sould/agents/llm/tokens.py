@@ -8,7 +8,7 @@ from typing import Protocol
 
 from pydantic import ConfigDict, SecretStr, field_serializer
 
-from sould.agents.parsed import Parsed
+from sould.agents.base.parsed import Parsed
 
 _LEAST_S = 300.0
 """Renewed at the latest when so much is left …"""

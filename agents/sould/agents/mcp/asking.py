@@ -11,12 +11,12 @@ from typing import Any, Final
 
 from pydantic import JsonValue
 
+from sould.agents.journal.log import SessionLog
 from sould.agents.mcp.forms import choices, problem, read_form, text_of, typed
 from sould.agents.mcp.naming import cleaned
 from sould.agents.mcp.results import Elicitation, Elicited
 from sould.agents.permissions.asking import shown_words
 from sould.agents.permissions.questions import Questions
-from sould.agents.sessionlog.log import SessionLog
 from sould.agents.wire.messages import QuestionItem, QuestionOption, QuestionResponse
 from sould.agents.wire.requests import ServerForm
 

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, cast
 
 from pydantic import BeforeValidator, ConfigDict, Field, JsonValue
 
+from sould.agents.base.parsed import Parsed
 from sould.agents.mcp.naming import cleaned
-from sould.agents.parsed import Parsed
 from sould.agents.permissions.asking import shown_words
 from sould.agents.wire.requests import ServerForm
 

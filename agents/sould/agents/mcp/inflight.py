@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 from msgspec import Struct, field
 
+from sould.agents.base.patience import first_of
 from sould.agents.mcp.results import Asking
-from sould.agents.patience import first_of
 
 MOST_QUESTIONS = 4
 """That a server has open to its user."""

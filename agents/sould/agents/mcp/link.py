@@ -30,6 +30,9 @@ from mcp import MCPError
 from mcp.client.subscriptions import SubscriptionLost, listen
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from sould.agents.base.network.clients import client_to_any
+from sould.agents.base.network.failures import causes
+from sould.agents.base.network.settings import NetworkSettings
 from sould.agents.mcp.bounded import bound
 from sould.agents.mcp.lenient import LenientTransport
 from sould.agents.mcp.results import (
@@ -46,9 +49,6 @@ from sould.agents.mcp.results import (
 )
 from sould.agents.mcp.results import resource as resource_part
 from sould.agents.mcp.specs import ServerSpec
-from sould.agents.network.clients import client_to_any
-from sould.agents.network.failures import causes
-from sould.agents.network.settings import NetworkSettings
 from sould.agents.wire.content import ContentPart
 from sould.agents.wire.messages import ToolReturn
 

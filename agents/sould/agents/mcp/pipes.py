@@ -18,7 +18,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
 from pydantic import ValidationError
 
-from sould.agents.process.guard import GuardedProcess
+from sould.agents.base.process.guard import GuardedProcess
 
 LONGEST_LINE: Final = 8 * 1024 * 1024
 LOGGED: Final = "notifications/message"

@@ -12,11 +12,11 @@ from contextlib import asynccontextmanager
 import orjson
 from msgspec import Struct
 
-from sould.agents.config import McpClient
-from sould.agents.liveconfig import LiveConfig
+from sould.agents.base.config import McpClient
+from sould.agents.base.liveconfig import LiveConfig
+from sould.agents.base.process.guard import ProcessGuard
 from sould.agents.mcp.server import Place, Server, SignIns
 from sould.agents.mcp.specs import MayStart, ServerSpec
-from sould.agents.process.guard import ProcessGuard
 
 OF_ONE_WINDOW = frozenset(
     {

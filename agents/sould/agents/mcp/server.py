@@ -15,8 +15,14 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from sould.agents.environment import USUAL_UMASK, find_program
-from sould.agents.liveconfig import LiveConfig
+from sould.agents.base.environment import USUAL_UMASK, find_program
+from sould.agents.base.liveconfig import LiveConfig
+from sould.agents.base.network.failures import causes, why_unreachable
+from sould.agents.base.patience import beside, first_of, in_time
+from sould.agents.base.process.guard import CommandStartError, GuardedProcess, ProcessGuard
+from sould.agents.base.process.restarts import Restarts
+from sould.agents.base.process.serving import INPUT_CLOSE_GRACE, serving
+from sould.agents.base.workspace import WorkspaceError
 from sould.agents.mcp.inflight import CallsInFlight
 from sould.agents.mcp.results import (
     Asking,
@@ -29,15 +35,9 @@ from sould.agents.mcp.results import (
     Sampling,
 )
 from sould.agents.mcp.specs import MayStart, ServerSpec
-from sould.agents.network.failures import causes, why_unreachable
-from sould.agents.patience import beside, first_of, in_time
-from sould.agents.process.guard import CommandStartError, GuardedProcess, ProcessGuard
-from sould.agents.process.restarts import Restarts
-from sould.agents.process.serving import INPUT_CLOSE_GRACE, serving
 from sould.agents.toolapi.base import tool_error
 from sould.agents.wire.content import ContentPart
 from sould.agents.wire.messages import ToolReturn
-from sould.agents.workspace import WorkspaceError
 
 if TYPE_CHECKING:
     from fastmcp.client.transports import ClientTransport

@@ -13,6 +13,8 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
+from sould.agents.base.patience import in_time
+from sould.agents.journal.log import SessionLog
 from sould.agents.mcp import mentions
 from sould.agents.mcp.asking import ask_user
 from sould.agents.mcp.naming import may_be_of
@@ -25,10 +27,8 @@ from sould.agents.mcp.server import Place, Server
 from sould.agents.mcp.specs import Loaded, MayStart, ServerSpec, always, from_editor, load_file, merge
 from sould.agents.mcp.tool import McpTool
 from sould.agents.mcp.trusted import TrustedServers
-from sould.agents.opening.opening import McpServer, Opening
-from sould.agents.patience import in_time
 from sould.agents.permissions.approval import Approval
-from sould.agents.sessionlog.log import SessionLog
+from sould.agents.soul.opening import McpServer, Opening
 from sould.agents.toolapi.base import Tool
 from sould.agents.wire.content import UserInput
 from sould.agents.wire.messages import (

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
+from sould.agents.base.readable import as_lines
 from sould.agents.llm.provider import ToolSpec
 from sould.agents.mcp.naming import described, safe_schema, tool_name
 from sould.agents.mcp.results import Asking, Definition
 from sould.agents.mcp.server import Server
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import CallExternal
-from sould.agents.readable import as_lines
 from sould.agents.toolapi.base import AnyArguments, CallView, Tool, ToolCallContext
 from sould.agents.toolapi.schemas import inlined
 from sould.agents.wire.messages import ToolReturn

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from sould.agents.workspace import ResolvedPath, WriteOperation
+from sould.agents.base.workspace import ResolvedPath, WriteOperation
 
 
 class ReadFile(Struct, frozen=True):

@@ -15,8 +15,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 from pydantic import JsonValue
 
-from sould.agents.clock import waiting_for_the_user
-from sould.agents.filenames import FileNames, names_of
+from sould.agents.base.clock import waiting_for_the_user
+from sould.agents.base.filenames import FileNames, names_of
+from sould.agents.base.workspace import ResolvedPath
 from sould.agents.permissions.asking import Ask, RulesSource, request_of
 from sould.agents.permissions.hardlinks import HardLinks
 from sould.agents.permissions.lasting import Lasting, Offer
@@ -57,7 +58,6 @@ from sould.agents.permissions.visible import (
 from sould.agents.toolapi.base import ToolCallContext, tool_error, tool_rejected
 from sould.agents.wire.display import DiffBlock, DisplayBlock, ShellBlock
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, OutputSource, ToolReturn
-from sould.agents.workspace import ResolvedPath
 
 MOST_SHOWN: Final = 32
 """Questions shown at once; further ones wait their turn."""

@@ -13,15 +13,8 @@ from typing import Final, Literal, Protocol, cast
 
 from msgspec import Struct
 
-from sould.agents.filelocks import FileLocks
-from sould.agents.permissions import meantpaths as paths
-from sould.agents.permissions.approval import Approval, denied
-from sould.agents.permissions.policy import EditFile, ReadFile
-from sould.agents.permissions.secretnames import certain_globs
-from sould.agents.permissions.visible import file_name
-from sould.agents.toolapi.base import PerCall, RefusedError, ToolCallContext
-from sould.agents.wire.messages import Location
-from sould.agents.workspace import (
+from sould.agents.base.filelocks import FileLocks
+from sould.agents.base.workspace import (
     Command,
     Expected,
     NotAFileError,
@@ -32,6 +25,13 @@ from sould.agents.workspace import (
     Workspace,
     WorkspaceError,
 )
+from sould.agents.permissions import meantpaths as paths
+from sould.agents.permissions.approval import Approval, denied
+from sould.agents.permissions.policy import EditFile, ReadFile
+from sould.agents.permissions.secretnames import certain_globs
+from sould.agents.permissions.visible import file_name
+from sould.agents.toolapi.base import PerCall, RefusedError, ToolCallContext
+from sould.agents.wire.messages import Location
 
 NO_CALL = ToolCallContext("", 0)
 """As long as there is no call, files can be named and not opened."""

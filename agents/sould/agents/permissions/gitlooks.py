@@ -14,8 +14,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from sould.agents.process.bounded import Bounded
-from sould.agents.regularfile import read_regular
+from sould.agents.base.process.bounded import Bounded
+from sould.agents.base.regularfile import read_regular
 
 MOST_INDEX: Final = 16 * 1024 * 1024
 MOST_CONFIG: Final = 256 * 1024

@@ -12,10 +12,10 @@ from pathlib import Path, PurePath, PurePosixPath
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from sould.agents.diskfile import list_directory
-from sould.agents.lookalikes import looks
+from sould.agents.base.diskfile import list_directory
+from sould.agents.base.lookalikes import looks
+from sould.agents.base.workspace import WorkspaceError
 from sould.agents.permissions.visible import file_name
-from sould.agents.workspace import WorkspaceError
 
 IsThere = Callable[[str], bool]
 MOST_NAMES: Final = 20_000

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from sould.agents.clock import waiting_for_the_user
+from sould.agents.base.clock import waiting_for_the_user
 from sould.agents.permissions.asking import Ask, RulesSource, request_of
 from sould.agents.permissions.rules import RulesError
 from sould.agents.permissions.scopes import output_button, output_named, output_scope

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sould.agents.filenames import ONE_NAME
+from sould.agents.base.filenames import ONE_NAME
 from sould.agents.permissions.actions import (
     Action,
     CallExternal,

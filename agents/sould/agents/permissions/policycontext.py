@@ -7,8 +7,8 @@ from typing import Protocol
 
 from msgspec import Struct, field
 
-from sould.agents.environment import Environment
-from sould.agents.filenames import ONE_NAME, FileNames
+from sould.agents.base.environment import Environment
+from sould.agents.base.filenames import ONE_NAME, FileNames
 from sould.agents.permissions.gitlooks import bare_repository, plain_history, plain_repository
 
 

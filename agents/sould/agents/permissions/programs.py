@@ -18,9 +18,9 @@ from typing import Final, cast
 import orjson
 from msgspec import Struct
 
+from sould.agents.base.regularfile import without_waiting
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.shelltext import Argv, read_loosely
-from sould.agents.regularfile import without_waiting
 
 
 def _set(text: str) -> frozenset[str]:

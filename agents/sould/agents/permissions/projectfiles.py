@@ -12,10 +12,10 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from sould.agents.filechanges import FileChanges, Stamp
-from sould.agents.gitplaces import repository_marks, work_tree_of
+from sould.agents.base.filechanges import FileChanges, Stamp
+from sould.agents.base.gitplaces import repository_marks, work_tree_of
+from sould.agents.base.regularfile import without_waiting
 from sould.agents.permissions.servedfiles import served_files
-from sould.agents.regularfile import without_waiting
 
 HOMES = (".sould", ".agents", ".kimi/skills", ".claude/skills", ".codex/skills")
 FILES = (".mcp.json",)

@@ -6,9 +6,9 @@ Nobody's silence is an answer: a question waits until someone answers or the tur
 import secrets
 from collections.abc import Collection, Iterable, Mapping
 
-from sould.agents.clock import waiting_for_the_user
+from sould.agents.base.clock import waiting_for_the_user
+from sould.agents.journal.channel import Channel, RequestClosedError
 from sould.agents.permissions.asking import shown_item
-from sould.agents.sessionlog.channel import Channel, RequestClosedError
 from sould.agents.wire.messages import QuestionItem, QuestionRequest, QuestionResponse, RequestClosed, WireRequest
 from sould.agents.wire.requests import ServerForm
 

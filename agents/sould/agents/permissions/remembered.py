@@ -19,9 +19,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
-from sould.agents.errors import why_refused
-from sould.agents.ownfiles import why_not_own
-from sould.agents.parsed import Parsed
+from sould.agents.base.errors import why_refused
+from sould.agents.base.ownfiles import why_not_own
+from sould.agents.base.parsed import Parsed
+from sould.agents.base.privatefile import write_private
+from sould.agents.base.processlock import exclusive_lock
 from sould.agents.permissions.programs import Program
 from sould.agents.permissions.rules import (
     Decision,
@@ -35,8 +37,6 @@ from sould.agents.permissions.rules import (
 )
 from sould.agents.permissions.secrets import text_holds_secret
 from sould.agents.permissions.visible import prints_nothing, visible
-from sould.agents.privatefile import write_private
-from sould.agents.processlock import exclusive_lock
 from sould.agents.wire.messages import Lasts
 
 FILE: Final = "remembered.toml"

@@ -19,15 +19,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 from pydantic import ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from sould.agents.errors import ConfigError
-from sould.agents.ownfiles import why_not_own
-from sould.agents.parsed import Parsed
+from sould.agents.base.errors import ConfigError
+from sould.agents.base.ownfiles import why_not_own
+from sould.agents.base.parsed import Parsed
+from sould.agents.base.regularfile import read_text
+from sould.agents.base.wording import fault
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.programs import Programs
 from sould.agents.permissions.protected import normalised
 from sould.agents.permissions.shelltext import Argv
-from sould.agents.regularfile import read_text
-from sould.agents.wording import fault
 
 Decision: TypeAlias = Literal["allow", "ask", "deny"]
 Output: TypeAlias = Literal["", "ask"]

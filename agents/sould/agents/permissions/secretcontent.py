@@ -14,8 +14,8 @@ from typing import Final, Protocol, cast
 import orjson
 from pydantic import BaseModel, ConfigDict
 
+from sould.agents.base.textencoding import certainly_decoded
 from sould.agents.permissions.secretnames import LARGEST
-from sould.agents.textencoding import certainly_decoded
 
 RULES = Path(__file__).with_name("secretrules.json")
 

@@ -14,9 +14,9 @@ from typing import Final, TypeVar
 
 from msgspec import Struct
 
+from sould.agents.base.regularfile import without_waiting
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.secretnames import LARGEST, is_fixture, is_template, likelihood
-from sould.agents.regularfile import without_waiting
 
 MOST_REMEMBERED: Final = 4_096
 SMALLEST: Final = 8

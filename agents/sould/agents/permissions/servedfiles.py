@@ -12,7 +12,7 @@ from typing import cast
 
 import orjson
 
-from sould.agents.regularfile import read_beginning
+from sould.agents.base.regularfile import read_beginning
 
 MCP_FILES = (".mcp.json", ".sould/mcp.json")
 """Below the workspace; the later one wins where both name a server."""

@@ -16,11 +16,11 @@ from typing import Literal, TypeAlias
 import orjson
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from sould.agents.errors import JournalFullError, SouldError, why_refused
-from sould.agents.parsed import LATE, Parsed
+from sould.agents.base.errors import JournalFullError, SouldError, why_refused
+from sould.agents.base.parsed import LATE, Parsed
+from sould.agents.base.privatefile import write_private
+from sould.agents.base.projectowners import Owners
 from sould.agents.permissions.projectfiles import Change, Contents, contents, differences, digest, unlike
-from sould.agents.privatefile import write_private
-from sould.agents.projectowners import Owners
 
 Trust: TypeAlias = Literal["unknown", "trusted", "restricted"]
 

@@ -12,24 +12,31 @@ from typing import Final
 
 from msgspec import Struct
 
-from sould.agents.directories.gitprogram import GitProgram
-from sould.agents.directories.nodes import Node, Put, digest_of_node, is_file, read_node
-from sould.agents.editortools.site import OtherAgent
-from sould.agents.errors import SouldError
-from sould.agents.localworkspace import LocalWorkspace
+from sould.agents.base.errors import SouldError
+from sould.agents.base.localworkspace import LocalWorkspace
+from sould.agents.base.workspace import FileChangedError, WorkspaceError
+from sould.agents.files.directories.gitprogram import GitProgram
+from sould.agents.files.directories.nodes import Node, Put, digest_of_node, is_file, read_node
+from sould.agents.files.projects.clientfiles import ClientFiles
+from sould.agents.files.projects.port import ProjectPort, no_commands
+from sould.agents.files.projects.sessionfiles import Author, SessionFiles
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import EditFile
-from sould.agents.projects.clientfiles import ClientFiles
-from sould.agents.projects.port import ProjectPort, no_commands
-from sould.agents.projects.sessionfiles import Author, SessionFiles
 from sould.agents.sessions.otheragents import ClientFilesOf
 from sould.agents.sessions.shared import HostServices
 from sould.agents.sessions.unasked import Unasked
-from sould.agents.workspace import FileChangedError, WorkspaceError
-from sould.agents.worktrees.changed import ChangedFile, MergeConflictError, at_commit, changed_files, merged, place_in
-from sould.agents.worktrees.records import Worktree
-from sould.agents.worktrees.repository import Repository
-from sould.agents.worktrees.worktrees import Wish
+from sould.agents.sessions.worktrees.changed import (
+    ChangedFile,
+    MergeConflictError,
+    at_commit,
+    changed_files,
+    merged,
+    place_in,
+)
+from sould.agents.sessions.worktrees.records import Worktree
+from sould.agents.sessions.worktrees.repository import Repository
+from sould.agents.sessions.worktrees.worktrees import Wish
+from sould.agents.tools.editor.site import OtherAgent
 
 BOTH: Final = "it was changed here as well, in the same place"
 PENDING: Final = "it is pending in the review there, and nothing of it was kept"

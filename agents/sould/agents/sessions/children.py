@@ -5,17 +5,17 @@ from pathlib import Path
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from sould.agents.journal.log import SessionLog
 from sould.agents.llm.costs import Costs
-from sould.agents.sessionlog.log import SessionLog
+from sould.agents.sessions.settings.agents import missing_model, offered_model
 from sould.agents.sessions.shared import SessionServices
 from sould.agents.sessions.souls import build_soul
-from sould.agents.settings.agents import missing_model, offered_model
+from sould.agents.sessions.turns.recovery import close_open_work, take_up
 from sould.agents.soul.loop import Soul
 from sould.agents.soul.subagents.crew import Crew
 from sould.agents.soul.subagents.market import LaborMarket, SubagentStart
 from sould.agents.soul.subagents.unfinished import Unfinished
 from sould.agents.tools.todo import TodoList
-from sould.agents.turns.recovery import close_open_work, take_up
 from sould.agents.wire.messages import Notification
 from sould.agents.wire.notice import notice
 

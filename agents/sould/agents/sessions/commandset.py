@@ -1,24 +1,24 @@
 """The commands of a session: each group given the parts of the session that it is about, and nothing else."""
 
-from sould.agents.commands.choosing import ModeCommands, OptionCommands
-from sould.agents.commands.context import ContextCommands
-from sould.agents.commands.conversation import Conversation
-from sould.agents.commands.editorcontext import EditorContextCommands
-from sould.agents.commands.flows import FlowCommands
-from sould.agents.commands.loops import LoopCommands
-from sould.agents.commands.looptasks import LoopTasks
-from sould.agents.commands.review import ReviewCommands
-from sould.agents.commands.servers import ServerCommands
-from sould.agents.commands.sharing import SharingCommands
-from sould.agents.commands.showing import ShowingCommands
-from sould.agents.commands.skills import SkillCommands
-from sould.agents.commands.slash import CommandRegistry, CommandSource
-from sould.agents.commands.travel import TravelCommands
-from sould.agents.commands.workplace import WorkplaceCommands
-from sould.agents.commands.worktree import WorktreeCommands, WorktreeStatus
+from sould.agents.sessions.commands.choosing import ModeCommands, OptionCommands
+from sould.agents.sessions.commands.context import ContextCommands
+from sould.agents.sessions.commands.conversation import Conversation
+from sould.agents.sessions.commands.editorcontext import EditorContextCommands
+from sould.agents.sessions.commands.flows import FlowCommands
+from sould.agents.sessions.commands.loops import LoopCommands
+from sould.agents.sessions.commands.looptasks import LoopTasks
+from sould.agents.sessions.commands.review import ReviewCommands
+from sould.agents.sessions.commands.servers import ServerCommands
+from sould.agents.sessions.commands.sharing import SharingCommands
+from sould.agents.sessions.commands.showing import ShowingCommands
+from sould.agents.sessions.commands.skills import SkillCommands
+from sould.agents.sessions.commands.slash import CommandRegistry, CommandSource
+from sould.agents.sessions.commands.travel import TravelCommands
+from sould.agents.sessions.commands.workplace import WorkplaceCommands
+from sould.agents.sessions.commands.worktree import WorktreeCommands, WorktreeStatus
 from sould.agents.sessions.compose import Parts, project_memory
-from sould.agents.turns.loopcontrols import LoopControls
-from sould.agents.turns.queueing import PromptQueue
+from sould.agents.sessions.turns.loopcontrols import LoopControls
+from sould.agents.sessions.turns.queueing import PromptQueue
 
 
 def command_sources(

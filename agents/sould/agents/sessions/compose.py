@@ -11,35 +11,28 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sould.agents.config import Config
-from sould.agents.directories.checkouts import linked_worktree
-from sould.agents.dmail.router import Mailbox
-from sould.agents.editortools.newproblems import NewProblems
-from sould.agents.editortools.site import Site
-from sould.agents.editortools.source import EditorTools
-from sould.agents.environment import PROVIDER_KEYS, Environment
-from sould.agents.errors import SessionNotFoundError
-from sould.agents.external.registry import ExternalTools
-from sould.agents.hooks.command import HookRunner
-from sould.agents.hooks.engine import Hooks
-from sould.agents.hooks.project import ProjectHooks
-from sould.agents.liveconfig import LiveConfig
+from sould.agents.base.config import Config
+from sould.agents.base.environment import PROVIDER_KEYS, Environment
+from sould.agents.base.errors import SessionNotFoundError
+from sould.agents.base.liveconfig import LiveConfig
+from sould.agents.base.localworkspace import LocalWorkspace
+from sould.agents.base.process.commands import CommandRunner
+from sould.agents.base.process.guard import ProcessGuard
+from sould.agents.files.directories.checkouts import linked_worktree
+from sould.agents.files.projects.capture import Capture
+from sould.agents.files.projects.clientfiles import ClientFiles
+from sould.agents.files.projects.findingwords import FindingWords
+from sould.agents.files.projects.lookedat import LookedAt
+from sould.agents.files.projects.othersessions import OtherSessions
+from sould.agents.files.projects.sessionfiles import Author, SessionFiles
+from sould.agents.files.reviewing.settlerule import certain_within
+from sould.agents.journal.log import SessionLog
 from sould.agents.llm.costs import Costs
 from sould.agents.llm.pool import ProviderPool, key_variables
 from sould.agents.llm.provider import ThoughtLevel
-from sould.agents.localworkspace import LocalWorkspace
 from sould.agents.mcp.sampling import Sampler
 from sould.agents.mcp.session import Files, SessionServers
 from sould.agents.mcp.trusted import TrustedServers
-from sould.agents.opening.attachedclients import AttachedClients
-from sould.agents.opening.opening import Opening
-from sould.agents.operations.applying import Applying
-from sould.agents.operations.committing import Committing
-from sould.agents.operations.context import ModelContext
-from sould.agents.operations.directories import AddedDirectories
-from sould.agents.operations.reviews import SessionReview
-from sould.agents.operations.sharing import Sharing
-from sould.agents.operations.travel import TimeTravel
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.lasting import Lasting
@@ -48,17 +41,31 @@ from sould.agents.permissions.policycontext import PolicyContext, SecretNames
 from sould.agents.permissions.protected import account_places
 from sould.agents.permissions.questions import Questions
 from sould.agents.permissions.trust import TrustStore
-from sould.agents.process.commands import CommandRunner
-from sould.agents.process.guard import ProcessGuard
-from sould.agents.projects.capture import Capture
-from sould.agents.projects.clientfiles import ClientFiles
-from sould.agents.projects.findingwords import FindingWords
-from sould.agents.projects.lookedat import LookedAt
-from sould.agents.projects.othersessions import OtherSessions
-from sould.agents.projects.sessionfiles import Author, SessionFiles
-from sould.agents.reviewing.settlerule import certain_within
-from sould.agents.sessionlog.log import SessionLog
 from sould.agents.sessions.children import FOLDER, SessionSubagents
+from sould.agents.sessions.operations.applying import Applying
+from sould.agents.sessions.operations.committing import Committing
+from sould.agents.sessions.operations.context import ModelContext
+from sould.agents.sessions.operations.directories import AddedDirectories
+from sould.agents.sessions.operations.reviews import SessionReview
+from sould.agents.sessions.operations.sharing import Sharing
+from sould.agents.sessions.operations.travel import TimeTravel
+from sould.agents.sessions.settings.agents import DEFAULT, AgentOption, SessionAgent, first_spec, use_model
+from sould.agents.sessions.settings.awaymode import AwayMode
+from sould.agents.sessions.settings.budgets import Budgets, DailySpend
+from sould.agents.sessions.settings.company import Company
+from sould.agents.sessions.settings.directories import Directories
+from sould.agents.sessions.settings.loopoption import LoopOption
+from sould.agents.sessions.settings.modeloptions import model_options
+from sould.agents.sessions.settings.models import SessionModels
+from sould.agents.sessions.settings.modeluse import ModelUse
+from sould.agents.sessions.settings.modes import Modes, usual_mode
+from sould.agents.sessions.settings.modeswitch import ModeSwitch
+from sould.agents.sessions.settings.options import SessionOptions
+from sould.agents.sessions.settings.projectkey import project_key
+from sould.agents.sessions.settings.projectmemory import ProjectMemory
+from sould.agents.sessions.settings.state import SessionState, load_state
+from sould.agents.sessions.settings.trusting import TrustQuestion
+from sould.agents.sessions.settings.workplace import Workplace
 from sould.agents.sessions.shared import (
     HostServices,
     Permission,
@@ -68,38 +75,31 @@ from sould.agents.sessions.shared import (
     WorkFiles,
 )
 from sould.agents.sessions.souls import OUTPUTS, build_soul
-from sould.agents.settings.agents import DEFAULT, AgentOption, SessionAgent, first_spec, use_model
-from sould.agents.settings.awaymode import AwayMode
-from sould.agents.settings.budgets import Budgets, DailySpend
-from sould.agents.settings.company import Company
-from sould.agents.settings.directories import Directories
-from sould.agents.settings.loopoption import LoopOption
-from sould.agents.settings.modeloptions import model_options
-from sould.agents.settings.models import SessionModels
-from sould.agents.settings.modeluse import ModelUse
-from sould.agents.settings.modes import Modes, usual_mode
-from sould.agents.settings.modeswitch import ModeSwitch
-from sould.agents.settings.options import SessionOptions
-from sould.agents.settings.projectkey import project_key
-from sould.agents.settings.projectmemory import ProjectMemory
-from sould.agents.settings.state import SessionState, load_state
-from sould.agents.settings.trusting import TrustQuestion
-from sould.agents.settings.workplace import Workplace
-from sould.agents.skills.open import open_catalog
+from sould.agents.sessions.store.entry import SessionEntry
+from sould.agents.sessions.store.store import SessionStore, StoredSession
+from sould.agents.sessions.turns.asking import ApprovalRequester
+from sould.agents.sessions.turns.hooking import SessionHooks
+from sould.agents.soul.attachedclients import AttachedClients
 from sould.agents.soul.catalog import AgentCatalog
+from sould.agents.soul.dmail.router import Mailbox
+from sould.agents.soul.hooks.command import HookRunner
+from sould.agents.soul.hooks.engine import Hooks
+from sould.agents.soul.hooks.project import ProjectHooks
 from sould.agents.soul.looking import LateNotices
 from sould.agents.soul.loop import StepExtension
+from sould.agents.soul.opening import Opening
 from sould.agents.soul.reminders import TaskReminder
+from sould.agents.soul.skills.open import open_catalog
 from sould.agents.soul.subagents.crew import Crew
 from sould.agents.soul.subagents.market import LaborMarket
-from sould.agents.store.entry import SessionEntry
-from sould.agents.store.store import SessionStore, StoredSession
-from sould.agents.timetravel.rewind import Rewinder
+from sould.agents.soul.timetravel.rewind import Rewinder
 from sould.agents.toolapi.background import BackgroundTasks, IdleListener
+from sould.agents.tools.editor.newproblems import NewProblems
+from sould.agents.tools.editor.site import Site
+from sould.agents.tools.editor.source import EditorTools
+from sould.agents.tools.external.registry import ExternalTools
 from sould.agents.tools.planmode import PlanMode
 from sould.agents.tools.todo import TodoList
-from sould.agents.turns.asking import ApprovalRequester
-from sould.agents.turns.hooking import SessionHooks
 
 
 class Choices(Struct, frozen=True):

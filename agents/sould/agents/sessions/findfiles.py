@@ -13,14 +13,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from sould.agents.editortools.site import OtherAgent
-from sould.agents.errors import SouldError
+from sould.agents.base.errors import SouldError
+from sould.agents.base.process.ripgrep import LISTING, Ripgrep, listed
+from sould.agents.base.process.searching import SearchLimits, run_program
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.secretnames import certain_globs
-from sould.agents.process.ripgrep import LISTING, Ripgrep, listed
-from sould.agents.process.searching import SearchLimits, run_program
 from sould.agents.sessions.shared import HostServices
 from sould.agents.sessions.unasked import Unasked
+from sould.agents.tools.editor.site import OtherAgent
 from sould.agents.tools.globmatch import VCS
 
 FRESH_S = 5.0

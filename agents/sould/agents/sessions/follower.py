@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from typing import Protocol
 
-from sould.agents.sessionlog.channel import Cursor, Record, Subscription
-from sould.agents.sessionlog.log import SessionLog
+from sould.agents.journal.channel import Cursor, Record, Subscription
+from sould.agents.journal.log import SessionLog
 from sould.agents.wire.stream import head
 
 logger = logging.getLogger(__name__)

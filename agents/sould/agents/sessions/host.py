@@ -16,8 +16,7 @@ from weakref import WeakValueDictionary
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sould.agents.editortools.routing import EditorBackends
-from sould.agents.errors import (
+from sould.agents.base.errors import (
     ConfigError,
     JournalFullError,
     SessionNotFoundError,
@@ -25,29 +24,30 @@ from sould.agents.errors import (
     SouldError,
     WorkspaceGoneError,
 )
-from sould.agents.flows.loopstate import LoopState
-from sould.agents.logwhere import WHERE
-from sould.agents.opening.opening import Client, Opening
-from sould.agents.projects.housekeeping import clear_daily
-from sould.agents.projects.projects import Projects
-from sould.agents.sessionlog.log import SessionLog
+from sould.agents.base.logwhere import WHERE
+from sould.agents.base.workspace import Workspace
+from sould.agents.files.projects.housekeeping import clear_daily
+from sould.agents.files.projects.projects import Projects
+from sould.agents.journal.log import SessionLog
 from sould.agents.sessions.compose import compose
 from sould.agents.sessions.inbox import Inbox
 from sould.agents.sessions.loopkeeper import LoopKeeper
 from sould.agents.sessions.ownworktrees import OwnWorktrees
 from sould.agents.sessions.session import Session
+from sould.agents.sessions.settings.state import load_state
 from sould.agents.sessions.shared import HostServices
-from sould.agents.settings.state import load_state
-from sould.agents.store.store import Page, SessionInfo
-from sould.agents.store.waitingnotes import WaitingNotes
+from sould.agents.sessions.store.store import Page, SessionInfo
+from sould.agents.sessions.store.waitingnotes import WaitingNotes
+from sould.agents.sessions.worktrees.records import Worktree
+from sould.agents.soul.flows.loopstate import LoopState
+from sould.agents.soul.opening import Client, Opening
+from sould.agents.tools.editor.routing import EditorBackends
 from sould.agents.wire.messages import DirectoryAdded, SessionChanged, SystemPrompt
-from sould.agents.workspace import Workspace
-from sould.agents.worktrees.records import Worktree
 
 if TYPE_CHECKING:
-    from sould.agents.languageservers.backend import RunningServer
     from sould.agents.sessions.findfiles import FileFinder
     from sould.agents.sessions.otheragents import OtherAgents
+    from sould.agents.tools.languageservers.backend import RunningServer
 
 logger = logging.getLogger(__name__)
 

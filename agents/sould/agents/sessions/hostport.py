@@ -13,27 +13,34 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sould.agents.editortools.routing import EditorBackends
-from sould.agents.errors import OptionError, SessionNotFoundError, SouldError
-from sould.agents.gitplaces import branch_of
-from sould.agents.opening.opening import Opening
-from sould.agents.projects.port import ProjectPort
+from sould.agents.base.errors import OptionError, SessionNotFoundError, SouldError
+from sould.agents.base.gitplaces import branch_of
+from sould.agents.files.projects.port import ProjectPort
 from sould.agents.sessions.host import SessionHost
 from sould.agents.sessions.importing import turns_of
 from sould.agents.sessions.inbox import Inbox
 from sould.agents.sessions.ownworktrees import OwnWorktrees
 from sould.agents.sessions.pages import SessionPages
 from sould.agents.sessions.port import SessionPort
-from sould.agents.store.conversation import as_markdown
-from sould.agents.store.imported.finding import Agent, Kept, kept_for, read_kept, title_of
-from sould.agents.store.imported.shape import Conversation
-from sould.agents.store.info import JOURNAL
-from sould.agents.store.store import FoundSession, Page, SessionInfo, SessionStore, StoredSession, WeighedSession
+from sould.agents.sessions.store.conversation import as_markdown
+from sould.agents.sessions.store.imported.finding import Agent, Kept, kept_for, read_kept, title_of
+from sould.agents.sessions.store.imported.shape import Conversation
+from sould.agents.sessions.store.info import JOURNAL
+from sould.agents.sessions.store.store import (
+    FoundSession,
+    Page,
+    SessionInfo,
+    SessionStore,
+    StoredSession,
+    WeighedSession,
+)
+from sould.agents.soul.opening import Opening
+from sould.agents.tools.editor.routing import EditorBackends
 
 if TYPE_CHECKING:
-    from sould.agents.languageservers.backend import RunningServer
     from sould.agents.sessions.findfiles import FileFinder
     from sould.agents.sessions.otheragents import OtherAgents
+    from sould.agents.tools.languageservers.backend import RunningServer
 
 
 class PruneRule(Struct, frozen=True):

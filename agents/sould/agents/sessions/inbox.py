@@ -14,14 +14,14 @@ from typing import Final, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from sould.agents.errors import SessionNotFoundError
-from sould.agents.sessionlog.channel import Channel, Listening, Record
-from sould.agents.sessionlog.log import JOURNAL
-from sould.agents.sessionlog.records import read_records
+from sould.agents.base.errors import SessionNotFoundError
+from sould.agents.journal.channel import Channel, Listening, Record
+from sould.agents.journal.log import JOURNAL
+from sould.agents.journal.records import read_records
+from sould.agents.sessions.store.entry import SessionEntry
+from sould.agents.sessions.store.store import SessionInfo, SessionStore
+from sould.agents.sessions.store.waitingnotes import WaitingNotes
 from sould.agents.soul.subagents.unfinished import unfinished
-from sould.agents.store.entry import SessionEntry
-from sould.agents.store.store import SessionInfo, SessionStore
-from sould.agents.store.waitingnotes import WaitingNotes
 from sould.agents.wire.messages import (
     ApprovalRequest,
     ApprovalResponse,

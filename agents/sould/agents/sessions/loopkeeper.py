@@ -9,13 +9,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
-from sould.agents.errors import SessionNotFoundError, SouldError, WorkspaceGoneError
-from sould.agents.flows.looprequest import is_about_loops
-from sould.agents.flows.loopstate import LoopState, LoopStore
-from sould.agents.opening.opening import Opening
+from sould.agents.base.errors import SessionNotFoundError, SouldError, WorkspaceGoneError
 from sould.agents.sessions.session import Session
+from sould.agents.sessions.settings.state import load_state
 from sould.agents.sessions.shared import ModelAccess, Storage
-from sould.agents.settings.state import load_state
+from sould.agents.soul.flows.looprequest import is_about_loops
+from sould.agents.soul.flows.loopstate import LoopState, LoopStore
+from sould.agents.soul.opening import Opening
 
 logger = logging.getLogger(__name__)
 

@@ -9,13 +9,13 @@ import logging
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from sould.agents.errors import SouldError
+from sould.agents.base.errors import SouldError
 from sould.agents.llm.provider import ChatMessage, ChatRequest, Finish
 from sould.agents.llm.retry import stream_with_retry
 from sould.agents.permissions.visible import visible
+from sould.agents.sessions.store.entry import SessionEntry
+from sould.agents.sessions.store.info import TITLE_LENGTH, default_title
 from sould.agents.soul.answer import ModelCaller
-from sould.agents.store.entry import SessionEntry
-from sould.agents.store.info import TITLE_LENGTH, default_title
 from sould.agents.wire.content import TextPart, UserInput, input_summary
 
 logger = logging.getLogger(__name__)

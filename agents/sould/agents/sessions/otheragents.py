@@ -11,25 +11,25 @@ from typing import Final, TypeAlias
 
 from pydantic import ValidationError
 
-from sould.agents.editortools.calls import Done, EditorCalls, as_tool_error
-from sould.agents.editortools.catalogue import CATALOGUE, EditorTool
-from sould.agents.editortools.errors import EditorToolError
-from sould.agents.editortools.routing import ON_DISK
-from sould.agents.editortools.site import SHARED, OtherAgent, Sharing, Site
-from sould.agents.editortools.writing import EditWriter
-from sould.agents.localworkspace import LocalWorkspace
+from sould.agents.base.localworkspace import LocalWorkspace
+from sould.agents.base.wording import faulty
+from sould.agents.base.workspace import Workspace, WorkspaceError
+from sould.agents.files.projects.clientfiles import ClientFiles
+from sould.agents.files.projects.port import no_commands
+from sould.agents.files.projects.sessionfiles import Author, SessionFiles
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import CallExternal
-from sould.agents.projects.clientfiles import ClientFiles
-from sould.agents.projects.port import no_commands
-from sould.agents.projects.sessionfiles import Author, SessionFiles
+from sould.agents.sessions.settings.projectmemory import ProjectMemory
 from sould.agents.sessions.shared import HostServices
 from sould.agents.sessions.unasked import Unasked
-from sould.agents.settings.projectmemory import ProjectMemory
 from sould.agents.toolapi.base import RefusedError, ToolCallContext
-from sould.agents.wording import faulty
-from sould.agents.workspace import Workspace, WorkspaceError
+from sould.agents.tools.editor.calls import Done, EditorCalls, as_tool_error
+from sould.agents.tools.editor.catalogue import CATALOGUE, EditorTool
+from sould.agents.tools.editor.errors import EditorToolError
+from sould.agents.tools.editor.routing import ON_DISK
+from sould.agents.tools.editor.site import SHARED, OtherAgent, Sharing, Site
+from sould.agents.tools.editor.writing import EditWriter
 
 ClientFilesOf: TypeAlias = Callable[[Path], Mapping[str, Workspace]]
 """What clients of sessions around a directory read and write through: editors that cannot say what they have open (D44)."""

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sould.agents.opening.opening import Opening
-from sould.agents.patience import run_shielded_in_thread
-from sould.agents.projects.port import ProjectPort
+from sould.agents.base.patience import run_shielded_in_thread
+from sould.agents.base.wording import plural
+from sould.agents.files.projects.port import ProjectPort
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.shared import HostServices
-from sould.agents.store.info import SessionInfo
-from sould.agents.wording import plural
-from sould.agents.worktrees.records import Worktree
-from sould.agents.worktrees.repository import WorktreeError
-from sould.agents.worktrees.worktrees import Wish, Worktrees
+from sould.agents.sessions.store.info import SessionInfo
+from sould.agents.sessions.worktrees.records import Worktree
+from sould.agents.sessions.worktrees.repository import WorktreeError
+from sould.agents.sessions.worktrees.worktrees import Wish, Worktrees
+from sould.agents.soul.opening import Opening
 
 if TYPE_CHECKING:
     from sould.agents.sessions.bringing import Brought

@@ -7,10 +7,10 @@ anybody's time. What is said while a page is read is behind it, never in its mid
 import asyncio
 from collections.abc import Iterator
 
-from sould.agents.errors import SessionNotFoundError
-from sould.agents.sessionlog.log import JOURNAL, SessionLog
-from sould.agents.sessionlog.pages import Page, find_page, find_plan, stored_records
-from sould.agents.store.store import SessionInfo, StoredSession
+from sould.agents.base.errors import SessionNotFoundError
+from sould.agents.journal.log import JOURNAL, SessionLog
+from sould.agents.journal.pages import Page, find_page, find_plan, stored_records
+from sould.agents.sessions.store.store import SessionInfo, StoredSession
 from sould.agents.wire.stream import Cursor, Record
 
 

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Iterable
 
 from sould.agents.sessions.follower import YIELD_EVERY
-from sould.agents.turns.turns import Prompt, not_begun
+from sould.agents.sessions.turns.turns import Prompt, not_begun
 from sould.agents.wire.messages import TurnEnd
 from sould.agents.wire.stream import Record
 

@@ -11,27 +11,34 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from sould.agents.commands.slash import SlashCommand
-from sould.agents.compaction.breakdown import Breakdown
-from sould.agents.external.registry import Registration
-from sould.agents.hooks.events import Subscription as HookSubscription
+from sould.agents.journal.channel import Cursor, Record, Resolution
 from sould.agents.mcp.results import ResourceDefinition
-from sould.agents.opening.attachedclients import ClientsChanged
-from sould.agents.opening.opening import Client
-from sould.agents.operations.applying import Applied, Change
-from sould.agents.operations.context import Compacted, NotCompacted
-from sould.agents.operations.sharing import Exported, Imported
-from sould.agents.operations.travel import NothingToGoTo, Returned, Timeline, TookKeptBack, TravelResult, WentBack
-from sould.agents.operations.wording import CLEARED, travelled
-from sould.agents.sessionlog.channel import Cursor, Record, Resolution
+from sould.agents.sessions.commands.slash import SlashCommand
 from sould.agents.sessions.follower import FollowerSink, Outlet, SessionFollower
+from sould.agents.sessions.operations.applying import Applied, Change
+from sould.agents.sessions.operations.context import Compacted, NotCompacted
+from sould.agents.sessions.operations.sharing import Exported, Imported
+from sould.agents.sessions.operations.travel import (
+    NothingToGoTo,
+    Returned,
+    Timeline,
+    TookKeptBack,
+    TravelResult,
+    WentBack,
+)
+from sould.agents.sessions.operations.wording import CLEARED, travelled
 from sould.agents.sessions.pendingprompts import recorded_end
-from sould.agents.settings.options import SessionOption
-from sould.agents.store.store import SessionInfo
+from sould.agents.sessions.settings.options import SessionOption
+from sould.agents.sessions.store.store import SessionInfo
+from sould.agents.sessions.turns.operating import Work
+from sould.agents.sessions.turns.queueing import Edited, Moved, Removed
+from sould.agents.sessions.turns.turns import Prompt
+from sould.agents.soul.attachedclients import ClientsChanged
+from sould.agents.soul.compaction.breakdown import Breakdown
+from sould.agents.soul.hooks.events import Subscription as HookSubscription
+from sould.agents.soul.opening import Client
 from sould.agents.toolapi.background import TaskRecord
-from sould.agents.turns.operating import Work
-from sould.agents.turns.queueing import Edited, Moved, Removed
-from sould.agents.turns.turns import Prompt
+from sould.agents.tools.external.registry import Registration
 from sould.agents.wire.content import UserInput
 from sould.agents.wire.messages import Response, StatusUpdate, TurnEnd, WireRequest
 from sould.agents.wire.notice import notice

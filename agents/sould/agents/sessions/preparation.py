@@ -7,11 +7,11 @@ from typing import Protocol
 
 from sould.agents.llm.requests import not_taken
 from sould.agents.sessions.compose import Parts
+from sould.agents.sessions.settings.news import NewsReader
+from sould.agents.sessions.turns.turns import Prompt
 from sould.agents.sessions.unreadinstructions import UnreadInstructions
 from sould.agents.sessions.worktreeoffer import WorktreeOffer
-from sould.agents.settings.news import NewsReader
-from sould.agents.skills.renewal import renew_skills
-from sould.agents.turns.turns import Prompt
+from sould.agents.soul.skills.renewal import renew_skills
 from sould.agents.wire.notice import notice
 
 

@@ -11,38 +11,38 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from sould.agents.commands.conversation import Conversation
-from sould.agents.commands.reading import CommandReader
-from sould.agents.commands.slash import CommandRegistry, SlashCommand
-from sould.agents.commands.worktree import GoOnInWorktree, WorktreeCommands
-from sould.agents.external.registry import Registration
-from sould.agents.flows.loopstate import LoopStore
-from sould.agents.opening.opening import Client
-from sould.agents.operations.whosechanges import AskingWhose
-from sould.agents.patience import run_shielded_in_thread
-from sould.agents.sessionlog.channel import Cursor, Record, Resolution
+from sould.agents.base.patience import run_shielded_in_thread
+from sould.agents.base.workspace import Workspace
+from sould.agents.journal.channel import Cursor, Record, Resolution
+from sould.agents.sessions.commands.conversation import Conversation
+from sould.agents.sessions.commands.reading import CommandReader
+from sould.agents.sessions.commands.slash import CommandRegistry, SlashCommand
+from sould.agents.sessions.commands.worktree import GoOnInWorktree, WorktreeCommands
 from sould.agents.sessions.commandset import command_sources, make_loops, make_review
 from sould.agents.sessions.compose import Parts
 from sould.agents.sessions.modeltitle import ModelTitle
+from sould.agents.sessions.operations.whosechanges import AskingWhose
 from sould.agents.sessions.preparation import TurnPreparation
+from sould.agents.sessions.store.blank import noticing
+from sould.agents.sessions.store.store import SessionInfo
+from sould.agents.sessions.turns.atonce import AnswersAtOnce, CommandsAtOnce, GoingAway
+from sould.agents.sessions.turns.loopcontrols import LoopControls
+from sould.agents.sessions.turns.missed import MissedNotifications
+from sould.agents.sessions.turns.operating import Work
+from sould.agents.sessions.turns.queueing import PromptQueue
+from sould.agents.sessions.turns.recovery import leave_waiting, recover
+from sould.agents.sessions.turns.sidequestions import SideQuestions
+from sould.agents.sessions.turns.standstill import Standstill
+from sould.agents.sessions.turns.turns import Prompt, Turns
+from sould.agents.soul.flows.loopstate import LoopStore
 from sould.agents.soul.loop import Ending
+from sould.agents.soul.opening import Client
 from sould.agents.soul.turn import Turn
 from sould.agents.soul.usage import usage_of
-from sould.agents.store.blank import noticing
-from sould.agents.store.store import SessionInfo
 from sould.agents.toolapi.background import IdleListener
-from sould.agents.turns.atonce import AnswersAtOnce, CommandsAtOnce, GoingAway
-from sould.agents.turns.loopcontrols import LoopControls
-from sould.agents.turns.missed import MissedNotifications
-from sould.agents.turns.operating import Work
-from sould.agents.turns.queueing import PromptQueue
-from sould.agents.turns.recovery import leave_waiting, recover
-from sould.agents.turns.sidequestions import SideQuestions
-from sould.agents.turns.standstill import Standstill
-from sould.agents.turns.turns import Prompt, Turns
+from sould.agents.tools.external.registry import Registration
 from sould.agents.wire.content import UserInput, attached_text, input_text
 from sould.agents.wire.messages import ContextReverted, Response, StatusUpdate, ToolResult
-from sould.agents.workspace import Workspace
 
 logger = logging.getLogger(__name__)
 

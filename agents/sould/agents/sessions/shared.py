@@ -6,12 +6,15 @@ from typing import TypeAlias
 
 from msgspec import Struct, field
 
-from sould.agents.dmail.router import DMailRouter, Mailbox
-from sould.agents.editortools.routing import EditorBackends
-from sould.agents.filechanges import FileChanges
-from sould.agents.hooks.engine import Hooks
-from sould.agents.languageservers.backend import LanguageServers
-from sould.agents.liveconfig import LiveConfig
+from sould.agents.base.filechanges import FileChanges
+from sould.agents.base.liveconfig import LiveConfig
+from sould.agents.base.process.guard import ProcessGuard
+from sould.agents.files.projects.clientfiles import ClientFiles
+from sould.agents.files.projects.othersessions import OtherSessions
+from sould.agents.files.projects.projects import Projects
+from sould.agents.files.projects.sessionfiles import SessionFiles
+from sould.agents.files.projects.writers import Writers
+from sould.agents.journal.journal import JournalWriter
 from sould.agents.llm.pool import ProviderPool
 from sould.agents.mcp.pool import McpPool
 from sould.agents.permissions.approval import Approval
@@ -20,24 +23,21 @@ from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.questions import Questions
 from sould.agents.permissions.remembered import Remembered
 from sould.agents.permissions.trust import TrustStore
-from sould.agents.process.guard import ProcessGuard
-from sould.agents.projects.clientfiles import ClientFiles
-from sould.agents.projects.othersessions import OtherSessions
-from sould.agents.projects.projects import Projects
-from sould.agents.projects.sessionfiles import SessionFiles
-from sould.agents.projects.writers import Writers
-from sould.agents.sessionlog.journal import JournalWriter
-from sould.agents.settings.company import Company
-from sould.agents.settings.modeluse import ModelUse
-from sould.agents.settings.modes import Modes
-from sould.agents.settings.news import News
-from sould.agents.settings.workplace import Workplace
-from sould.agents.store.store import SessionStore, StoredSession
-from sould.agents.timetravel.rewind import Rewinder
+from sould.agents.sessions.settings.company import Company
+from sould.agents.sessions.settings.modeluse import ModelUse
+from sould.agents.sessions.settings.modes import Modes
+from sould.agents.sessions.settings.news import News
+from sould.agents.sessions.settings.workplace import Workplace
+from sould.agents.sessions.store.store import SessionStore, StoredSession
+from sould.agents.sessions.turns.asking import ApprovalRequester
+from sould.agents.sessions.worktrees.worktrees import Worktrees
+from sould.agents.soul.dmail.router import DMailRouter, Mailbox
+from sould.agents.soul.hooks.engine import Hooks
+from sould.agents.soul.timetravel.rewind import Rewinder
 from sould.agents.toolapi.sources import ToolSources
+from sould.agents.tools.editor.routing import EditorBackends
+from sould.agents.tools.languageservers.backend import LanguageServers
 from sould.agents.tools.planmode import PlanMode
-from sould.agents.turns.asking import ApprovalRequester
-from sould.agents.worktrees.worktrees import Worktrees
 
 KeyedProviders: TypeAlias = Callable[[], frozenset[str]]
 """The providers whose key the user has stored, as it is now."""

@@ -6,20 +6,21 @@ Serves the root agent and its subagents alike.
 from functools import partial
 from typing import Any
 
-from sould.agents.compaction.compactor import NOBODY, Audience, Compactor
-from sould.agents.compaction.size import ContextSize
-from sould.agents.config import Config
-from sould.agents.dmail.router import DenwaRenji
-from sould.agents.environment import Environment
+from sould.agents.base.config import Config
+from sould.agents.base.environment import Environment
+from sould.agents.base.workspace import Workspace
+from sould.agents.journal.log import SessionLog
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.questions import Questions
-from sould.agents.sessionlog.log import SessionLog
+from sould.agents.sessions.settings.agents import offered_paths
 from sould.agents.sessions.shared import SessionServices
 from sould.agents.sessions.unreadinstructions import UnreadInstructions
-from sould.agents.settings.agents import offered_paths
 from sould.agents.soul.answer import ModelCaller
 from sould.agents.soul.calls import ToolRunner
+from sould.agents.soul.compaction.compactor import NOBODY, Audience, Compactor
+from sould.agents.soul.compaction.size import ContextSize
+from sould.agents.soul.dmail.router import DenwaRenji
 from sould.agents.soul.folderinstructions import FolderInstructions
 from sould.agents.soul.foresight import Foresight
 from sould.agents.soul.leakedcalls import LeakedCalls
@@ -31,9 +32,9 @@ from sould.agents.soul.reviewnews import ReviewNews
 from sould.agents.soul.spec import AgentSpec
 from sould.agents.soul.subagents.crew import Crew
 from sould.agents.soul.subagents.market import LaborMarket
+from sould.agents.soul.timetravel.machine import TimeMachine
+from sould.agents.soul.timetravel.rewind import Rewinder
 from sould.agents.soul.usage import Meter
-from sould.agents.timetravel.machine import TimeMachine
-from sould.agents.timetravel.rewind import Rewinder
 from sould.agents.toolapi.background import BackgroundTasks
 from sould.agents.toolapi.session import ModelCapabilities, PromptArguments
 from sould.agents.toolapi.session import Session as ToolSession
@@ -42,7 +43,6 @@ from sould.agents.tools.commands import OutputDirectory
 from sould.agents.tools.planmode import PlanMode
 from sould.agents.tools.todo import TodoList
 from sould.agents.wire.messages import SystemPrompt
-from sould.agents.workspace import Workspace
 
 OUTPUTS = "outputs"
 """Below the session's directory: what tools put aside because it was too long for the model."""

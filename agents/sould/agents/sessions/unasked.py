@@ -8,8 +8,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sould.agents.editortools.site import OtherAgent
-from sould.agents.environment import PROVIDER_KEYS, Environment
+from sould.agents.base.environment import PROVIDER_KEYS, Environment
 from sould.agents.llm.pool import key_variables
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import Mode
@@ -17,6 +16,7 @@ from sould.agents.permissions.policycontext import PolicyContext, SecretNames
 from sould.agents.permissions.protected import account_places
 from sould.agents.sessions.shared import HostServices
 from sould.agents.toolapi.base import RefusedError, tool_error
+from sould.agents.tools.editor.site import OtherAgent
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse
 
 UNASKED: Final = "This needs a person's yes, and over MCP nobody can be asked. Do it another way, or ask your user to."

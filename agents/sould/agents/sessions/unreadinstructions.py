@@ -7,9 +7,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from sould.agents.sessionlog.log import SessionLog
+from sould.agents.journal.log import SessionLog
+from sould.agents.sessions.settings.toldonce import ToldOnce
 from sould.agents.sessions.shared import SessionServices
-from sould.agents.settings.toldonce import ToldOnce
 from sould.agents.soul.projectinstructions import LeftOut, Waits, project_instructions
 from sould.agents.wire.notice import notice
 

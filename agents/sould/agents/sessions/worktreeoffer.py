@@ -9,13 +9,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from sould.agents.edits.ownership import ALONE, never_projects
-from sould.agents.errors import SessionNotFoundError
-from sould.agents.gitplaces import is_work_tree
-from sould.agents.sessionlog.log import SessionLog
+from sould.agents.base.errors import SessionNotFoundError
+from sould.agents.base.gitplaces import is_work_tree
+from sould.agents.files.edits.ownership import ALONE, never_projects
+from sould.agents.journal.log import SessionLog
+from sould.agents.sessions.settings.toldonce import ToldOnce
 from sould.agents.sessions.shared import SessionServices
-from sould.agents.settings.toldonce import ToldOnce
-from sould.agents.store.info import SessionInfo
+from sould.agents.sessions.store.info import SessionInfo
 from sould.agents.wire.notice import notice
 
 _BODY = (

@@ -12,7 +12,9 @@ from typing import Protocol, TypeAlias
 
 from msgspec import Struct, field
 
-from sould.agents.liveconfig import LiveConfig
+from sould.agents.base.liveconfig import LiveConfig
+from sould.agents.base.patience import beside
+from sould.agents.journal.log import SessionLog
 from sould.agents.llm.growing import GrowingBytes
 from sould.agents.llm.provider import (
     ChatMessage,
@@ -26,8 +28,6 @@ from sould.agents.llm.provider import (
     ThoughtLevel,
 )
 from sould.agents.llm.retry import RetryNotice, RetryPolicy, stream_with_retry
-from sould.agents.patience import beside
-from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.callids import CallIds
 from sould.agents.soul.choices import ChoiceReader
 from sould.agents.soul.stepcalls import StepCalls

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from sould.agents.sessionlog.log import SessionLog
+from sould.agents.journal.log import SessionLog
 from sould.agents.wire.messages import SubagentEvent, ToolCall
 
 _LETTERS = string.ascii_letters + string.digits

@@ -13,19 +13,20 @@ from typing import Any, Final
 from msgspec import Struct, field
 from pydantic import JsonValue
 
-from sould.agents.hooks.engine import Hooks
-from sould.agents.hooks.toolhooks import with_hooks
+from sould.agents.base.workspace import Workspace
+from sould.agents.files.projects.capture import Capture
+from sould.agents.files.projects.changes import Findings, together
+from sould.agents.files.projects.founddiffs import found_diffs
+from sould.agents.files.projects.steps import AgentsAtWork
+from sould.agents.files.review.hunk import AgentCall
+from sould.agents.journal.log import SessionLog
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.outputs import CANCELLED, unseen
 from sould.agents.permissions.policy import RepeatCall
-from sould.agents.projects.capture import Capture
-from sould.agents.projects.changes import Findings, together
-from sould.agents.projects.founddiffs import found_diffs
-from sould.agents.projects.steps import AgentsAtWork
-from sould.agents.review.hunk import AgentCall
-from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.callwatcher import parse_arguments
 from sould.agents.soul.findings import with_findings
+from sould.agents.soul.hooks.engine import Hooks
+from sould.agents.soul.hooks.toolhooks import with_hooks
 from sould.agents.soul.order import StepOrder
 from sould.agents.soul.repeats import RepeatGuard
 from sould.agents.soul.stepcalls import OpenCall, StepCalls
@@ -44,7 +45,6 @@ from sould.agents.wire.messages import (
     ToolReturn,
     TurnError,
 )
-from sould.agents.workspace import Workspace
 
 NOBODY_ANSWERED = "Not run: the turn was cancelled while this call waited for approval."
 AFTER_REJECTION = "Not run: the user rejected another call of this step, which ends the turn."

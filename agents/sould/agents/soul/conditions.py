@@ -11,8 +11,8 @@ from typing import Annotated
 from msgspec import Struct, field
 from pydantic import BeforeValidator, ConfigDict
 
-from sould.agents.environment import Environment
-from sould.agents.parsed import Parsed
+from sould.agents.base.environment import Environment
+from sould.agents.base.parsed import Parsed
 
 
 def _several(value: object) -> object:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
-from sould.agents.projects.changes import MOST_NAMED, Findings
+from sould.agents.files.projects.changes import MOST_NAMED, Findings
 from sould.agents.wire.display import CHANGED, DiffBlock
 from sould.agents.wire.messages import ToolReturn
 

@@ -12,8 +12,8 @@ from typing import Final, Protocol
 
 from msgspec import Struct, field
 
-from sould.agents.projects.untold import Untold
-from sould.agents.sessionlog.log import SessionLog
+from sould.agents.files.projects.untold import Untold
+from sould.agents.journal.log import SessionLog
 from sould.agents.soul.loop import StepExtension
 from sould.agents.soul.projectinstructions import Instructions, LeftOut, Waits, directories_up, folder_instructions
 from sould.agents.soul.turn import Turn

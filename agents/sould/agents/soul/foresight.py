@@ -13,9 +13,9 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from sould.agents.patience import Behind
-from sould.agents.projects.foreseen import ForeseenWrites
-from sould.agents.review.hunk import AgentCall
+from sould.agents.base.patience import Behind
+from sould.agents.files.projects.foreseen import ForeseenWrites
+from sould.agents.files.review.hunk import AgentCall
 from sould.agents.soul.callwatcher import CallWatcher, WatchedCall, WatchingCalls, parse_arguments
 from sould.agents.soul.turn import Turn
 from sould.agents.toolapi.toolset import CheckedCall, Toolset

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from sould.agents.errors import ConfigError
-from sould.agents.regularfile import read_text
+from sould.agents.base.errors import ConfigError
+from sould.agents.base.regularfile import read_text
 
 BUILTIN = ("NOW", "WORK_DIR", "WORK_DIR_LS", "AGENTS_MD", "SKILLS", "ADDITIONAL_DIRS_INFO", "OS", "SHELL")
 """What every prompt can use (D31)."""

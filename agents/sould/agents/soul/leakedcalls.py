@@ -9,7 +9,7 @@ from collections import Counter
 
 from msgspec import Struct
 
-from sould.agents.sessionlog.log import SessionLog
+from sould.agents.journal.log import SessionLog
 from sould.agents.soul.loop import StepExtension
 from sould.agents.soul.turn import Turn
 from sould.agents.toolapi.toolset import Toolset

@@ -5,9 +5,9 @@ What is found of a call when its result has been given is a notice.
 
 from msgspec import Struct
 
-from sould.agents.projects.capture import Capture
-from sould.agents.projects.changes import Findings, named
-from sould.agents.sessionlog.log import SessionLog
+from sould.agents.files.projects.capture import Capture
+from sould.agents.files.projects.changes import Findings, named
+from sould.agents.journal.log import SessionLog
 from sould.agents.soul.loop import Ending, StepExtension
 from sould.agents.soul.stepcalls import StepCalls
 from sould.agents.soul.turn import Turn

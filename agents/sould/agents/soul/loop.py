@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
-from sould.agents.compaction.compactor import Compactor
+from sould.agents.journal.log import SessionLog
 from sould.agents.llm.pictures import with_fitting_pictures
 from sould.agents.llm.provider import ProviderError
-from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.answer import ModelCaller
 from sould.agents.soul.calls import ToolRunner
 from sould.agents.soul.callwatcher import WatchingCalls
+from sould.agents.soul.compaction.compactor import Compactor
 from sould.agents.soul.repairs import Repairs
 from sould.agents.soul.repeats import RepeatGuard
 from sould.agents.soul.stepcalls import StepCalls

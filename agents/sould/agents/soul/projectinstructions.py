@@ -14,13 +14,13 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct, field
 
-from sould.agents.directories.checkouts import LinkedWorktree, linked_worktree, superproject_of, top_of
-from sould.agents.diskfile import read_file
+from sould.agents.base.diskfile import read_file
+from sould.agents.base.textencoding import certainly_decoded
+from sould.agents.base.workspace import WorkspaceError
+from sould.agents.files.directories.checkouts import LinkedWorktree, linked_worktree, superproject_of, top_of
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.secretnames import likelihood
 from sould.agents.permissions.visible import file_name
-from sould.agents.textencoding import certainly_decoded
-from sould.agents.workspace import WorkspaceError
 
 BUDGET: Final = 32 * 1024
 """Bytes of instructions, filled from the deepest directory up (wire.md 3.7)."""

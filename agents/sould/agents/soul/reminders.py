@@ -8,9 +8,9 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
-from sould.agents.liveconfig import LiveConfig
+from sould.agents.base.liveconfig import LiveConfig
+from sould.agents.journal.log import SessionLog
 from sould.agents.permissions.approval import Approval
-from sould.agents.sessionlog.log import SessionLog
 from sould.agents.soul.loop import StepExtension
 from sould.agents.soul.turn import Turn
 from sould.agents.toolapi.background import BackgroundTasks

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct, field
 
-from sould.agents.config import LoopControl
+from sould.agents.base.config import LoopControl
 
 INVALID_LIMIT = 5
 """Steps in a row with nothing but invalid calls (F42)."""

@@ -10,9 +10,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from sould.agents.projects.patches import NOT_COMPARED, patch, shortened
-from sould.agents.projects.untold import Ancestry, OthersEdit, Rejected, Untold, Who
-from sould.agents.sessionlog.log import SessionLog
+from sould.agents.files.projects.patches import NOT_COMPARED, patch, shortened
+from sould.agents.files.projects.untold import Ancestry, OthersEdit, Rejected, Untold, Who
+from sould.agents.journal.log import SessionLog
 from sould.agents.soul.loop import StepExtension
 from sould.agents.soul.turn import Turn
 from sould.agents.wire.messages import ContextNote

@@ -12,8 +12,8 @@ from typing import Any, TypeAlias, cast
 import yaml
 from msgspec import Struct, field
 
-from sould.agents.errors import ConfigError
-from sould.agents.regularfile import read_regular, read_text
+from sould.agents.base.errors import ConfigError
+from sould.agents.base.regularfile import read_regular, read_text
 
 KeyPath: TypeAlias = tuple[str | int, ...]
 

@@ -5,7 +5,7 @@ Nothing keeps "the current turn": whoever needs it is given it.
 
 from msgspec import Struct, field
 
-from sould.agents.config import LoopControl
+from sould.agents.base.config import LoopControl
 from sould.agents.toolapi.base import AgentSource
 
 

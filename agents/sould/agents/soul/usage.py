@@ -2,11 +2,11 @@
 
 from msgspec import Struct
 
-from sould.agents.compaction.size import ContextSize
+from sould.agents.journal.context import Context
+from sould.agents.journal.log import SessionLog
 from sould.agents.llm.costs import Costs
 from sould.agents.llm.provider import Finish, ModelInfo
-from sould.agents.sessionlog.context import Context
-from sould.agents.sessionlog.log import SessionLog
+from sould.agents.soul.compaction.size import ContextSize
 from sould.agents.wire.messages import StatusUpdate
 
 

@@ -17,11 +17,11 @@ from typing import Literal, Protocol, TypeAlias
 from msgspec import Struct, field
 from pydantic import Field, TypeAdapter, ValidationError
 
-from sould.agents.errors import SouldError
-from sould.agents.liveconfig import LiveConfig
-from sould.agents.parsed import LATE, Parsed
-from sould.agents.privatefile import write_private
-from sould.agents.sessionlog.log import SessionLog
+from sould.agents.base.errors import SouldError
+from sould.agents.base.liveconfig import LiveConfig
+from sould.agents.base.parsed import LATE, Parsed
+from sould.agents.base.privatefile import write_private
+from sould.agents.journal.log import SessionLog
 from sould.agents.wire.display import BackgroundTaskBlock
 from sould.agents.wire.messages import ContextNote, Notification
 

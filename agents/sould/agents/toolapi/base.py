@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 from msgspec import Struct, field
 from pydantic import BaseModel, ConfigDict, JsonValue
 
+from sould.agents.base.workspace import ResolvedPath
 from sould.agents.llm.provider import ToolSpec
 from sould.agents.toolapi.custom import CustomMessage
 from sould.agents.toolapi.portable import portable
@@ -22,7 +23,6 @@ from sould.agents.toolapi.schemas import inlined
 from sould.agents.wire.content import ContentPart
 from sould.agents.wire.display import BriefBlock, DisplayBlock
 from sould.agents.wire.messages import CallPreview, Custom, Location, OutputSource, ToolKind, ToolReturn
-from sould.agents.workspace import ResolvedPath
 
 ParamsT = TypeVar("ParamsT", bound=BaseModel)
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final
 import orjson
 from pydantic import ConfigDict
 
-from sould.agents.parsed import Parsed
+from sould.agents.base.parsed import Parsed
 from sould.agents.wire.messages import Custom
 
 MOST: Final = 64 * 1024

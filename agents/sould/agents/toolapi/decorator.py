@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from pydantic import BaseModel, JsonValue, PydanticUserError, TypeAdapter, create_model
 
-from sould.agents.errors import SouldError
+from sould.agents.base.errors import SouldError
 from sould.agents.toolapi.base import CallReporter, CallView, PerCall, Tool, ToolCallContext, ToolParams
 from sould.agents.toolapi.custom import CustomMessage, as_custom
 from sould.agents.toolapi.result import ToolResultBuilder

@@ -1,8 +1,8 @@
 """How tools say to the model what a workspace's error is."""
 
+from sould.agents.base.workspace import WorkspaceError
 from sould.agents.toolapi.base import tool_error
 from sould.agents.wire.messages import ToolReturn
-from sould.agents.workspace import WorkspaceError
 
 
 def failure(error: WorkspaceError) -> ToolReturn:

@@ -18,7 +18,9 @@ from msgspec.structs import replace
 from pydantic import BaseModel, JsonValue, PydanticUserError, ValidationError
 from pydantic_core import ErrorDetails
 
-from sould.agents.errors import as_disk_full
+from sould.agents.base.errors import as_disk_full
+from sould.agents.base.wording import fault
+from sould.agents.base.workspace import WorkspaceError
 from sould.agents.llm.pictures import with_fitting_pictures
 from sould.agents.llm.provider import ToolSpec
 from sould.agents.toolapi.base import CallView, Foreseen, PerCall, RefusedError, Tool, ToolCallContext, tool_error
@@ -28,8 +30,6 @@ from sould.agents.toolapi.loading import find_factory, resolve_alias
 from sould.agents.toolapi.paths import failure
 from sould.agents.toolapi.sources import Offer, ToolSources
 from sould.agents.wire.messages import CallPreview, ToolKind, ToolReturn
-from sould.agents.wording import fault
-from sould.agents.workspace import WorkspaceError
 
 log = logging.getLogger(__name__)
 

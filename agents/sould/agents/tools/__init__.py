@@ -27,21 +27,21 @@ from sould.agents.wire.display import BriefBlock, DiffBlock, ShellBlock, TodoBlo
 from sould.agents.wire.messages import Custom, Location, ToolKind, ToolReturn
 
 if TYPE_CHECKING:
-    from sould.agents.config import Config
-    from sould.agents.dmail.router import DenwaRenji
-    from sould.agents.environment import Environment
+    from sould.agents.base.config import Config
+    from sould.agents.base.environment import Environment
+    from sould.agents.base.workspace import Command, Workspace
     from sould.agents.permissions.approval import Approval
+    from sould.agents.soul.dmail.router import DenwaRenji
     from sould.agents.soul.subagents.market import LaborMarket
-    from sould.agents.workspace import Command, Workspace
 
 _LATER = {
     "Approval": "sould.agents.permissions.approval",
-    "Command": "sould.agents.workspace",
-    "Config": "sould.agents.config",
-    "DenwaRenji": "sould.agents.dmail.router",
-    "Environment": "sould.agents.environment",
+    "Command": "sould.agents.base.workspace",
+    "Config": "sould.agents.base.config",
+    "DenwaRenji": "sould.agents.soul.dmail.router",
+    "Environment": "sould.agents.base.environment",
     "LaborMarket": "sould.agents.soul.subagents.market",
-    "Workspace": "sould.agents.workspace",
+    "Workspace": "sould.agents.base.workspace",
 }
 
 __all__ = [

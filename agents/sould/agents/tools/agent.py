@@ -6,7 +6,7 @@ from typing import ClassVar
 from msgspec.structs import replace
 from pydantic import AliasChoices, ConfigDict, Field, JsonValue, model_validator
 
-from sould.agents.parsed import Parsed
+from sould.agents.base.parsed import Parsed
 from sould.agents.soul.subagents.crew import Crew, Job, Outcome, new_agent_id
 from sould.agents.soul.subagents.market import SubagentError
 from sould.agents.toolapi.background import BackgroundTasks, Ended, Printed, TaskError, Work

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 import orjson
 from pydantic import ConfigDict, Field, JsonValue, StringConstraints, field_validator
 
-from sould.agents.parsed import Parsed
+from sould.agents.base.parsed import Parsed
 from sould.agents.permissions.asking import shown_words
 from sould.agents.permissions.questions import Questions
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_ok

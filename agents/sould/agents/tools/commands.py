@@ -15,18 +15,18 @@ from typing import Any, Final, TypeAlias
 from msgspec import Struct
 from pydantic import JsonValue
 
-from sould.agents.config import ToolLimits
-from sould.agents.patience import finish, shielded
+from sould.agents.base.config import ToolLimits
+from sould.agents.base.patience import finish, shielded
+from sould.agents.base.privatefile import write_private
+from sould.agents.base.terminaltext import LastFrames, PlainText, Updates, each_frame
+from sould.agents.base.workspace import Command, CommandExit, RunningCommand, WorkspaceError
 from sould.agents.permissions.approval import Approval, Consent
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import RunCommand
-from sould.agents.privatefile import write_private
-from sould.agents.terminaltext import LastFrames, PlainText, Updates, each_frame
 from sould.agents.toolapi.base import ToolCallContext, tool_error
 from sould.agents.toolapi.result import ToolResultBuilder
 from sould.agents.wire.display import ShellBlock
 from sould.agents.wire.messages import ToolReturn
-from sould.agents.workspace import Command, CommandExit, RunningCommand, WorkspaceError
 
 MOST_FOREGROUND: Final = 300
 """Seconds that a call may ask for."""

@@ -19,16 +19,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 from pydantic import JsonValue
 
+from sould.agents.base.textencoding import UTF_8
+from sould.agents.base.workspace import Expected, FileChangedError, JustRead, ResolvedPath, TextFile, WriteOperation
+from sould.agents.files.projects.patches import patch
 from sould.agents.permissions import policy
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.visible import file_name
-from sould.agents.projects.patches import patch
-from sould.agents.textencoding import UTF_8
 from sould.agents.toolapi.base import ToolCallContext, tool_error, tool_ok
 from sould.agents.wire.display import DiffBlock
 from sould.agents.wire.messages import ToolReturn
-from sould.agents.workspace import Expected, FileChangedError, JustRead, ResolvedPath, TextFile, WriteOperation
 
 PARTED: Final = "The file had other names outside the project (hard links). They were not changed: this one is a file of its own now."
 

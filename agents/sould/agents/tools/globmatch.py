@@ -12,8 +12,8 @@ from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct, field
 
-from sould.agents.diskfile import list_directory
-from sould.agents.workspace import WorkspaceError
+from sould.agents.base.diskfile import list_directory
+from sould.agents.base.workspace import WorkspaceError
 
 VCS: Final = frozenset({".git", ".hg", ".svn", ".jj", ".bzr", ".sl"})
 MAX_ALTERNATIVES = 64

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from pydantic import Field, JsonValue
 
-from sould.agents.environment import Environment
+from sould.agents.base.environment import Environment
+from sould.agents.base.process.ripgrep import BUNDLED, LISTING, Ripgrep, listed
+from sould.agents.base.process.searching import DEFAULT_LIMITS, SearchLimits, run_program
 from sould.agents.permissions.callfiles import CallFiles
-from sould.agents.process.ripgrep import BUNDLED, LISTING, Ripgrep, listed
-from sould.agents.process.searching import DEFAULT_LIMITS, SearchLimits, run_program
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
 from sould.agents.toolapi.paths import failure
 from sould.agents.tools.globmatch import VCS, PatternError, Walk, otherwise, top_names

@@ -14,10 +14,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 from pydantic import Field, JsonValue
 
-from sould.agents.environment import Environment
-from sould.agents.permissions.callfiles import CallFiles
-from sould.agents.process.ripgrep import BUNDLED, Ripgrep
-from sould.agents.process.searching import (
+from sould.agents.base.environment import Environment
+from sould.agents.base.process.ripgrep import BUNDLED, Ripgrep
+from sould.agents.base.process.searching import (
     DEFAULT_LIMITS,
     FileHits,
     Overlay,
@@ -28,13 +27,14 @@ from sould.agents.process.searching import (
     parse_hits,
     run_program,
 )
+from sould.agents.base.workspace import ResolvedPath, WorkspaceError
+from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error
 from sould.agents.toolapi.paths import failure
 from sould.agents.toolapi.result import ToolResultBuilder
 from sould.agents.tools.globmatch import PatternError, otherwise
 from sould.agents.tools.searchquery import SearchQuery
 from sould.agents.wire.messages import ToolKind, ToolReturn
-from sould.agents.workspace import ResolvedPath, WorkspaceError
 
 _ANY_CHARACTER: Final = frozenset(".\\[")
 """With one of these a pattern may be about characters beyond ASCII."""

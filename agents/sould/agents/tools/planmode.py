@@ -10,9 +10,9 @@ from typing import ClassVar, Final, Protocol
 from msgspec import Struct
 from pydantic import ConfigDict, Field, JsonValue, field_validator
 
-from sould.agents.parsed import Parsed
+from sould.agents.base.parsed import Parsed
+from sould.agents.journal.log import SessionLog
 from sould.agents.permissions.questions import OWN_WORDS, Questions
-from sould.agents.sessionlog.log import SessionLog
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok, tool_rejected
 from sould.agents.wire.messages import PlanDisplay, QuestionItem, QuestionOption, ToolKind, ToolReturn
 

@@ -7,15 +7,15 @@ from typing import ClassVar
 from msgspec import Struct
 from pydantic import Field, JsonValue, field_validator
 
+from sould.agents.base.textencoding import UTF_8
+from sould.agents.base.wording import plural
+from sould.agents.base.workspace import NotTextError, ResolvedPath, TextFile
 from sould.agents.llm.mediahead import HEAD, read_head
 from sould.agents.permissions.callfiles import CallFiles
-from sould.agents.textencoding import UTF_8
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
 from sould.agents.toolapi.paths import failure
 from sould.agents.toolapi.toolset import Toolset
 from sould.agents.wire.messages import Location, ToolKind, ToolReturn
-from sould.agents.wording import plural
-from sould.agents.workspace import NotTextError, ResolvedPath, TextFile
 
 MAX_LINES = 1000
 MAX_LINE = 2000

@@ -6,7 +6,7 @@ Pure functions, but searching for near matches takes time on long texts: call in
 import difflib
 import re
 
-from sould.agents.lookalikes import differences, looks
+from sould.agents.base.lookalikes import differences, looks
 from sould.agents.tools.lineends import CRLF, PlainText, dominant, with_line_ends
 
 MAX_SHOWN = 5

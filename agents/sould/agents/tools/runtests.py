@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
-from sould.agents.config import Config
+from sould.agents.base.config import Config
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error

@@ -6,7 +6,7 @@ from typing import Final
 import orjson
 from msgspec import Struct
 
-from sould.agents.textencoding import Encoding
+from sould.agents.base.textencoding import Encoding
 from sould.agents.tools.globmatch import VCS, expand_braces
 
 MOST_LINES: Final = 20

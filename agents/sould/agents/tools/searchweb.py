@@ -5,18 +5,18 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, JsonValue
 
-from sould.agents.config import Config
-from sould.agents.environment import Environment
-from sould.agents.importing import load
+from sould.agents.base.config import Config
+from sould.agents.base.environment import Environment
+from sould.agents.base.importing import load
+from sould.agents.base.terminaltext import PlainText
+from sould.agents.base.wording import plural
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import FetchPage
-from sould.agents.terminaltext import PlainText
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
 from sould.agents.toolapi.result import ToolResultBuilder
 from sould.agents.tools.fetchurl import WARNING
-from sould.agents.web.search import BACKENDS, Query, SearchError, SearchResult, address, configured, search
+from sould.agents.tools.web.search import BACKENDS, Query, SearchError, SearchResult, address, configured, search
 from sould.agents.wire.messages import ToolKind, ToolReturn
-from sould.agents.wording import plural
 
 
 class Params(ToolParams):

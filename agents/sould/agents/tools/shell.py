@@ -9,11 +9,12 @@ from typing import ClassVar
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
-from sould.agents.config import Config
-from sould.agents.patience import finish
+from sould.agents.base.config import Config
+from sould.agents.base.patience import finish
+from sould.agents.base.terminaltext import PlainText
+from sould.agents.base.workspace import Command, WorkspaceError
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
-from sould.agents.terminaltext import PlainText
 from sould.agents.toolapi.background import BackgroundTasks, Ended, Printed, TaskError
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
 from sould.agents.tools.commands import (
@@ -27,7 +28,6 @@ from sould.agents.tools.commands import (
 )
 from sould.agents.wire.display import ShellBlock
 from sould.agents.wire.messages import ToolKind, ToolReturn
-from sould.agents.workspace import Command, WorkspaceError
 
 
 class Params(ToolParams):

@@ -5,14 +5,14 @@ from typing import ClassVar
 
 from pydantic import ConfigDict, Field, JsonValue, model_validator
 
-from sould.agents.parsed import Parsed
+from sould.agents.base.parsed import Parsed
+from sould.agents.base.workspace import ResolvedPath, TextFile
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.toolapi.base import CallView, Foreseen, Tool, ToolCallContext, ToolParams, tool_error
 from sould.agents.tools.edits import Proposal, edit_file
 from sould.agents.tools.replacing import EditError, replace_exactly
 from sould.agents.wire.messages import ToolKind, ToolReturn
-from sould.agents.workspace import ResolvedPath, TextFile
 
 
 class Edit(Parsed):

@@ -13,8 +13,8 @@ from typing import Any, Final, cast
 
 from msgspec import Struct
 
+from sould.agents.base.workspace import WorkspaceError
 from sould.agents.permissions.callfiles import CallFiles
-from sould.agents.workspace import WorkspaceError
 
 MAKEFILES: Final = ("GNUmakefile", "makefile", "Makefile")
 PYTEST_FILES: Final = {

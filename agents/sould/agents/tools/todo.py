@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import ConfigDict, Field, JsonValue
 
-from sould.agents.parsed import Parsed
+from sould.agents.base.parsed import Parsed
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_ok
 from sould.agents.wire.display import TodoBlock, TodoItem
 from sould.agents.wire.messages import ToolKind, ToolReturn

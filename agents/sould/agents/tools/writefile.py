@@ -4,14 +4,14 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, JsonValue
 
+from sould.agents.base.wording import plural
+from sould.agents.base.workspace import TextFile
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.toolapi.base import CallView, Foreseen, Tool, ToolCallContext, ToolParams, tool_ok
 from sould.agents.tools.edits import Proposal, edit_file
 from sould.agents.tools.lineends import BOM, dominant, with_line_ends
 from sould.agents.wire.messages import ToolKind, ToolReturn
-from sould.agents.wording import plural
-from sould.agents.workspace import TextFile
 
 
 class Params(ToolParams):

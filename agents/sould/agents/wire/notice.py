@@ -3,8 +3,8 @@
 import secrets
 import time
 
+from sould.agents.base.wording import plural
 from sould.agents.wire.messages import Notification
-from sould.agents.wording import plural
 
 ANSWER = "answer"
 """The `category` of what somebody asked for: it is shown as words of the conversation, whatever a client makes of notices."""

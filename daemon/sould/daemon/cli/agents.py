@@ -9,10 +9,10 @@ from pathlib import Path
 
 import click
 
-from sould.agents.config import can_search
-from sould.agents.environment import PROVIDER_KEYS, Environment
-from sould.agents.errors import SouldError
-from sould.agents.sessionlog.records import read_records
+from sould.agents.base.config import can_search
+from sould.agents.base.environment import PROVIDER_KEYS, Environment
+from sould.agents.base.errors import SouldError
+from sould.agents.journal.records import read_records
 from sould.agents.soul.catalog import TEMPLATE, AgentCatalog, AgentFile
 from sould.agents.soul.conditions import Situation
 from sould.agents.soul.spec import AgentSpec, SubagentEntry, ToolChoice

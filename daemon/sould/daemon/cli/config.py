@@ -10,9 +10,9 @@ from pathlib import Path
 import click
 from pydantic import SecretStr
 
-from sould.agents.config import Config
-from sould.agents.errors import ConfigError, NoModelError
-from sould.agents.liveconfig import FixedConfig
+from sould.agents.base.config import Config
+from sould.agents.base.errors import ConfigError, NoModelError
+from sould.agents.base.liveconfig import FixedConfig
 from sould.agents.llm.discovery import ServedModel
 from sould.agents.llm.pool import ProviderPool
 from sould.agents.llm.provider import ProviderError

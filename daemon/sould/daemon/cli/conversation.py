@@ -7,7 +7,7 @@ import os
 from types import FrameType
 from typing import Any, Final, Protocol, TypeAlias, cast
 
-from sould.agents.rpc.errors import INVALID_PARAMS, ConnectionGoneError, RpcError
+from sould.agents.base.rpc.errors import INVALID_PARAMS, ConnectionGoneError, RpcError
 from sould.daemon.cli.link import Link
 from sould.daemon.cli.output import FAILED, TEMPORARY, USAGE, CommandError
 from sould.daemon.cli.peer import Asked, Params, Peer

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import click
 
-from sould.agents.errors import SouldError
-from sould.agents.flows.drawing import draw
-from sould.agents.flows.graph import Flow, FlowError
-from sould.agents.flows.mermaidtext import to_mermaid
-from sould.agents.flows.source import read_flow
-from sould.agents.skills.discovery import Found, discover, skill_roots
-from sould.agents.skills.skill import is_skill_file
+from sould.agents.base.errors import SouldError
+from sould.agents.soul.flows.drawing import draw
+from sould.agents.soul.flows.graph import Flow, FlowError
+from sould.agents.soul.flows.mermaidtext import to_mermaid
+from sould.agents.soul.flows.source import read_flow
+from sould.agents.soul.skills.discovery import Found, discover, skill_roots
+from sould.agents.soul.skills.skill import is_skill_file
 from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.output import FAILED, CommandError, plural, visible
 from sould.daemon.configuration.configuration import load

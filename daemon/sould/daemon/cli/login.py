@@ -8,9 +8,9 @@ from typing import Final
 import click
 from pydantic import SecretStr
 
-from sould.agents.config import ProviderConfig
+from sould.agents.base.config import ProviderConfig
+from sould.agents.base.privatefile import write_private
 from sould.agents.llm.discovery import Found, ServedModel, known_services
-from sould.agents.privatefile import write_private
 from sould.daemon.cli.helptext import Command
 from sould.daemon.cli.output import USAGE, CommandError, visible
 from sould.daemon.cli.ownhand import refuse_agent

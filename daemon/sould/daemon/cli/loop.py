@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from sould.agents.flows.loopstate import LoopState, LoopStore
+from sould.agents.soul.flows.loopstate import LoopState, LoopStore
 from sould.daemon.cli.client import ControlClient, NotRunningError
 from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.output import CommandError, one_line

@@ -12,7 +12,7 @@ from typing import NamedTuple, NoReturn, cast
 
 import click
 
-from sould.agents.errors import JournalFullError, SouldError, as_disk_full
+from sould.agents.base.errors import JournalFullError, SouldError, as_disk_full
 from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.output import BROKEN_PIPE, CANCELLED, FAILED, TEMPORARY, CommandError, complain
 from sould.daemon.dial import BridgeError

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 import orjson
 
-from sould.agents.environment import PROVIDER_KEYS, Environment
+from sould.agents.base.environment import PROVIDER_KEYS, Environment
+from sould.agents.base.privatefile import write_private
 from sould.agents.mcp.signins import StoredSignIns
 from sould.agents.mcp.specs import Loaded, ServerSpec, always, load_file, merge, read_entries
 from sould.agents.mcp.trusted import TrustedServers
 from sould.agents.permissions.trust import TrustStore
-from sould.agents.privatefile import write_private
 from sould.daemon.cli.control import tell_configured
 from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.output import CommandError, complain, one_line, plural, table, visible
@@ -282,11 +282,11 @@ def _target(spec: ServerSpec) -> str:
 
 async def _tried(spec: ServerSpec) -> "_Tried":
     """Connect once, as a session would."""
-    from sould.agents.config import Config, Mcp, McpClient  # noqa: PLC0415 -- only `test` connects
-    from sould.agents.liveconfig import FixedConfig  # noqa: PLC0415 -- as above
+    from sould.agents.base.config import Config, Mcp, McpClient  # noqa: PLC0415 -- only `test` connects
+    from sould.agents.base.liveconfig import FixedConfig  # noqa: PLC0415 -- as above
+    from sould.agents.base.process.guard import ProcessGuard  # noqa: PLC0415 -- as above
     from sould.agents.mcp.pool import McpPool  # noqa: PLC0415 -- as above
     from sould.agents.mcp.server import Place  # noqa: PLC0415 -- as above
-    from sould.agents.process.guard import ProcessGuard  # noqa: PLC0415 -- as above
 
     guard, umask = ProcessGuard(), read_umask()
     config = Config(mcp=Mcp(client=McpClient(start_timeout_ms=int(START_S * 1000))))

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from sould.agents.config import Capability
+from sould.agents.base.config import Capability
 from sould.agents.llm.openai import OpenAIProvider
 from sould.agents.llm.provider import ChatMessage, ChatProvider, ChatRequest, Delta, Finish, ProviderError, ToolSpec
 from sould.agents.llm.signin import SignedInProvider

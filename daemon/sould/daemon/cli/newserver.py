@@ -14,14 +14,14 @@ import httpx2
 import orjson
 from pydantic import SecretStr
 
-from sould.agents.config import Config, ModelConfig, ProviderConfig
-from sould.agents.errors import SouldError
-from sould.agents.liveconfig import FixedConfig
+from sould.agents.base.config import Config, ModelConfig, ProviderConfig
+from sould.agents.base.errors import SouldError
+from sould.agents.base.liveconfig import FixedConfig
+from sould.agents.base.network.clients import client_to
+from sould.agents.base.network.settings import NetworkSettings
 from sould.agents.llm.discovery import Found, ServedModel, served_models
 from sould.agents.llm.pool import ProviderPool
 from sould.agents.llm.provider import ProviderError
-from sould.agents.network.clients import client_to
-from sould.agents.network.settings import NetworkSettings
 from sould.daemon.cli.modeltrial import ask_plainly
 from sould.daemon.cli.output import USAGE, CommandError
 

@@ -7,7 +7,7 @@ write the same files. It keeps a script from doing so in passing.
 import os
 from collections.abc import Mapping
 
-from sould.agents.filelock import is_shared
+from sould.agents.base.filelock import is_shared
 from sould.daemon.ancestry import runs_guarded
 from sould.daemon.cli.client import ControlClient, NotRunningError
 from sould.daemon.cli.control import reached

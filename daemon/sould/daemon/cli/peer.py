@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any, NamedTuple, Protocol, TypeAlias, cast
 
-from sould.agents.rpc.errors import REQUEST_CANCELLED, ConnectionGoneError, RpcError
+from sould.agents.base.rpc.errors import REQUEST_CANCELLED, ConnectionGoneError, RpcError
 from sould.daemon.cli.link import Link
 
 Params: TypeAlias = "dict[str, Any]"

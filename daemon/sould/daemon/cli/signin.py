@@ -16,10 +16,10 @@ import click
 from msgspec import Struct
 from pydantic import JsonValue
 
-from sould.agents.config import OAuth
+from sould.agents.base.config import OAuth
+from sould.agents.base.network.settings import NetworkSettings
 from sould.agents.llm.authserver import AuthServer, AuthServerDownError, DeviceCode, SignInError, SignInRefusedError
 from sould.agents.llm.tokens import Tokens
-from sould.agents.network.settings import NetworkSettings
 from sould.daemon.cli.output import CommandError, visible
 from sould.daemon.configuration.credentials import Credentials, NoKeyringError
 from sould.daemon.paths import Paths

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import click
 
+from sould.agents.base.projectowners import Owners
+from sould.agents.base.regularfile import without_waiting
+from sould.agents.files.projects.authors import BY_AGENT, OF_OTHERS
 from sould.agents.permissions.projectfiles import digest
 from sould.agents.permissions.trust import TrustStore
-from sould.agents.projectowners import Owners
-from sould.agents.projects.authors import BY_AGENT, OF_OTHERS
-from sould.agents.regularfile import without_waiting
-from sould.agents.settings.trusting import TrustStatus, standing
+from sould.agents.sessions.settings.trusting import TrustStatus, standing
 from sould.daemon.cli.helptext import Command
 from sould.daemon.cli.output import CommandError, plural, visible
 from sould.daemon.cli.ownhand import refuse_agent

@@ -16,11 +16,11 @@ from msgspec import Struct
 from pydantic import BaseModel, SecretStr, ValidationError
 from pydantic_core import ErrorDetails
 
-from sould.agents.config import NOT_USED, Config
-from sould.agents.errors import ConfigError
-from sould.agents.hooks.events import EVENTS
-from sould.agents.ownfiles import why_not_own
-from sould.agents.regularfile import read_text
+from sould.agents.base.config import NOT_USED, Config
+from sould.agents.base.errors import ConfigError
+from sould.agents.base.ownfiles import why_not_own
+from sould.agents.base.regularfile import read_text
+from sould.agents.soul.hooks.events import EVENTS
 from sould.daemon.configuration.configfile import config_path, config_places
 from sould.daemon.configuration.configlines import Place, json_lines, json_object, toml_lines
 from sould.daemon.paths import Paths

@@ -17,10 +17,10 @@ from typing import Any, Literal, TypeAlias, cast
 
 from pydantic import SecretStr, ValidationError
 
-from sould.agents.errors import ConfigError
+from sould.agents.base.errors import ConfigError
+from sould.agents.base.privatefile import write_private
+from sould.agents.base.processlock import exclusive_lock
 from sould.agents.llm.tokens import Tokens
-from sould.agents.privatefile import write_private
-from sould.agents.processlock import exclusive_lock
 from sould.daemon.paths import Paths
 
 SERVICE = "sould"

@@ -7,7 +7,7 @@ loaded at the first call, because `initialize` must not wait for it.
 import asyncio
 from collections.abc import Mapping
 
-from sould.agents.errors import ConfigError, NoModelError
+from sould.agents.base.errors import ConfigError, NoModelError
 from sould.daemon.paths import Paths
 from sould.daemon.process.sessions import Sessions
 

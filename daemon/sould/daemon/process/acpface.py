@@ -2,8 +2,8 @@
 
 from sould.acp.connection.services import Accounts
 from sould.acp.server.server import serve_acp
-from sould.agents.rpc.stream import ByteStream
-from sould.agents.sessions.faces import FaceServices
+from sould.agents.base.rpc.stream import ByteStream
+from sould.agents.clients.faces import FaceServices
 
 
 class AcpFace:

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from typing import Final, TypeAlias
 
-from sould.agents.config import AttentionSettings
-from sould.agents.errors import ConfigError
-from sould.agents.liveconfig import LiveConfig
-from sould.agents.patience import in_time
+from sould.agents.base.config import AttentionSettings
+from sould.agents.base.errors import ConfigError
+from sould.agents.base.liveconfig import LiveConfig
+from sould.agents.base.patience import in_time
 from sould.agents.permissions.visible import visible
 from sould.agents.sessions.inbox import Inbox, Waiting
 from sould.agents.wire.display import ShellBlock

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from sould.agents.config import Config
-from sould.agents.editortools.routing import EditorBackends
-from sould.agents.languageservers.backend import LanguageServers
+from sould.agents.base.config import Config
+from sould.agents.base.process.guard import ProcessGuard
+from sould.agents.files.projects.projects import Projects
+from sould.agents.journal.journal import JournalWriter
 from sould.agents.llm.pool import ProviderPool, remarks, troubles
 from sould.agents.mcp.pool import McpPool
 from sould.agents.mcp.signins import StoredSignIns
@@ -21,17 +22,16 @@ from sould.agents.permissions.remembered import FILE as REMEMBERED
 from sould.agents.permissions.remembered import Remembered
 from sould.agents.permissions.rules import Rules
 from sould.agents.permissions.trust import TrustStore
-from sould.agents.process.guard import ProcessGuard
-from sould.agents.projects.projects import Projects
-from sould.agents.sessionlog.journal import JournalWriter
 from sould.agents.sessions.host import SessionHost
 from sould.agents.sessions.hostport import HostPort
+from sould.agents.sessions.settings.agents import load_default
+from sould.agents.sessions.settings.news import News
 from sould.agents.sessions.shared import HostServices, ModelAccess, Policy, SharedFiles, Storage, UserConfiguration
-from sould.agents.settings.agents import load_default
-from sould.agents.settings.news import News
-from sould.agents.store.store import SessionStore
-from sould.agents.worktrees.records import WorktreeRecords
-from sould.agents.worktrees.worktrees import Worktrees
+from sould.agents.sessions.store.store import SessionStore
+from sould.agents.sessions.worktrees.records import WorktreeRecords
+from sould.agents.sessions.worktrees.worktrees import Worktrees
+from sould.agents.tools.editor.routing import EditorBackends
+from sould.agents.tools.languageservers.backend import LanguageServers
 from sould.daemon.configuration.configfile import config_path, other_configuration
 from sould.daemon.configuration.configuration import ConfigReader, Refreshed
 from sould.daemon.configuration.credentials import Credentials

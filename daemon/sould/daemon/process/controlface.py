@@ -13,12 +13,12 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sould.agents.errors import OptionError
-from sould.agents.rpc.connection import Connection as RpcConnection
-from sould.agents.rpc.connection import Limits as RpcLimits
-from sould.agents.rpc.connection import Reply
-from sould.agents.rpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
-from sould.agents.rpc.messages import Params
+from sould.agents.base.errors import OptionError
+from sould.agents.base.rpc.connection import Connection as RpcConnection
+from sould.agents.base.rpc.connection import Limits as RpcLimits
+from sould.agents.base.rpc.connection import Reply
+from sould.agents.base.rpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
+from sould.agents.base.rpc.messages import Params
 from sould.daemon.configuration.configfile import config_path
 from sould.daemon.control import (
     CONTROL,
@@ -69,10 +69,10 @@ from sould.daemon.process.sessions import Sessions
 from sould.daemon.process.worktrees import WorktreeHandlers, session_row
 
 if TYPE_CHECKING:
-    from sould.agents.languageservers.backend import RunningServer
     from sould.agents.mcp.server import Server as McpServer
     from sould.agents.sessions.port import SessionPort
-    from sould.agents.store.store import StoredSession, WeighedSession
+    from sould.agents.sessions.store.store import StoredSession, WeighedSession
+    from sould.agents.tools.languageservers.backend import RunningServer
 
 Handler = Callable[[Any], Awaitable[ControlModel | Reply]]
 MAX_LINE = 1_000_000
@@ -201,7 +201,7 @@ class ControlFace:
     async def _count(self, _: Nothing) -> Counts:
         built = self._sessions.built
         if built is None:
-            from sould.agents.store.waitingnotes import load_notes  # noqa: PLC0415 -- msgspec is all it needs
+            from sould.agents.sessions.store.waitingnotes import load_notes  # noqa: PLC0415 -- msgspec is all it needs
 
             noted = await asyncio.to_thread(load_notes, Path(self._paths.state, "waiting"))
             return Counts(running=0, waiting=sum(map(len, noted.values())), hunks=0)
@@ -302,7 +302,7 @@ class ControlFace:
 
     async def _fork(self, params: ForkParams, hello: Hello) -> SessionRow:
         """With the environment of who asks; it then waits on disk for a client."""
-        from sould.agents.opening.opening import Opening  # noqa: PLC0415 -- a session is to be made: all is loaded
+        from sould.agents.soul.opening import Opening  # noqa: PLC0415 -- a session is to be made: all is loaded
 
         source, host = (await self._find(params.id)).info, await self._sessions.host()
         umask = self._umask(hello)
@@ -351,7 +351,7 @@ class ControlFace:
 
     async def _answer_request(self, params: AnswerParams, hello: Hello) -> Answered:
         """With the environment of who answers, should its session not be in memory."""
-        from sould.agents.sessions.faces import ClientProcess  # noqa: PLC0415 -- as above
+        from sould.agents.clients.faces import ClientProcess  # noqa: PLC0415 -- as above
         from sould.daemon.process.waiting import answer  # noqa: PLC0415 -- as above
 
         return await answer(await self._sessions.host(), ClientProcess(hello.environment, self._umask(hello)), params)
@@ -378,7 +378,7 @@ class Caller:
         self._connection = connection
 
     async def request(self, method: str, params: Params) -> Any:
-        """See `sould.agents.rpc.connection.Handler`."""
+        """See `sould.agents.base.rpc.connection.Handler`."""
         return await self._face.answer(self._connection, method, params)
 
     async def notification(self, method: str, params: Params) -> None:
@@ -425,7 +425,7 @@ def _language_server(server: "RunningServer") -> LanguageServerState:
 
 def _loops(paths: Paths, running: "set[str]") -> tuple[LoopInfo, ...]:
     """The loops that run, or that the end of a daemon cut off."""
-    from sould.agents.flows.loopstate import LoopStore  # noqa: PLC0415 -- only when asked
+    from sould.agents.soul.flows.loopstate import LoopStore  # noqa: PLC0415 -- only when asked
 
     return tuple(
         LoopInfo(

@@ -9,8 +9,8 @@ import os
 import time
 from collections.abc import Awaitable
 
-from sould.agents.importing import load, load_here
-from sould.agents.patience import no_longer
+from sould.agents.base.importing import load, load_here
+from sould.agents.base.patience import no_longer
 from sould.daemon.activation import notify
 from sould.daemon.fdstream import Released
 from sould.daemon.hello import PROTOCOL, VERSION

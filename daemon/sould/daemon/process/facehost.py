@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
 
-from sould.agents.rpc.stream import ByteStream
-from sould.agents.sessions.faces import ClientProcess, FaceRecord, FaceServices, Resumable, mark
+from sould.agents.base.rpc.stream import ByteStream
+from sould.agents.clients.faces import ClientProcess, FaceRecord, FaceServices, Resumable, mark
 from sould.daemon.hello import VERSION
 from sould.daemon.paths import Paths
 from sould.daemon.process.notes import NotesFile, notes_path

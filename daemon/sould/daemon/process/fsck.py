@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from sould.agents.sessionlog.records import Scan
+from sould.agents.journal.records import Scan
 from sould.daemon.control import FsckProblem, FsckReport
 
 

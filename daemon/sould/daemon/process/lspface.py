@@ -1,8 +1,8 @@
 """The LSP face: the protocol."""
 
-from sould.agents.importing import load
-from sould.agents.rpc.stream import ByteStream
-from sould.agents.sessions.faces import FaceServices
+from sould.agents.base.importing import load
+from sould.agents.base.rpc.stream import ByteStream
+from sould.agents.clients.faces import FaceServices
 
 SERVER = "sould.editors.lsp.connection.server"
 

@@ -18,8 +18,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from sould.agents.filelock import share
-from sould.agents.process.bounded import end_programs
+from sould.agents.base.filelock import share
+from sould.agents.base.process.bounded import end_programs
 from sould.daemon.dial import BridgeError
 from sould.daemon.hello import VERSION
 from sould.daemon.identity import Identity, read_owner, write_owner

@@ -6,12 +6,13 @@ no answers.
 
 from typing import TYPE_CHECKING
 
-from sould.agents.errors import OptionError, SouldError
-from sould.agents.inboxclients.answering import choices, response_to
-from sould.agents.inboxclients.params import AnswerParams as Decision
-from sould.agents.inboxclients.params import GivenAnswer
-from sould.agents.inboxclients.requests import session_of
-from sould.agents.inboxclients.shown import asker, request_lines
+from sould.agents.base.errors import OptionError, SouldError
+from sould.agents.base.wording import plural
+from sould.agents.clients.inbox.answering import choices, response_to
+from sould.agents.clients.inbox.params import AnswerParams as Decision
+from sould.agents.clients.inbox.params import GivenAnswer
+from sould.agents.clients.inbox.requests import session_of
+from sould.agents.clients.inbox.shown import asker, request_lines
 from sould.agents.permissions.visible import both_ends
 from sould.agents.wire.messages import (
     ApprovalRequest,
@@ -21,11 +22,10 @@ from sould.agents.wire.messages import (
     QuestionResponse,
     WireRequest,
 )
-from sould.agents.wording import plural
 from sould.daemon.control import Answered, AnswerParams, Asked, LastingScope, Waiting
 
 if TYPE_CHECKING:
-    from sould.agents.sessions.faces import ClientProcess
+    from sould.agents.clients.faces import ClientProcess
     from sould.agents.sessions.hostport import HostPort
     from sould.agents.sessions.inbox import Waiting as InboxItem
     from sould.agents.sessions.port import SessionPort

@@ -24,7 +24,7 @@ from sould.daemon.process.sessions import Sessions
 if TYPE_CHECKING:
     from sould.agents.sessions.hostport import HostPort
     from sould.agents.sessions.ownworktrees import WorktreeView
-    from sould.agents.store.store import SessionInfo
+    from sould.agents.sessions.store.store import SessionInfo
 
 
 class WorktreeHandlers(Struct, frozen=True):

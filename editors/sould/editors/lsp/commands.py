@@ -3,11 +3,11 @@
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
-from sould.agents.reviewclients.params import Number
-from sould.agents.reviewing.listing import Selection
-from sould.agents.reviewing.orders import Order
-from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
-from sould.agents.rpc.params import Inbound, parsed
+from sould.agents.base.rpc.errors import INVALID_PARAMS, RpcError
+from sould.agents.clients.params import Inbound, parsed
+from sould.agents.clients.review.params import Number
+from sould.agents.files.reviewing.listing import Selection
+from sould.agents.files.reviewing.orders import Order
 from sould.editors.lsp import types
 from sould.editors.lsp.agents import commands as agent
 from sould.editors.lsp.documents import accepted

@@ -8,14 +8,14 @@ from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
 
-from sould.agents.editorclients.requests import METHODS as EDITOR
-from sould.agents.editorclients.requests import STATE
-from sould.agents.errors import SouldError
-from sould.agents.inboxclients.requests import METHODS as INBOX
-from sould.agents.reviewclients.methods import ClientCall
-from sould.agents.reviewclients.requests import METHODS, REPORT
-from sould.agents.rpc.connection import Reply, described
-from sould.agents.rpc.errors import METHOD_NOT_FOUND, RpcError
+from sould.agents.base.errors import SouldError
+from sould.agents.base.rpc.connection import Reply, described
+from sould.agents.base.rpc.errors import METHOD_NOT_FOUND, RpcError
+from sould.agents.clients.editor.requests import METHODS as EDITOR
+from sould.agents.clients.editor.requests import STATE
+from sould.agents.clients.inbox.requests import METHODS as INBOX
+from sould.agents.clients.review.methods import ClientCall
+from sould.agents.clients.review.requests import METHODS, REPORT
 from sould.editors.lsp import commands, types
 from sould.editors.lsp.documents import accepted, sync
 from sould.editors.lsp.peer import REQUEST_FAILED, Peer

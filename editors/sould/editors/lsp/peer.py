@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from sould.agents.rpc.connection import Connection
-from sould.agents.rpc.errors import RpcError
-from sould.agents.sessions.faces import FaceRecord, FaceServices, Unanswered
+from sould.agents.base.rpc.connection import Connection
+from sould.agents.base.rpc.errors import RpcError
+from sould.agents.clients.faces import FaceRecord, FaceServices, Unanswered
 from sould.editors.lsp.connection.introduction import MOST_FOLDERS, EditorCapabilities, Introduction, Json, Settings
 from sould.editors.lsp.connection.outlet import CountedStream
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from sould.agents.editorclients.client import ConnectedEditor
-    from sould.agents.inboxclients.feed import FollowedInbox
-    from sould.agents.reviewclients.projects import OpenProjects
-    from sould.agents.reviewclients.reports import Reports
+    from sould.agents.base.workspace import Workspace
+    from sould.agents.clients.editor.client import ConnectedEditor
+    from sould.agents.clients.inbox.feed import FollowedInbox
+    from sould.agents.clients.review.projects import OpenProjects
+    from sould.agents.clients.review.reports import Reports
     from sould.agents.sessions.hostport import HostPort
     from sould.agents.wire.stream import Cursor
-    from sould.agents.workspace import Workspace
     from sould.editors.lsp.agents.sessions import EditorSessions
     from sould.editors.lsp.documents.accepted import AcceptedTexts
     from sould.editors.lsp.documents.opened import Documents
@@ -173,7 +173,7 @@ class Peer:
         """The projects it reviews."""
         host = await self.host()
         if self._projects is None:
-            from sould.agents.reviewclients.projects import OpenProjects  # noqa: PLC0415 -- initialize is answered without sessions
+            from sould.agents.clients.review.projects import OpenProjects  # noqa: PLC0415 -- initialize is answered without sessions
 
             self._projects = OpenProjects(host, self.connection, self.id, self.home)
         return self._projects
@@ -182,7 +182,7 @@ class Peer:
         """The inbox as it is shown this client."""
         host = await self.host()
         if self._inbox is None:
-            from sould.agents.inboxclients.feed import FollowedInbox  # noqa: PLC0415 -- as above
+            from sould.agents.clients.inbox.feed import FollowedInbox  # noqa: PLC0415 -- as above
 
             self._inbox = FollowedInbox(host, self.connection, self.home)
         return self._inbox
@@ -190,7 +190,7 @@ class Peer:
     async def editor_tools(self) -> "ConnectedEditor":
         """How it is asked for what editor tools want."""
         if self._editor_tools is None:
-            from sould.agents.editorclients.client import ConnectedEditor  # noqa: PLC0415 -- as above
+            from sould.agents.clients.editor.client import ConnectedEditor  # noqa: PLC0415 -- as above
 
             self._editor_tools = ConnectedEditor(self.id, self.name, self.connection)
             self.remember()
@@ -200,7 +200,7 @@ class Peer:
         """What it says of the files it has open."""
         projects = await self.projects()
         if self._reports is None:
-            from sould.agents.reviewclients.reports import Reports  # noqa: PLC0415 -- as above
+            from sould.agents.clients.review.reports import Reports  # noqa: PLC0415 -- as above
             from sould.editors.lsp.documents.edits import EditorEdits  # noqa: PLC0415 -- as above
 
             self._reports = Reports(projects, EditorEdits(self), self.name, self.can.encoding)

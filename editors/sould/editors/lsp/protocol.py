@@ -4,7 +4,7 @@ from typing import Any, TypeVar
 
 from msgspec import ValidationError, convert, to_builtins
 
-from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
+from sould.agents.base.rpc.errors import INVALID_PARAMS, RpcError
 from sould.editors.lsp import types
 
 T = TypeVar("T")

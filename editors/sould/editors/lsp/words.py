@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
-from sould.agents.rpc.errors import METHOD_NOT_FOUND, ConnectionGoneError, RpcError
+from sould.agents.base.rpc.errors import METHOD_NOT_FOUND, ConnectionGoneError, RpcError
 from sould.editors.lsp import types
 from sould.editors.lsp.protocol import written
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from sould.acp.connection.services import Accounts
 from sould.acp.server.server import serve_acp
-from sould.agents.sessions.faces import ClientProcess, FaceRecord, FaceServices, Resumable
+from sould.agents.clients.faces import ClientProcess, FaceRecord, FaceServices, Resumable
 from sould.agents.sessions.hostport import HostPort
 from soultest.acpclient import AcpClient, Json, Policy
 from soultest.bench import Bench

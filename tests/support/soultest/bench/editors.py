@@ -4,10 +4,10 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, ClassVar
 
-from sould.agents.editortools.backends import Arguments, EditorResult, Where
-from sould.agents.editortools.errors import EditorToolError
-from sould.agents.editortools.results import Shape
-from sould.agents.editortools.site import Site
+from sould.agents.tools.editor.backends import Arguments, EditorResult, Where
+from sould.agents.tools.editor.errors import EditorToolError
+from sould.agents.tools.editor.results import Shape
+from sould.agents.tools.editor.site import Site
 
 Answer = EditorResult | Shape | EditorToolError
 Does = Callable[[Arguments, Where], Answer]

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol
 
-from sould.agents.sessions.faces import ClientProcess, FaceRecord, FaceServices
+from sould.agents.clients.faces import ClientProcess, FaceRecord, FaceServices
 from sould.agents.sessions.hostport import HostPort
 from sould.editors.lsp.connection.server import serve_lsp
 from soultest.bench import Bench

@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sould.agents.opening.opening import Opening
+from sould.agents.base.workspace import Workspace
+from sould.agents.files.projects.projects import Projects
+from sould.agents.journal.channel import Record
 from sould.agents.permissions.trust import TrustStore
-from sould.agents.projects.projects import Projects
-from sould.agents.sessionlog.channel import Record
 from sould.agents.sessions.host import SessionHost
 from sould.agents.sessions.hostport import HostPort
 from sould.agents.sessions.session import Session
+from sould.agents.soul.opening import Opening
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import (
     ApprovalKind,
@@ -29,7 +30,6 @@ from sould.agents.wire.messages import (
     TurnEnd,
     WireMessage,
 )
-from sould.agents.workspace import Workspace
 from sould.daemon.paths import Paths
 from sould.daemon.process.compose import compose
 from soultest.bench.looks import messages_of

@@ -3,22 +3,22 @@
 import os
 from pathlib import Path
 
-from sould.agents.environment import Environment
-from sould.agents.filelocks import FileLocks
-from sould.agents.localworkspace import LocalWorkspace
+from sould.agents.base.environment import Environment
+from sould.agents.base.filelocks import FileLocks
+from sould.agents.base.localworkspace import LocalWorkspace
+from sould.agents.base.process.ripgrep import Ripgrep
+from sould.agents.base.process.searching import SearchLimits
+from sould.agents.base.workspace import Command, RunningCommand, Workspace
 from sould.agents.permissions.approval import Approval, Consent
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import Action, Mode
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.rules import Rules
-from sould.agents.process.ripgrep import Ripgrep
-from sould.agents.process.searching import SearchLimits
-from sould.agents.settings.modes import Modes
+from sould.agents.sessions.settings.modes import Modes
 from sould.agents.tools import ToolCallContext, ToolReturn, Toolset
 from sould.agents.tools.todo import TodoList
 from sould.agents.wire.display import DisplayBlock
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse
-from sould.agents.workspace import Command, RunningCommand, Workspace
 from soultest.daemon import PATIENCE
 from soultest.toolcalling import call_tool
 

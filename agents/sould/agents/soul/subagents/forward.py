@@ -6,8 +6,8 @@ what is shown is that of the subagent's own journal.
 
 import asyncio
 
-from sould.agents.sessionlog.channel import Record
-from sould.agents.sessionlog.log import SessionLog
+from sould.agents.journal.channel import Record
+from sould.agents.journal.log import SessionLog
 from sould.agents.wire.messages import (
     Choice,
     ContextCleared,

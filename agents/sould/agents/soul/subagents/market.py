@@ -14,14 +14,14 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from pydantic import ValidationError
 
-from sould.agents.errors import JournalFullError, SouldError, why_refused
-from sould.agents.hooks.engine import Hooks
-from sould.agents.liveconfig import LiveConfig
-from sould.agents.parsed import Parsed
-from sould.agents.privatefile import write_private
-from sould.agents.sessionlog.log import SessionLog
+from sould.agents.base.errors import JournalFullError, SouldError, why_refused
+from sould.agents.base.liveconfig import LiveConfig
+from sould.agents.base.parsed import Parsed
+from sould.agents.base.privatefile import write_private
+from sould.agents.journal.log import SessionLog
 from sould.agents.soul.callids import CallIds
 from sould.agents.soul.catalog import TEMPLATE, AgentCatalog
+from sould.agents.soul.hooks.engine import Hooks
 from sould.agents.soul.loop import Soul
 from sould.agents.soul.spec import AgentSpec, ToolEntry, builtin_spec
 from sould.agents.soul.subagents.unfinished import Unfinished

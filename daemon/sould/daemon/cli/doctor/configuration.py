@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from sould.agents.errors import ConfigError
+from sould.agents.base.errors import ConfigError
 from sould.agents.permissions.projectfiles import contents
 from sould.daemon.cli.doctor.finding import Finding, SetUp, fail, ok, warn
 from sould.daemon.cli.output import plural

@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 from pydantic import JsonValue
 
-from sould.agents.languageservers.programs import languages_in, launch_for
+from sould.agents.tools.languageservers.programs import languages_in, launch_for
 from sould.daemon.cli.doctor.finding import Finding, SetUp, ok, warn
 from sould.daemon.cli.setup.editors import EDITORS
 from sould.daemon.cli.setup.entry import started

@@ -15,9 +15,12 @@ import orjson
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sould.agents.config import Config
-from sould.agents.errors import ConfigError, NoModelError
-from sould.agents.liveconfig import FixedConfig
+from sould.agents.base.config import Config
+from sould.agents.base.errors import ConfigError, NoModelError
+from sould.agents.base.liveconfig import FixedConfig
+from sould.agents.base.network.certificates import advice
+from sould.agents.base.network.clients import client_to
+from sould.agents.base.network.failures import is_untrusted, why_unreachable
 from sould.agents.llm.discovery import unused_addresses
 from sould.agents.llm.failures import is_unknown_model, status_error
 from sould.agents.llm.openai import OpenAIProvider
@@ -26,9 +29,6 @@ from sould.agents.llm.provider import ModelInfo
 from sould.agents.llm.server import ProviderSettings, Server
 from sould.agents.llm.signin import SignedInProvider
 from sould.agents.llm.tokens import Tokens
-from sould.agents.network.certificates import advice
-from sould.agents.network.clients import client_to
-from sould.agents.network.failures import is_untrusted, why_unreachable
 from sould.daemon.cli.doctor.finding import Finding, SetUp, fail, ok, warn
 from sould.daemon.cli.output import plural
 from sould.daemon.configuration.configuration import load

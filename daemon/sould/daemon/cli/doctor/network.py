@@ -4,8 +4,8 @@ import socket
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from sould.agents.network.certificates import trusted
-from sould.agents.network.settings import NetworkSettings, NetworkSettingsError, Variable, proxy_address
+from sould.agents.base.network.certificates import trusted
+from sould.agents.base.network.settings import NetworkSettings, NetworkSettingsError, Variable, proxy_address
 from sould.daemon.cli.doctor.finding import Finding, SetUp, fail, ok, warn
 
 _PORTS = {"https": 443, "socks5": 1080, "socks5h": 1080}

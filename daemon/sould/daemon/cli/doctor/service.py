@@ -5,7 +5,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from sould.agents.filelock import is_locked
+from sould.agents.base.filelock import is_locked
 from sould.daemon.cli.client import ControlClient, ControlError, NotRunningError
 from sould.daemon.cli.doctor.finding import Finding, SetUp, fail, ok, warn
 from sould.daemon.cli.output import plural, span

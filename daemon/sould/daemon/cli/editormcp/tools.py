@@ -6,7 +6,7 @@ The daemon does the work and judges; this only says it in MCP's words. Nothing i
 import json
 from typing import Any, Final, Protocol, TypeAlias, cast
 
-from sould.agents.rpc.errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR
+from sould.agents.base.rpc.errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR
 from sould.daemon.cli.conversation import Conversation
 from sould.daemon.cli.output import CommandError
 from sould.daemon.hello import VERSION

@@ -14,8 +14,8 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sould.agents.base.wording import plural
 from sould.agents.permissions.visible import both_ends
-from sould.agents.wording import plural
 from sould.daemon.cli.conversation import Answer
 from sould.daemon.cli.output import one_line, span, visible
 from sould.daemon.cli.terminal.screenfuls import Screen, wrapped

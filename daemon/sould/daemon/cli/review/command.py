@@ -19,7 +19,7 @@ from sould.daemon.cli.review.client import Answer, Chosen, How, ReviewClient, Ve
 from sould.daemon.cli.terminal import pager
 
 if TYPE_CHECKING:
-    from sould.agents.operations.reviewtext import Names
+    from sould.agents.sessions.operations.reviewtext import Names
 
 LIST: Final = "list"
 NO_PROJECT: Final = "/"
@@ -388,7 +388,7 @@ def _has_colour(wish: str) -> bool:
 def _names(cwd: str) -> "Names":
     from pathlib import Path  # noqa: PLC0415 -- JSON needs no words
 
-    from sould.agents.operations.reviewtext import Names  # noqa: PLC0415 -- as above
+    from sould.agents.sessions.operations.reviewtext import Names  # noqa: PLC0415 -- as above
 
     return Names(Path(os.path.realpath(cwd)))
 
@@ -427,7 +427,7 @@ def _print_outcome(answer: Answer, cwd: str, *, as_json: bool, colour: bool) -> 
     if as_json:
         _print_json(answer)
     else:
-        from sould.agents.operations import reviewtext  # noqa: PLC0415 -- as above
+        from sould.agents.sessions.operations import reviewtext  # noqa: PLC0415 -- as above
         from sould.daemon.cli.review.screen import SPEECH  # noqa: PLC0415 -- as above
         from sould.daemon.cli.review.values import outcome_of  # noqa: PLC0415 -- as above
 

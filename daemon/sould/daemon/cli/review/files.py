@@ -5,8 +5,8 @@ Reads only; what does not fit a hunk is not shown.
 
 from collections.abc import Sequence
 
-from sould.agents.review.lines import split
-from sould.agents.reviewing.listing import ReviewedHunk
+from sould.agents.files.review.lines import split
+from sould.agents.files.reviewing.listing import ReviewedHunk
 from sould.daemon.cli.review.client import ReviewClient
 
 

@@ -11,11 +11,11 @@ from typing import Final
 
 import click
 
-from sould.agents.operations import reviewtext
-from sould.agents.operations.reviewtext import Names
-from sould.agents.reviewing.answers import LeftHunk
-from sould.agents.reviewing.listing import ReviewedHunk
-from sould.agents.wording import plural
+from sould.agents.base.wording import plural
+from sould.agents.files.reviewing.answers import LeftHunk
+from sould.agents.files.reviewing.listing import ReviewedHunk
+from sould.agents.sessions.operations import reviewtext
+from sould.agents.sessions.operations.reviewtext import Names
 from sould.daemon.cli.output import CANCELLED
 from sould.daemon.cli.review.client import Chosen, How, ReviewClient, Verdict
 from sould.daemon.cli.review.files import ReviewedFiles

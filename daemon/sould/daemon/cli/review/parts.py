@@ -11,8 +11,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from sould.agents.review.lines import Lines
-from sould.agents.reviewing.listing import ReviewedHunk
+from sould.agents.files.review.lines import Lines
+from sould.agents.files.reviewing.listing import ReviewedHunk
 
 Fineness: TypeAlias = Literal[0, 1, 2]
 """Whole hunks, paragraphs, lines."""

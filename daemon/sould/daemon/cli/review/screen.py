@@ -9,11 +9,11 @@ from itertools import groupby
 
 import click
 
-from sould.agents.operations.reviewdiff import DiffLine, Piece, deletion_of, diff_of, shortened
-from sould.agents.operations.reviewtext import NOTHING_YET, Names, Speech, described, glimpse
+from sould.agents.base.wording import plural
+from sould.agents.files.reviewing.listing import FileReview, ReviewedHunk
 from sould.agents.permissions.visible import visible
-from sould.agents.reviewing.listing import FileReview, ReviewedHunk
-from sould.agents.wording import plural
+from sould.agents.sessions.operations.reviewdiff import DiffLine, Piece, deletion_of, diff_of, shortened
+from sould.agents.sessions.operations.reviewtext import NOTHING_YET, Names, Speech, described, glimpse
 
 SPEECH = Speech(
     show="sould review show",

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from sould.agents.review.hunk import AgentCall, Line
-from sould.agents.reviewing.answers import DecidedHunk, LeftHunk, Outcome
-from sould.agents.reviewing.listing import FileReview, ReviewedHunk
+from sould.agents.files.review.hunk import AgentCall, Line
+from sould.agents.files.reviewing.answers import DecidedHunk, LeftHunk, Outcome
+from sould.agents.files.reviewing.listing import FileReview, ReviewedHunk
 from sould.daemon.cli.review.client import Answer
 
 _NOBODY = AgentCall("", "", "")

@@ -8,7 +8,7 @@ from typing import get_args
 
 import click
 
-from sould.agents.errors import SouldError
+from sould.agents.base.errors import SouldError
 from sould.daemon.cli.helptext import Command
 from sould.daemon.cli.output import FAILED, USAGE, CommandError, complain
 from sould.daemon.cli.run.headless import Headless

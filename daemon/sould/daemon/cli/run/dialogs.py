@@ -11,8 +11,8 @@ from typing import Protocol, TypeVar
 import click
 from pydantic import ValidationError
 
+from sould.agents.base.rpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from sould.agents.permissions.visible import cut_to
-from sould.agents.rpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from sould.daemon.cli.output import one_line, visible
 from sould.daemon.cli.peer import Asked, Params, Peer, withdrawal
 from sould.daemon.cli.run.prompting import Permission, ask

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from types import FrameType
 from typing import TYPE_CHECKING, Any, cast
 
-from sould.agents.rpc.errors import ConnectionGoneError, RpcError
+from sould.agents.base.rpc.errors import ConnectionGoneError, RpcError
 from sould.daemon.cli.link import Link
 from sould.daemon.cli.output import (
     APPROVAL,

@@ -21,7 +21,7 @@ from sould.daemon.cli.sessions.search import search
 from sould.daemon.control import SessionDetail, SessionRow
 
 if TYPE_CHECKING:
-    from sould.agents.timetravel.timeline import Moment
+    from sould.agents.soul.timetravel.timeline import Moment
 
 
 @click.group(cls=Group)
@@ -91,7 +91,7 @@ def show(session: str, json_object: bool) -> None:
         click.echo(detail.to_text(indent=2))
         return
     click.echo(_heading(detail))
-    from sould.agents.store.conversation import as_markdown  # noqa: PLC0415 -- a list needs no conversation
+    from sould.agents.sessions.store.conversation import as_markdown  # noqa: PLC0415 -- a list needs no conversation
 
     click.echo(visible(as_markdown(_journal(detail), heading=False)))
 
@@ -110,8 +110,8 @@ def show_timeline(session: str, steps: bool, json_lines: bool) -> None:
     with running() as daemon:
         journal = _journal(daemon.sessions_show(_named(daemon, session)))
 
-    from sould.agents.sessionlog.records import read_records  # noqa: PLC0415 -- as above
-    from sould.agents.timetravel.timeline import timeline  # noqa: PLC0415 -- as above
+    from sould.agents.journal.records import read_records  # noqa: PLC0415 -- as above
+    from sould.agents.soul.timetravel.timeline import timeline  # noqa: PLC0415 -- as above
 
     records = ((record.message, record.timestamp) for record in read_records(journal))
     moments = timeline((message, when) for message, when in records if message is not None)
@@ -309,7 +309,7 @@ def _heading(detail: SessionDetail) -> str:
 def _exported(journal: Path, form: str) -> bytes:
     import orjson  # noqa: PLC0415 -- a list needs no journal
 
-    from sould.agents.store.conversation import as_json, as_markdown  # noqa: PLC0415 -- as above
+    from sould.agents.sessions.store.conversation import as_json, as_markdown  # noqa: PLC0415 -- as above
 
     if form == "wire":
         return journal.read_bytes()

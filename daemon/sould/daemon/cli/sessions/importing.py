@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import click
 
-from sould.agents.wording import plural
+from sould.agents.base.wording import plural
 from sould.daemon.cli.conversation import Conversation
 from sould.daemon.cli.helptext import Command
 from sould.daemon.cli.output import one_line, table

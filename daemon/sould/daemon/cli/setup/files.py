@@ -12,9 +12,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from sould.agents.diskfile import digest_of, replace_file
-from sould.agents.privatefile import write_private
-from sould.agents.workspace import FileChangedError, WorkspaceError
+from sould.agents.base.diskfile import digest_of, replace_file
+from sould.agents.base.privatefile import write_private
+from sould.agents.base.workspace import FileChangedError, WorkspaceError
 from sould.daemon.cli.setup.unfit import UnfitError
 
 MOST_BYTES = 4 * 1024 * 1024

@@ -7,12 +7,12 @@ import sys
 import click
 from pydantic import SecretStr
 
-from sould.agents.config import ModelConfig, ProviderConfig
-from sould.agents.errors import ConfigError
-from sould.agents.liveconfig import FixedConfig
+from sould.agents.base.config import ModelConfig, ProviderConfig
+from sould.agents.base.errors import ConfigError
+from sould.agents.base.liveconfig import FixedConfig
+from sould.agents.clients.choosing import Choices
 from sould.agents.llm.discovery import Found, probe_server
 from sould.agents.llm.pool import ProviderPool
-from sould.agents.wire.choosing import Choices
 from sould.daemon.cli.login import configure, login
 from sould.daemon.cli.terminal.forms import ClosedInputError, Question, ask_question
 from sould.daemon.configuration.configuration import Loaded, load

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from sould.agents.privatefile import write_private
+from sould.agents.base.privatefile import write_private
 from sould.daemon.paths import Paths, ensure_private
 
 

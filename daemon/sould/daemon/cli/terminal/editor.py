@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from sould.agents.errors import ConfigError
+from sould.agents.base.errors import ConfigError
 from sould.daemon.cli.output import CommandError
 from sould.daemon.paths import Paths
 

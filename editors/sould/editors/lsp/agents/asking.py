@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from sould.agents.reviewclients.params import RangeParams
-from sould.agents.reviewing.listing import ReviewedHunk
-from sould.agents.rpc.params import Inbound, Lenient
+from sould.agents.clients.params import Inbound, Lenient
+from sould.agents.clients.review.params import RangeParams
+from sould.agents.files.reviewing.listing import ReviewedHunk
 
 MOST_LINES: Final = 400
 """Of code that goes into a prompt; the agent reads the rest itself."""

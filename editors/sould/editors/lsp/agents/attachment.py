@@ -6,10 +6,10 @@ The sink of its own follower; knows nothing of cursors, back-pressure or the jou
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from sould.agents.editortools.site import SHARED
-from sould.agents.sessionlog.channel import Cursor, Record
-from sould.agents.sessions.faces import AttachedSession
+from sould.agents.clients.faces import AttachedSession
+from sould.agents.journal.channel import Cursor, Record
 from sould.agents.sessions.port import SessionPort
+from sould.agents.tools.editor.site import SHARED
 from sould.agents.wire import messages as wire
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.display import BriefBlock

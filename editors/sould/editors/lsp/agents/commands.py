@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import Field
 
+from sould.agents.base.rpc.errors import INVALID_PARAMS, RpcError
+from sould.agents.clients.params import Lenient
+from sould.agents.clients.review.params import Number, RangeParams
+from sould.agents.clients.review.textbuffer import before
+from sould.agents.files.review.lines import split
 from sould.agents.permissions.scopes import Scope, approved, offered
-from sould.agents.review.lines import split
-from sould.agents.reviewclients.params import Number, RangeParams
-from sould.agents.reviewclients.textbuffer import before
-from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
-from sould.agents.rpc.params import Lenient
 from sould.agents.sessions.port import SessionPort
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, QuestionResponse
 from sould.editors.lsp.agents import asking

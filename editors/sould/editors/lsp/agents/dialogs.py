@@ -7,11 +7,11 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from sould.agents.clients.intext import TextQuestions
 from sould.agents.permissions.outputs import output_text
 from sould.agents.permissions.scopes import LASTING, Scope, approved, offered, rejection
 from sould.agents.sessions.port import SessionPort
 from sould.agents.wire.display import DiffBlock, ShellBlock
-from sould.agents.wire.intext import TextQuestions
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, QuestionRequest, QuestionResponse, WireRequest
 from sould.editors.lsp.agents.questions import answer_with_buttons
 from sould.editors.lsp.words import LONGEST, Importance, ask, tell

@@ -3,8 +3,8 @@
 import asyncio
 from typing import Final
 
-from sould.agents.rpc.connection import Connection
-from sould.agents.rpc.errors import ConnectionGoneError, RpcError
+from sould.agents.base.rpc.connection import Connection
+from sould.agents.base.rpc.errors import ConnectionGoneError, RpcError
 from sould.editors.lsp import types
 from sould.editors.lsp.protocol import written
 

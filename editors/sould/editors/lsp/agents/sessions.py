@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sould.agents.opening.opening import Opening
-from sould.agents.sessionlog.channel import Cursor
-from sould.agents.sessions.faces import AttachedSession
+from sould.agents.clients.faces import AttachedSession
+from sould.agents.journal.channel import Cursor
 from sould.agents.sessions.port import SessionPort
+from sould.agents.soul.opening import Opening
 from sould.agents.wire.messages import QuestionRequest, WireRequest
 from sould.editors.lsp.agents.attachment import Attachment
 from sould.editors.lsp.agents.dialogs import listed

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from sould.agents.rpc.connection import Reply
-from sould.agents.rpc.errors import INVALID_REQUEST, RpcError
+from sould.agents.base.rpc.connection import Reply
+from sould.agents.base.rpc.errors import INVALID_REQUEST, RpcError
 from sould.editors.lsp.connection.introduction import Json, read_introduction
 from sould.editors.lsp.peer import Peer
 

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable
 
-from sould.agents.rpc.stream import ByteStream
+from sould.agents.base.rpc.stream import ByteStream
 
 
 class CountedStream:

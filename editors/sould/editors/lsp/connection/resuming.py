@@ -4,10 +4,10 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sould.agents.editorclients.requests import FORGOTTEN
-from sould.agents.errors import SouldError
-from sould.agents.rpc.errors import RpcError
-from sould.agents.sessions.faces import FaceRecord, Unanswered
+from sould.agents.base.errors import SouldError
+from sould.agents.base.rpc.errors import RpcError
+from sould.agents.clients.editor.requests import FORGOTTEN
+from sould.agents.clients.faces import FaceRecord, Unanswered
 from sould.editors.lsp.connection.introduction import read_introduction
 from sould.editors.lsp.peer import REQUEST_FAILED
 

@@ -7,20 +7,20 @@ is loaded meanwhile.
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from sould.agents.importing import load
-from sould.agents.rpc.connection import Connection
-from sould.agents.rpc.dialect import HEADERS
-from sould.agents.rpc.errors import INVALID_REQUEST, RpcError
-from sould.agents.rpc.late import LateHandler
-from sould.agents.rpc.stream import ByteStream
-from sould.agents.sessions.faces import FaceServices
+from sould.agents.base.importing import load
+from sould.agents.base.rpc.connection import Connection
+from sould.agents.base.rpc.dialect import HEADERS
+from sould.agents.base.rpc.errors import INVALID_REQUEST, RpcError
+from sould.agents.base.rpc.stream import ByteStream
+from sould.agents.clients.faces import FaceServices
+from sould.agents.clients.late import LateHandler
 from sould.editors.lsp.connection import handshake
 from sould.editors.lsp.connection.introduction import Json
 from sould.editors.lsp.connection.outlet import CountedStream
 from sould.editors.lsp.peer import Peer
 
 if TYPE_CHECKING:
-    from sould.agents.sessions.faces import FaceRecord
+    from sould.agents.clients.faces import FaceRecord
     from sould.editors.lsp.dispatch import Dispatcher
 
 

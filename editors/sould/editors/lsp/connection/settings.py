@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, cast
 
-from sould.agents.rpc.errors import ConnectionGoneError, RpcError
+from sould.agents.base.rpc.errors import ConnectionGoneError, RpcError
 from sould.editors.lsp import types
 from sould.editors.lsp.connection.introduction import read_settings
 from sould.editors.lsp.protocol import written

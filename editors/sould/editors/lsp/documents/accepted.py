@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, unquote, urlsplit
 
-from sould.agents.projects.port import ProjectPort
-from sould.agents.reviewclients.projects import resolve
-from sould.agents.rpc.errors import INVALID_PARAMS, ConnectionGoneError, RpcError
+from sould.agents.base.rpc.errors import INVALID_PARAMS, ConnectionGoneError, RpcError
+from sould.agents.clients.review.projects import resolve
+from sould.agents.files.projects.port import ProjectPort
 from sould.editors.lsp import types
 from sould.editors.lsp.connection.handshake import BASE_SCHEME
 from sould.editors.lsp.documents.places import Place, place_of

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
-from sould.agents.review.difference import edits_between
-from sould.agents.review.lines import split
-from sould.agents.reviewclients.reported import PATIENCE, Reported, Taken, ask_to_write
-from sould.agents.reviewclients.textbuffer import PositionEncoding, units
-from sould.agents.rpc.errors import ConnectionGoneError, RpcError
+from sould.agents.base.rpc.errors import ConnectionGoneError, RpcError
+from sould.agents.clients.review.reported import PATIENCE, Reported, Taken, ask_to_write
+from sould.agents.clients.review.textbuffer import PositionEncoding, units
+from sould.agents.files.review.difference import edits_between
+from sould.agents.files.review.lines import split
 from sould.editors.lsp import types
 from sould.editors.lsp.protocol import range_of, written
 

@@ -9,8 +9,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from sould.agents.regularfile import read_regular
-from sould.agents.reviewclients.reports import Change, Report
+from sould.agents.base.regularfile import read_regular
+from sould.agents.clients.review.reports import Change, Report
 
 MOST_READ: Final = 32_000_000
 """Bytes of a file that are looked at."""

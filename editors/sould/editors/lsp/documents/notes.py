@@ -11,13 +11,13 @@ from typing import Final
 from msgspec import Struct
 from msgspec.json import decode, encode
 
-from sould.agents.diskfile import digest_of
+from sould.agents.base.diskfile import digest_of
+from sould.agents.clients.faces import FaceNotes
+from sould.agents.clients.review.reported import Reported
+from sould.agents.clients.review.reports import Change, Report
+from sould.agents.clients.review.textbuffer import PositionEncoding, TextBuffer
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.secretnames import likelihood
-from sould.agents.reviewclients.reported import Reported
-from sould.agents.reviewclients.reports import Change, Report
-from sould.agents.reviewclients.textbuffer import PositionEncoding, TextBuffer
-from sould.agents.sessions.faces import FaceNotes
 from sould.editors.lsp.documents.lineends import LineEnds
 
 MOST_ADDED: Final = 4 * 1024 * 1024

@@ -14,18 +14,18 @@ from urllib.parse import unquote, urlsplit
 from msgspec import Struct
 from msgspec.json import decode, encode
 
-from sould.agents.diskfile import digest_of
-from sould.agents.regularfile import read_regular
-from sould.agents.reviewclients.reports import Change, Report, ReportOutcome, is_on_disk
-from sould.agents.reviewclients.textbuffer import Position
-from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
+from sould.agents.base.diskfile import digest_of
+from sould.agents.base.regularfile import read_regular
+from sould.agents.base.rpc.errors import INVALID_PARAMS, RpcError
+from sould.agents.clients.review.reports import Change, Report, ReportOutcome, is_on_disk
+from sould.agents.clients.review.textbuffer import Position
 from sould.editors.lsp import types
 from sould.editors.lsp.documents.lineends import LineEnds
 from sould.editors.lsp.documents.notes import DocumentNotes, KnownDocument
 from sould.editors.lsp.words import tell
 
 if TYPE_CHECKING:
-    from sould.agents.reviewclients.reported import Reported
+    from sould.agents.clients.review.reported import Reported
     from sould.editors.lsp.peer import Peer
 
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
-from sould.agents.rpc.params import Inbound, absolute
+from sould.agents.base.rpc.errors import INVALID_PARAMS, RpcError
+from sould.agents.clients.params import Inbound, absolute
 from sould.editors.lsp.documents.opened import file_of, path_of
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from sould.agents.editortools.backends import Arguments, EditorResult, Where
-from sould.agents.editortools.errors import EditorToolError
-from sould.agents.editortools.results import Editor, Opened, OpenFile, State
-from sould.agents.editortools.site import Site
-from sould.agents.rpc.errors import ConnectionGoneError, RpcError
+from sould.agents.base.rpc.errors import ConnectionGoneError, RpcError
+from sould.agents.tools.editor.backends import Arguments, EditorResult, Where
+from sould.agents.tools.editor.errors import EditorToolError
+from sould.agents.tools.editor.results import Editor, Opened, OpenFile, State
+from sould.agents.tools.editor.site import Site
 from sould.editors.lsp.documents.places import roots_of
 
 if TYPE_CHECKING:

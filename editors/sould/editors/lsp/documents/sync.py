@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING, Any, cast
 
-from sould.agents.reviewclients.params import ReportParams
-from sould.agents.reviewclients.requests import METHODS, REPORT
-from sould.agents.rpc.errors import INVALID_PARAMS, RpcError
-from sould.agents.rpc.params import parsed
+from sould.agents.base.rpc.errors import INVALID_PARAMS, RpcError
+from sould.agents.clients.params import parsed
+from sould.agents.clients.review.params import ReportParams
+from sould.agents.clients.review.requests import METHODS, REPORT
 from sould.editors.lsp import types
 from sould.editors.lsp.agents.progress import PREFIX
 from sould.editors.lsp.connection import settings

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from msgspec.structs import replace
 
-from sould.agents.patience import begun, first_of
-from sould.agents.projects.port import ProjectPort
-from sould.agents.reviewclients.projects import resolve
-from sould.agents.reviewclients.shapes import Verdict
-from sould.agents.reviewclients.shown import as_json, shown_outcome
-from sould.agents.reviewing.answers import LeftHunk, Outcome
-from sould.agents.reviewing.listing import ReviewedHunk, Selection
-from sould.agents.reviewing.orders import Order
+from sould.agents.base.patience import begun, first_of
+from sould.agents.clients.review.projects import resolve
+from sould.agents.clients.review.shapes import Verdict
+from sould.agents.clients.review.shown import as_json, shown_outcome
+from sould.agents.files.projects.port import ProjectPort
+from sould.agents.files.reviewing.answers import LeftHunk, Outcome
+from sould.agents.files.reviewing.listing import ReviewedHunk, Selection
+from sould.agents.files.reviewing.orders import Order
 from sould.editors.lsp.documents.edits import labelled, noticed
 from sould.editors.lsp.review.hunks import called
 from sould.editors.lsp.words import ask, sentence, tell

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sould.agents.reviewing.listing import ReviewedHunk
+from sould.agents.files.reviewing.listing import ReviewedHunk
 from sould.editors.lsp import types
 from sould.editors.lsp.protocol import written
 from sould.editors.lsp.review.hunks import called, hunks_of, span

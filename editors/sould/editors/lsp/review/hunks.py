@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from sould.agents.reviewclients.projects import resolve
-from sould.agents.reviewing.listing import ReviewedHunk, Selection
+from sould.agents.clients.review.projects import resolve
+from sould.agents.files.reviewing.listing import ReviewedHunk, Selection
 from sould.editors.lsp import types
 from sould.editors.lsp.documents.opened import path_of
 from sould.editors.lsp.protocol import range_of

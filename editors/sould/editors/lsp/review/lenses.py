@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from sould.agents.reviewing.listing import ReviewedHunk
+from sould.agents.files.reviewing.listing import ReviewedHunk
 from sould.editors.lsp import types
 from sould.editors.lsp.protocol import range_of
 from sould.editors.lsp.review.hunks import OF_FILES, called, hunks_of, line_of, named

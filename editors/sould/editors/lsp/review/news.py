@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from msgspec import Struct
 
-from sould.agents.errors import SouldError
-from sould.agents.rpc.errors import ConnectionGoneError, RpcError
+from sould.agents.base.errors import SouldError
+from sould.agents.base.rpc.errors import ConnectionGoneError, RpcError
 
 if TYPE_CHECKING:
-    from sould.agents.reviewclients.projects import ReviewedProject
+    from sould.agents.clients.review.projects import ReviewedProject
     from sould.editors.lsp.peer import Peer
 
 logger = logging.getLogger(__name__)

@@ -1,0 +1,1 @@
+"""What every package stands on and what knows no agent: files, locks, watches, settings, text, child processes."""

@@ -1,0 +1,66 @@
+"""A server over standard streams: started under the guard, its complaints heard, ended in three steps. Knows no protocol.
+
+Its process belongs to the daemon's guard, so that no end of the daemon leaves it behind.
+"""
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
+from typing import Final, Protocol
+
+from sould.agents.base.environment import USUAL_UMASK
+from sould.agents.base.patience import beside, in_time
+from sould.agents.base.process.guard import GuardedProcess, ProcessGuard
+
+INPUT_CLOSE_GRACE: Final = 2.0
+"""Seconds a server gets to end after its input has ended, before TERM."""
+LONGEST_COMPLAINT: Final = 4096
+MOST_LINES: Final = 8
+"""Lines that are kept of what a server complains about: of a failed installation the last names nothing but a log."""
+
+
+class Complaint(Protocol):
+    """Told the last lines of what a server says on its standard error."""
+
+    def __call__(self, lines: Sequence[str]) -> None:
+        """Keep them; must not block."""
+        ...
+
+
+@asynccontextmanager
+async def serving(
+    guard: ProcessGuard,
+    argv: Sequence[str],
+    cwd: Path,
+    variables: Mapping[str, str],
+    complaint: Complaint,
+    *,
+    umask: int = USUAL_UMASK,
+    memory: int | None = None,
+) -> AsyncGenerator[GuardedProcess, None]:
+    """The server's process; its input ends first, then it gets TERM, then KILL, with all its descendants.
+
+    `memory`: bytes that one of its processes may have.
+
+    Raises:
+        CommandStartError: nothing was started; the text says why.
+    """
+    process = await guard.start(argv, cwd, variables, stdin=True, errors=True, umask=umask, memory=memory)
+    async with beside(_listen(process, complaint), f"errors of {argv[0]}"):
+        try:
+            yield process
+        finally:
+            process.close_input()
+            await in_time(INPUT_CLOSE_GRACE, process.wait())
+            await process.kill()
+
+
+async def _listen(process: GuardedProcess, complaint: Complaint) -> None:
+    """Keep the last lines of what it complains about; a flood is read and dropped."""
+    tail = b""
+    async with aclosing(process.errors()) as errors:
+        async for chunk in errors:
+            tail = (tail + chunk)[-LONGEST_COMPLAINT:]
+            lines = [line for line in tail.decode(errors="replace").splitlines() if line.strip()]
+            if lines:
+                complaint(lines[-MOST_LINES:])

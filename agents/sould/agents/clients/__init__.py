@@ -1,0 +1,1 @@
+"""What every frontend shares: the methods below `_sould/`, and what a connection leaves to the next daemon."""

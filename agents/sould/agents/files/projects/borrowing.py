@@ -1,0 +1,246 @@
+"""The projects that a session writes to, runs commands in or has edits in: borrowed when it first needs them, given back when it ends.
+
+Which logs hold edits of the session is on disk before the first such edit is.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from sould.agents.base.errors import SouldError
+from sould.agents.base.patience import run_shielded_in_thread, shielded
+from sould.agents.base.workspace import Workspace
+from sould.agents.files.edits.editlog import Intent
+from sould.agents.files.edits.project import Project
+from sould.agents.files.edits.reviewed import Reader
+from sould.agents.files.edits.sessionlogs import add_logs, logs_of, old_edits, set_aside
+from sould.agents.files.edits.state import Edit
+from sould.agents.files.projects.projects import Place, Projects
+from sould.agents.files.reviewing.activity import Finder, RootActivity
+from sould.agents.files.reviewing.answers import DecisionListener
+from sould.agents.files.reviewing.review import Review
+
+
+class BorrowedProjects:
+    """Of the session that works in `workspace` and keeps its things in `directory`; None: of the user, without a session."""
+
+    def __init__(
+        self, projects: Projects, workspace: Workspace, directory: Path | None, never: frozenset[Path], session_id: str
+    ) -> None:
+        """`never`: directories that are no projects. `session_id`: "" of the user."""
+        self._session_id = session_id
+        self._projects = projects
+        self._workspace = workspace
+        self._directory = directory
+        self._never = never
+        self._by_log: dict[str, Project] = {}
+        self._by_place: dict[Place, Project] = {}
+        self._one = asyncio.Lock()
+        self._listener: DecisionListener | None = None
+        self._stepping = False
+        self._reader: Reader | None = None
+
+    def __iter__(self) -> Iterator[Project]:
+        """Those that are borrowed by now."""
+        return iter(tuple(self._by_log.values()))
+
+    def edits_of(self, path: Path) -> Sequence[Edit]:
+        """Of a file, in those that are borrowed by now, oldest first."""
+        return sorted((edit for project in self for edit in project.edits_of(path)), key=lambda edit: edit.timestamp)
+
+    @property
+    def watched(self) -> Sequence[Path]:
+        """The directories the session works in that may be projects."""
+        return [each for each in self._directories() if each not in self._never]
+
+    @property
+    def unwatched(self) -> Sequence[Path]:
+        """The others."""
+        return [each for each in self._directories() if each in self._never]
+
+    async def open(self, session_id: str) -> None:
+        """Borrow those with edits of the session, for the user the project's; take over its own log of earlier versions."""
+        ids = await asyncio.to_thread(logs_of, self._directory) if self._directory is not None else []
+        await self._open_logs(ids)
+        if self._directory is not None:
+            await self.take_over(session_id, self._directory)
+
+    async def inherit(self, heir: str, source: str, directory: Path) -> None:
+        """The session `heir`, this one, goes on where the session `source` is, which keeps its things in `directory`."""
+        await self.take_over(source, directory)
+        ids = await asyncio.to_thread(logs_of, directory)
+        await self._open_logs(ids)
+        for log_id in ids:
+            project = self._by_log.get(log_id)
+            if project is not None:
+                await self._note(log_id)
+                await project.inherit(heir, source)
+
+    async def of(self, path: Path) -> Project:
+        """The one a file belongs to, by its resolved path. Raises OSError, SouldError."""
+        place = await asyncio.to_thread(self._projects.place_of, path, self._directories(), self._never)
+        async with self._one:
+            known = self._by_place.get(place)
+            if known is not None and known.root == place.root:
+                return known
+            log_id, project = await self._projects.borrow(place.root)
+            try:
+                await self._note(log_id)
+            except BaseException:
+                await self._projects.give_back(log_id)
+                raise
+            if log_id in self._by_log:
+                await self._projects.give_back(log_id)
+            self._by_log[log_id] = self._by_place[place] = project
+            self._serve(project)
+            return project
+
+    def root_of(self, path: Path) -> Path:
+        """The root of the one a file belongs to, which is not borrowed for that. Blocks. Raises OSError."""
+        return self._projects.place_of(path, self._directories(), self._never).root
+
+    def review(self, project: Project) -> Review:
+        """What is to be decided in one that is borrowed."""
+        return self._projects.review(project)
+
+    def reviews(self) -> Sequence[Review]:
+        """What is to be decided in those that are borrowed by now."""
+        return [self._projects.review(project) for project in self]
+
+    async def open_reviews(self) -> Sequence[Review]:
+        """Likewise, first that of the directory the session works in, when what waited is done. Raises as `of`."""
+        own = await self.of(self._workspace.root / "any")
+        reviews = [self._projects.review(project) for project in (own, *(each for each in self if each is not own))]
+        for review in reviews:
+            await review.carry_out_waiting()
+        return reviews
+
+    def tell(self, listener: DecisionListener) -> None:
+        """From now on of what is decided about the session's hunks. Said once."""
+        self._listener = listener
+        for project in self:
+            self._serve(project)
+
+    def tell_edits(self, reader: Reader) -> None:
+        """From now on of what users make of files under review. Said once, before a project is borrowed."""
+        self._reader = reader
+
+    def step_begins(self) -> None:
+        """What the session wrote is not taken from under its agents from now on, wherever it is."""
+        self._stepping = True
+        for review in self.reviews():
+            review.step_begins(self._session_id)
+
+    async def step_ended(self) -> None:
+        """They do nothing with files now: what waited for that is done."""
+        self._stepping = False
+        for review in self.reviews():
+            review.step_over(self._session_id)
+        for review in self.reviews():
+            await review.carry_out_waiting()
+
+    async def command_begins(self, call_id: str, finder: Finder) -> None:
+        """The call runs programs from here on, in these and where the session works.
+
+        What files hold and how git stands until here is not its doing.
+        """
+        await self.command_ended(call_id)
+        for directory in await asyncio.to_thread(self._reviewed):
+            # or what the command commits would be taken for the user's, as it is where another process has the log
+            with contextlib.suppress(OSError, SouldError):
+                await self.of(directory / "any")
+        for review in self.reviews():
+            await review.look_at_all()
+        for activity in await asyncio.to_thread(self._activities):
+            activity.begin(self._key(call_id), await asyncio.to_thread(activity.git.now), finder)
+
+    async def command_ended(self, call_id: str) -> None:
+        """It has ended, and what it did to files is kept."""
+        activities = self._projects.activities.running(self._key(call_id))
+        try:
+            for review in self.reviews() if activities else ():
+                await review.git.note_agent()
+        finally:
+            for activity in activities:
+                activity.end(self._key(call_id))
+        for review in self.reviews() if activities else ():
+            await review.command_ended()
+
+    async def command_goes_on(self, call_id: str, finder: Finder) -> None:
+        """It has ended, and programs of it go on: what they change is its doing, whoever looks first."""
+        for activity in await asyncio.to_thread(self._activities):
+            activity.goes_on(self._key(call_id), finder)
+
+    def command_over(self, call_id: str) -> None:
+        """Nothing of it goes on any more."""
+        self._projects.activities.over(self._key(call_id))
+
+    def _key(self, call_id: str) -> str:
+        return f"{self._session_id} {call_id}"
+
+    def _reviewed(self) -> Sequence[Path]:
+        """The directories the session works in of whose projects something may be under review. Blocks."""
+        return [each for each in self.watched if self._projects.has_log(self.root_of(each / "any"))]
+
+    def _activities(self) -> Sequence[RootActivity]:
+        places = [self._projects.place_of(each / "any", self._directories(), self._never) for each in self.watched]
+        roots = dict.fromkeys((*(place.root for place in places), *(project.root for project in self)))
+        return [self._projects.activities.at(root) for root in roots]
+
+    def _serve(self, project: Project) -> None:
+        """What is decided about the session's hunks is written as its clients see the files, and told."""
+        review = self._projects.review(project)
+        if self._session_id:
+            review.files.sessions[self._session_id] = self._workspace
+            if self._listener is not None:
+                review.listeners[self._session_id] = self._listener
+        if self._reader is not None:
+            project.review.readers[self._session_id] = self._reader
+        if self._stepping:
+            review.step_begins(self._session_id)
+
+    async def take_over(self, session_id: str, directory: Path) -> None:
+        """The edits that earlier versions kept beside a session; they are in the projects' logs when this returns."""
+        edits = await asyncio.to_thread(old_edits, directory)
+        by_project: dict[int, tuple[Project, list[tuple[Intent, bool]]]] = {}
+        for edit, settled in edits:
+            project = await self.of(Path(edit.path))
+            by_project.setdefault(id(project), (project, []))[1].append((edit, settled))
+        for project, found in by_project.values():
+            await project.take_over(session_id, found)
+        if edits:
+            await run_shielded_in_thread(add_logs, directory, [*self._by_log])
+            await asyncio.to_thread(set_aside, directory)
+
+    async def aclose(self) -> None:
+        """Give all back; no write may follow."""
+        await shielded(self._give_back())
+
+    async def _give_back(self) -> None:
+        self._by_place.clear()
+        while self._by_log:
+            log_id, project = self._by_log.popitem()
+            review = self._projects.review(project)
+            review.files.sessions.pop(self._session_id, None)
+            review.listeners.pop(self._session_id, None)
+            project.review.readers.pop(self._session_id, None)
+            await self._projects.give_back(log_id)
+
+    async def _open_logs(self, ids: Sequence[str]) -> None:
+        if ids or self._directory is None:
+            await self.of(self._workspace.root / "any")  # first: that it was moved is known by it
+        for log_id in ids:
+            async with self._one:
+                project = self._by_log.get(log_id) or await self._projects.borrow_log(log_id)
+                if project is not None:
+                    self._by_log[log_id] = project
+                    self._serve(project)
+
+    async def _note(self, log_id: str) -> None:
+        """Before the first edit of the session is in it."""
+        if self._directory is not None:
+            await run_shielded_in_thread(add_logs, self._directory, [log_id])
+
+    def _directories(self) -> tuple[Path, ...]:
+        return (self._workspace.root, *self._workspace.additional)

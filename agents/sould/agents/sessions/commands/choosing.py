@@ -1,0 +1,98 @@
+"""The commands that show or choose an option of the session, for clients without menus of their own: `/mode` and kin."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from msgspec import Struct
+
+from sould.agents.base.errors import OptionError
+from sould.agents.sessions.commands.conversation import Conversation
+from sould.agents.sessions.commands.slash import Entry, SlashCommand
+from sould.agents.sessions.settings.awaymode import GONE
+from sould.agents.sessions.settings.modes import Modes
+from sould.agents.sessions.settings.modeswitch import AFK, YOLO, ModeSwitch
+from sould.agents.sessions.settings.options import SessionOptions
+from sould.agents.soul.loop import Ending
+from sould.agents.soul.turn import Turn
+from sould.agents.tools.planmode import PlanMode
+
+_FULL = "Full access for this session: only secrets and changes to protected files still ask."
+
+
+class OptionCommands(Struct, frozen=True):
+    """Of one session: `/mode`, `/model`, `/agent`."""
+
+    conversation: Conversation
+    options: SessionOptions
+
+    def entries(self) -> Iterator[Entry]:
+        """See `CommandSource`."""
+        mode = "Show or choose what happens without asking"
+        yield SlashCommand("mode", mode, "[mode]"), partial(self._choose, "mode")
+        yield SlashCommand("model", "Show or choose the model", "[model]"), partial(self._choose, "model")
+        yield SlashCommand("agent", "Show or choose the agent", "[name or path]"), partial(self._choose, "agent")
+
+    async def _choose(self, option_id: str, _: Turn, argument: str) -> Ending:
+        if argument:
+            try:
+                await self.options.choose(option_id, argument, "")
+            except OptionError as error:
+                return self.conversation.refuse(error.message)
+        lines = list(self._described(option_id))
+        return self.conversation.say("\n".join(lines[:1] if argument else lines))
+
+    def _described(self, option_id: str) -> Iterator[str]:
+        option = next(option for option in self.options.all() if option.id == option_id)
+        yield f"{option.name}: **{option.value}**"
+        for choice in option.choices:
+            about = choice.description or (choice.name if choice.name != choice.value else "")
+            yield f"- `{choice.value}` {about}".rstrip()
+
+
+class ModeCommands(Struct, frozen=True):
+    """Of one session: `/plan`, `/yolo`, `/afk`, which are modes with a word of their own."""
+
+    conversation: Conversation
+    options: SessionOptions
+    modes: Modes
+    mode_switch: ModeSwitch
+    plan_mode: PlanMode
+
+    def entries(self) -> Iterator[Entry]:
+        """See `CommandSource`."""
+        plan = "Plan first: change nothing until a plan is approved"
+        yield SlashCommand("plan", plan, "[on|off|view|clear|what to plan]"), self._plan
+        yield SlashCommand("yolo", "Stop asking in this session", "[off]"), self._yolo
+        yield SlashCommand("afk", "Stop asking, and dismiss questions while you are away", "[off]"), self._afk
+
+    async def _plan(self, turn: Turn, argument: str) -> Ending:
+        """`on` (or nothing), `off`, `view`, `clear`; anything else begins planning and is what to plan."""
+        say = self.conversation.say
+        match argument:
+            case "off":
+                await self.plan_mode.leave()
+                return say(f"Plan mode is off; the mode is {self.modes.mode}.")
+            case "view":
+                return say(self.plan_mode.plan or "There is no plan yet.")
+            case "clear":
+                self.plan_mode.forget()
+                return say("The plan was cleared.")
+            case "" | "on":
+                await self.plan_mode.enter()
+                return say("Plan mode is on: nothing is changed until you approve a plan or turn it off.")
+            case _:
+                await self.plan_mode.enter()
+                return await self.conversation.ask(turn, f"The user asks for a plan: {argument}")
+
+    async def _yolo(self, _: Turn, argument: str) -> Ending:
+        return await self._full_access(YOLO, _FULL, ends=argument == "off")
+
+    async def _afk(self, _: Turn, argument: str) -> Ending:
+        return await self._full_access(AFK, GONE, ends=argument == "off")
+
+    async def _full_access(self, mode: str, said: str, *, ends: bool) -> Ending:
+        if ends:
+            await self.mode_switch.end_full_access()
+            return self.conversation.say(f"The mode is {self.modes.mode}.")
+        await self.options.choose("mode", mode, "")
+        return self.conversation.say(said)

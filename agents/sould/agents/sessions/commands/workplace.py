@@ -1,0 +1,69 @@
+"""The commands about where the session works and what goes on there: `/add-dir`, `/trust`, `/tasks`."""
+
+import asyncio
+import re
+import secrets
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from sould.agents.base.errors import OptionError
+from sould.agents.sessions.commands.conversation import Conversation
+from sould.agents.sessions.commands.slash import Entry, SlashCommand
+from sould.agents.sessions.operations.directories import AddedDirectories
+from sould.agents.sessions.settings.trusting import TrustQuestion
+from sould.agents.soul.loop import Ending
+from sould.agents.soul.turn import Turn
+from sould.agents.toolapi.background import BackgroundTasks, TaskError
+
+
+class WorkplaceCommands(Struct, frozen=True):
+    """Of one session. `can_ask`: the client that opened it can put questions to its user."""
+
+    conversation: Conversation
+    directories: AddedDirectories
+    trusting: TrustQuestion
+    tasks: BackgroundTasks
+    can_ask: bool
+
+    def entries(self) -> Iterator[Entry]:
+        """See `CommandSource`."""
+        yield SlashCommand("add-dir", "Add a directory to the workspace", "path"), self._add_directory
+        yield SlashCommand("trust", "Trust this project's own configuration, as it is now"), self._trust
+        tasks = "List, show or stop background tasks"
+        yield SlashCommand("tasks", tasks, "[output ID|stop ID]"), self._tasks
+
+    async def _add_directory(self, _: Turn, argument: str) -> Ending:
+        """Without a path, where the session works."""
+        say = self.conversation.say
+        if not argument:
+            return say("\n".join(f"- `{path}`" for path in self.directories.all))
+        try:
+            path = self.directories.add_named(argument)
+        except OptionError as error:
+            return self.conversation.refuse(error.message)
+        return say(f"The session now also works in `{path}`.")
+
+    async def _trust(self, _turn: Turn, _: str) -> Ending:
+        """Ask whether the project's own configuration may take part, as it is now."""
+        return self.conversation.say(await self.trusting.ask(secrets.token_hex(8), can_ask=self.can_ask))
+
+    async def _tasks(self, _turn: Turn, argument: str) -> Ending:
+        """The background tasks, newest first; `output ID` shows what one printed, `stop ID` ends it."""
+        action, _, task_id = argument.partition(" ")
+        if action in ("output", "stop"):
+            try:
+                return self.conversation.say(await self._task(action, task_id.strip()))
+            except TaskError as error:
+                return self.conversation.refuse(error.message)
+        await self.tasks.settled()
+        lines = [f"- `{record.id}` {record.status}: {record.description}" for record in self.tasks.records.values()]
+        return self.conversation.say("\n".join(lines[::-1]) or "There are no background tasks.")
+
+    async def _task(self, action: str, task_id: str) -> str:
+        if action == "stop":
+            record = await self.tasks.stop(task_id, "The user stopped it.")
+            return f"`{record.id}` {record.status}: {record.description}"
+        text, path = await asyncio.to_thread(self.tasks.output, task_id)
+        fence = "`" * max([3, *(1 + len(run) for run in re.findall("`+", text))])
+        return f"{fence}\n{text.rstrip()}\n{fence}\nThe full output is in `{path}`."

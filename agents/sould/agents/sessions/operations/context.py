@@ -1,0 +1,66 @@
+"""What the model is told of a session, changed by the user: compacted, cleared, added to."""
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from sould.agents.journal.log import SessionLog
+from sould.agents.soul.compaction.breakdown import Breakdown, ToolOwners
+from sould.agents.soul.compaction.compactor import Compactor
+from sould.agents.wire.messages import ContextCleared, ContextNote
+
+
+class Compacted(Struct, frozen=True):
+    """The conversation stands in a summary; the history stays readable."""
+
+    tokens: int
+    """Of the window that the next model call will take."""
+
+
+class NotCompacted(Struct, frozen=True):
+    """The context is as it was; `reason` is a sentence."""
+
+    reason: str
+
+
+class ModelContext(Struct, frozen=True):
+    """Of one session. Like all operations it runs while nothing else works there."""
+
+    log: SessionLog
+    compactor: Compactor
+    owners: ToolOwners
+
+    @property
+    def tokens(self) -> int:
+        """Of the window that are taken, as far as is known."""
+        return self.log.context.token_count + self.log.context.pending_estimate
+
+    def status_lines(self) -> Iterable[str]:
+        """See `StatusSource`."""
+        yield f"- context: about {self.tokens} of {self.compactor.window} tokens"
+        if made := self.log.context.subagents:
+            yield f"- subagent types made here: {', '.join(made)}"
+
+    @property
+    def breakdown(self) -> Breakdown:
+        """What fills the window, as it is now."""
+        return self.compactor.breakdown(self.owners)
+
+    @property
+    def free(self) -> int:
+        """Tokens that can come before the conversation is compacted by itself."""
+        return self.compactor.free
+
+    async def compact(self, guidance: str = "", *, preview: bool = False) -> Compacted | NotCompacted:
+        """Compact the conversation. `guidance`: what to keep; `preview`: the user sees the summary first."""
+        done = await self.compactor.compact(guidance, preview=preview)
+        return Compacted(self.compactor.used) if done else NotCompacted(self.compactor.why)
+
+    def clear(self) -> None:
+        """Start over with an empty context."""
+        self.log.publish(ContextCleared())
+        self.compactor.tell_used()
+
+    def tell(self, note: str) -> None:
+        """Something the model knows from now on; people are not shown it."""
+        self.log.publish(ContextNote(text=note))

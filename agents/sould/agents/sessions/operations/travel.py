@@ -1,0 +1,136 @@
+"""Going back in a session and returning, as operations with typed results: rewind, undo, redo, and where one can go.
+
+They run while nothing else works in the session: within the turn of a slash command, or between turns. What happens to
+the files and the context is published by the rewinder; nothing here says a word to anybody.
+"""
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from sould.agents.journal.log import SessionLog
+from sould.agents.soul.compaction.compactor import Compactor
+from sould.agents.soul.timetravel.outcome import describe
+from sould.agents.soul.timetravel.rewind import Rewinder
+from sould.agents.soul.timetravel.timeline import Moment, timeline
+from sould.agents.wire.content import TextPart, UserInput, typed_text
+from sould.agents.wire.messages import FilesRestored, FilesRestoring
+from sould.agents.wire.notice import notice
+
+
+class WentBack(Struct, frozen=True):
+    """The conversation is as it was at `checkpoint`; `restored` is what became of the files."""
+
+    checkpoint: int
+    restored: FilesRestored
+    undid: Literal["turn", "clearing"] | None = None
+    """What an undo took back; None after a rewind."""
+
+
+class TookKeptBack(Struct, frozen=True):
+    """What the last going back had left, because it was kept, is taken back, too; `restored` is what became of the files."""
+
+    restored: FilesRestored
+
+
+class Returned(Struct, frozen=True):
+    """The last going back is taken back; `restored` is what became of the files."""
+
+    restored: FilesRestored
+
+
+class NothingToGoTo(Struct, frozen=True):
+    """Nothing was done: there is no such checkpoint, or nothing to undo or to redo."""
+
+    reason: Literal["unknown_checkpoint", "nothing_to_undo", "nothing_to_redo"]
+
+
+TravelResult: TypeAlias = WentBack | TookKeptBack | Returned | NothingToGoTo
+
+
+class Timeline(Struct, frozen=True):
+    """The places of a session one can go back to, and what happened after each."""
+
+    moments: Sequence[Moment]
+    """Every turn, step and event, in order."""
+    reachable: frozenset[int]
+    """The checkpoints that a rewind goes to now."""
+    turns: tuple[int, ...]
+    """The checkpoints at which turns began that are part of the conversation, oldest first."""
+    can_undo: bool
+    can_redo: bool
+
+
+class TimeTravel(Struct, frozen=True):
+    """Of one session."""
+
+    log: SessionLog
+    rewinder: Rewinder
+    compactor: Compactor
+
+    def timeline(self) -> Timeline:
+        """Where one can go."""
+        context = self.log.context
+        moments = timeline((record.message, record.timestamp) for record in self.log.replay())
+        reachable = frozenset(
+            moment.checkpoint for moment in moments if moment.kind != "event" and context.reaches(moment.checkpoint)
+        )
+        return Timeline(moments, reachable, context.turns, context.undoable is not None, bool(context.undone))
+
+    async def rewind(self, checkpoint: int, turn_id: str = "") -> WentBack | NothingToGoTo:
+        """Context and files as they were at a checkpoint. `turn_id`: of the turn that asks, "" for none.
+
+        Raises:
+            JournalFullError: the disk refuses; what was begun is finished when the session is opened again.
+        """
+        if not self.log.context.reaches(checkpoint):
+            return NothingToGoTo("unknown_checkpoint")
+        return await self._go_back(checkpoint, turn_id)
+
+    async def undo(self, turn_id: str = "", *, kept: bool = False) -> WentBack | TookKeptBack | NothingToGoTo:
+        """To before the last turn, or to before a clearing since which there was none. See `rewind`.
+
+        What the user kept of the turn's changes stays. `kept`: it is taken back, too; after an undo or rewind that left some
+        such changes, only these are.
+        """
+        left = await self.rewinder.take_kept_back(turn_id) if kept else None
+        if left is not None:
+            return TookKeptBack(left)
+        last = self.log.context.undoable
+        if last is None:
+            return NothingToGoTo("nothing_to_undo")
+        return await self._go_back(last.checkpoint, turn_id, "clearing" if last.cleared else "turn", kept=kept)
+
+    async def redo(self, turn_id: str = "") -> Returned | NothingToGoTo:
+        """To where the last undo or rewind left from, as long as nobody went on from there. See `rewind`."""
+        restored = await self.rewinder.come_back(turn_id)
+        if restored is None:
+            return NothingToGoTo("nothing_to_redo")
+        self.compactor.tell_used()
+        return Returned(restored)
+
+    async def finish(self, order: FilesRestoring, asked: UserInput | None = None) -> None:
+        """Finish what the end of a daemon cut off, and say so: to undo once more would go back further.
+
+        `asked`: the prompt in whose turn it was.
+        """
+        done = await self.rewinder.resume(order)
+        if order.checkpoint_id is None and not order.undoes:
+            return
+        self.compactor.tell_used()
+        returns = "" if order.undoes else " `/redo` returns."
+        if asked is None:
+            self.log.publish(
+                notice("history", "sould was stopped while the session went back", describe(done) + returns)
+            )
+            return
+        said = f"sould was stopped in the middle of `{typed_text(asked)}`, which is finished now: {describe(done)}{returns}"
+        self.log.publish(TextPart(text=said))
+
+    async def _go_back(
+        self, checkpoint: int, turn_id: str, undid: Literal["turn", "clearing"] | None = None, *, kept: bool = False
+    ) -> WentBack:
+        restored = await self.rewinder.go_back(checkpoint, turn_id, kept=kept)
+        self.compactor.tell_used()
+        return WentBack(checkpoint, restored, undid)

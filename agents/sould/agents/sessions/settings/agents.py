@@ -1,0 +1,251 @@
+"""Which agent a session is: chosen by the user, read from its spec, and taken up anew at the next turn when it changed.
+
+A spec that cannot be used leaves the session as it was, and says so once.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from msgspec import Struct, field
+
+from sould.agents.base.errors import OptionError, SouldError
+from sould.agents.base.importing import load_here
+from sould.agents.sessions.settings.models import SessionModels
+from sould.agents.sessions.settings.options import Choice, SessionOption
+from sould.agents.sessions.settings.state import SessionState
+from sould.agents.sessions.settings.workplace import Workplace
+from sould.agents.soul.catalog import SUBAGENTS, AgentCatalog, AgentFile
+from sould.agents.soul.conditions import Situation
+from sould.agents.soul.loop import Soul
+from sould.agents.soul.spec import BUILTIN, AgentSpec, builtin_spec, ships
+from sould.agents.soul.specfile import digests, stamps
+from sould.agents.soul.subagents.crew import Crew
+from sould.agents.toolapi.toolset import Toolset
+from sould.agents.wire.messages import SystemPrompt
+from sould.agents.wire.notice import notice
+
+DEFAULT = "default"
+_ABOUT = {
+    DEFAULT: "Reads, changes and runs what is in your project; the one for most work.",
+    "okabe": "As the default agent, and it can send messages to its own past to spare itself a detour.",
+}
+"""The builtin agents that people choose: their files are not read for a list of them."""
+AgentKey = tuple[Mapping[Path, str], tuple[str, ...]]
+"""The files of an agent by content, those that ship with sould by what the disk says, and the tools it offers."""
+
+
+class SessionAgent(Struct):
+    """The agent of one session. `problem`: why it is not the one that was chosen; people are told at the next turn."""
+
+    catalog: AgentCatalog
+    soul: Soul
+    spec: AgentSpec
+    name: str
+    workplace: Workplace
+    models: SessionModels
+    crew: Crew
+    problem: str = ""
+    _next: AgentSpec | None = None
+    _made_of: AgentKey = ({}, ())
+    _stamps: tuple[object, ...] = ()
+    """The files of `spec` as they were when it was read: most turns look no further."""
+    _fallen_back: bool = False
+    """The chosen agent is a project's that is not trusted any more."""
+    _told: set[str] = field(default_factory=set[str])
+    _missed: set[str] = field(default_factory=set[str])
+
+    def __post_init__(self) -> None:
+        files, offered = self._key(self.spec)
+        stale = self.soul.log.context.prompt_made_of != self.spec.made_of  # it changed while the session was closed
+        self._made_of = ({} if stale else files, offered)
+        if self.spec.ships and not stale:  # others may have been written since they were read: the first turn looks
+            self._stamps = stamps(self.spec.files)
+
+    def choose(self, name: str) -> AgentSpec:
+        """Be another agent from the next turn on; `name` may be the path of an agent file.
+
+        Raises:
+            OptionError: there is none, or it cannot be used.
+        """
+        try:
+            spec = self.catalog.load(self.catalog.choose(name))
+            self._load(spec)
+        except SouldError as error:
+            raise OptionError(error.message) from error
+        self._next = spec
+        self.name = name
+        return spec
+
+    def read_ahead(self, name: str, *, chosen: bool = False) -> None:
+        """Parse the agent's files, so that `choose` and `refresh` find them parsed. `chosen`: by the user's own word. Blocks."""
+        if chosen:
+            with contextlib.suppress(SouldError):  # which `choose` says
+                self.catalog.choose(name)
+        self.catalog.read_ahead(name)
+
+    async def refresh(self) -> None:
+        """At the beginning of a turn: take up what was chosen, what changed on disk, and what conditions now allow."""
+        if self.problem:
+            self._tell("The chosen agent cannot be used; the default agent is used instead", self.problem)
+            self.problem = ""
+        if not self.spec.ships or self._is_due():
+            await asyncio.to_thread(self.read_ahead, self.name)
+        self._take_up()
+        missing = missing_model(self.models, self.spec)
+        if missing and missing not in self._missed:
+            self._missed.add(missing)
+            self._tell("The agent names a model that is not configured", missing)
+
+    def _take_up(self) -> None:
+        if not self._is_due():
+            return
+        try:
+            self._become(self._next or self.catalog.load(self.catalog.find(self.name)))
+            self._fallen_back = False
+        except SouldError as error:
+            if self.catalog.withdrawn(self.spec):
+                self._become(self.catalog.load(self.catalog.find(DEFAULT)))
+                self._fallen_back = True
+                self._tell(
+                    "You no longer trust this project; the default agent is used instead of its own", error.message
+                )
+            else:
+                self._tell("This agent cannot be reloaded; the session keeps the version it has", error.message)
+
+    def _is_due(self) -> bool:
+        return (
+            self._next is not None
+            or self._fallen_back
+            or stamps(self.spec.files) != self._stamps
+            or self._offered(self.spec) != self._made_of[1]
+            or self.catalog.withdrawn(self.spec)
+        )
+
+    def _become(self, spec: AgentSpec) -> None:
+        key = self._key(spec)
+        self._stamps = stamps(spec.files)
+        if key == self._made_of:
+            self._next = None
+            return
+        tools = self._load(spec)
+        prompt = self.workplace.prompt(spec) if key[0] != self._made_of[0] else None
+        self.crew.work_by(spec)
+        self.soul.tools.toolset.replace_with(tools)
+        if prompt is not None:
+            self.soul.log.publish(SystemPrompt(text=prompt, made_of=spec.made_of))
+            if self._next is None and spec.document.path == self.spec.document.path:
+                files = ", ".join(str(path) for path in self._changed(key))
+                self._tell(f"The agent {spec.name} has changed", f"Reloaded, because these changed: {files}.")
+        self.spec, self._next, self._made_of = spec, None, key
+
+    def _changed(self, key: AgentKey) -> Iterator[Path]:
+        before, now = self._made_of[0], key[0]
+        return (path for path in now if before.get(path) != now[path] and (before or not path.is_relative_to(BUILTIN)))
+
+    def tell_anew(self) -> None:
+        """What the prompt says of the session is not true any more: render it once more."""
+        self.soul.log.publish(SystemPrompt(text=self.workplace.prompt(self.spec), made_of=self.spec.made_of))
+
+    def lists(self, text: str) -> bool:
+        """Whether the agent's prompt would hold this text, were it rendered now."""
+        try:
+            return text in self.workplace.prompt(self.spec)
+        except (SouldError, OSError):
+            return False
+
+    def _load(self, spec: AgentSpec) -> Toolset:
+        paths, places = offered_paths(spec, self.workplace.situation(self.models.info))
+        return self.soul.tools.toolset.rebuild(paths, places, patterns=spec.fields.mcp_tools)
+
+    def _key(self, spec: AgentSpec) -> AgentKey:
+        made_of = {path: str(stamps((path,))) if ships(path) else digests((path,))[path] for path in spec.files}
+        return made_of, self._offered(spec)
+
+    def _offered(self, spec: AgentSpec) -> tuple[str, ...]:
+        return offered_paths(spec, self.workplace.situation(self.models.info))[0]
+
+    def _tell(self, title: str, body: str) -> None:
+        if body in self._told:
+            return
+        self._told = {body}
+        self.soul.log.publish(notice("agent", title, body))
+
+
+class AgentOption:
+    """The `agent` option of one session: a name, or the path of an agent's file."""
+
+    def __init__(self, agent: SessionAgent, models: SessionModels, state: SessionState) -> None:
+        self._agent = agent
+        self._models = models
+        self._state = state
+
+    def option(self) -> SessionOption:
+        """See `OptionSource`."""
+        choices = [_choice(file) for name, file in self._agent.catalog.files().items() if name not in SUBAGENTS]
+        if self._agent.name not in {choice.value for choice in choices}:
+            choices.append(Choice(self._agent.name, _named(self._agent.spec.name)))
+        description = "The agent of this session, from the next turn on."
+        return SessionOption("agent", "Agent", "_agent", description, self._agent.name, tuple(choices), takes_any=True)
+
+    async def choose(self, value: str, client_id: str) -> None:
+        """See `OptionSource`. The agent comes with the model that its spec names."""
+        await asyncio.to_thread(self._agent.read_ahead, value, chosen=True)
+        await use_model(self._models, self._agent.choose(value))
+        self._state.choose_agent(value, self._agent.catalog.chosen)
+
+
+def first_spec(catalog: AgentCatalog, name: str) -> tuple[str, AgentSpec, str]:
+    """The agent a session begins or goes on with, and why it is not the one that was chosen ("": it is)."""
+    catalog.read_ahead(name)
+    try:
+        return name, catalog.load(catalog.find(name)), ""
+    except SouldError as error:
+        if name == DEFAULT:
+            raise
+        return DEFAULT, catalog.load(catalog.find(DEFAULT)), error.message
+
+
+def load_default() -> None:
+    """Read the agent that most sessions have and import its tools, so that the first session waits for neither."""
+    offered = (tool.path for tool in builtin_spec(DEFAULT).tools() if not tool.reason and not tool.condition)
+    load_here(*(path.rpartition(":")[0] for path in offered))
+
+
+async def use_model(models: SessionModels, spec: AgentSpec) -> None:
+    """Let the agent have the model its spec names, where this session offers it."""
+    wanted = offered_model(models, spec)
+    if wanted:
+        await models.prefer(wanted)
+
+
+def missing_model(models: SessionModels, spec: AgentSpec) -> str:
+    """That another model answers than the one a spec names, and where that is named; "" when none is named, or no model can be used."""
+    if not spec.fields.model or not models.available or offered_model(models, spec):
+        return ""
+    known = ", ".join(info.key for info in models.available)
+    said = f"there is no model {spec.fields.model!r} in this session, so its own answers; there are {known}."
+    return spec.document.error(said, "model").message
+
+
+def offered_model(models: SessionModels, spec: AgentSpec) -> str:
+    """The model that a spec names; "" when it names none or this session does not offer it."""
+    wanted = spec.fields.model
+    return wanted if wanted in {info.key for info in models.available} else ""
+
+
+def offered_paths(spec: AgentSpec, situation: Situation) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The paths of the tools that are offered, and where each was written."""
+    offered = [tool for tool in spec.tools(situation) if not tool.reason]
+    return tuple(tool.path for tool in offered), tuple(tool.place for tool in offered)
+
+
+def _choice(file: AgentFile) -> Choice:
+    return Choice(
+        file.name, _named(file.name), _ABOUT.get(file.name, "") if file.origin == "builtin" else f"From {file.path}"
+    )
+
+
+def _named(name: str) -> str:
+    return "Default agent" if name == DEFAULT else f"Agent {name}"

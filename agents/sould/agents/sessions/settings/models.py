@@ -1,0 +1,87 @@
+"""Which model answers in a session: the user's choice among those its environment and the configuration offer."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sould.agents.base.errors import ConfigError, NoModelError
+from sould.agents.llm.missing import MissingModel, model_or_missing
+from sould.agents.llm.pool import ProviderPool
+from sould.agents.llm.provider import ChatProvider, ModelInfo, ThoughtLevel
+from sould.agents.soul.answer import Model
+
+
+class SessionModels(Struct):
+    """The models of one session's environment, and the chosen one. Made by `open`."""
+
+    _pool: ProviderPool
+    _environment: Mapping[str, str]
+    available: tuple[ModelInfo, ...]
+    """Every model the session could use, the default first."""
+    _provider: ChatProvider
+    thought_level: ThoughtLevel
+
+    @classmethod
+    async def open(
+        cls, pool: ProviderPool, environment: Mapping[str, str], key: str | None, thought_level: ThoughtLevel
+    ) -> "SessionModels":
+        """Choose `key` if it is still offered, else the default; one that cannot be used says why when it is asked."""
+        available = await pool.models(environment)
+        chosen = key if key in {info.key for info in available} else None
+        provider = await model_or_missing(pool, chosen, environment, available)
+        return cls(pool, environment, available, provider, thought_level)
+
+    @property
+    def provider(self) -> ChatProvider:
+        """The chosen model's provider."""
+        return self._provider
+
+    @property
+    def missing(self) -> bool:
+        """The chosen model cannot be used: whoever asks it is told why, at once."""
+        return isinstance(self._provider, MissingModel)
+
+    def capabilities(self) -> frozenset[str]:
+        """What the chosen model can take in."""
+        return frozenset(self.info.capabilities)
+
+    @property
+    def info(self) -> ModelInfo:
+        """The chosen model."""
+        return self._provider.info
+
+    async def choose(self, key: str) -> None:
+        """Use another model from the next step on. Raises NoModelError when it cannot work."""
+        self._provider = await self._pool.get(key, self._environment)
+
+    async def prefer(self, key: str | None) -> None:
+        """Use another model, None for the default, from the next step on; one that cannot be used says why when it is asked."""
+        self._provider = await model_or_missing(self._pool, key, self._environment, self.available)
+
+    def think(self, level: ThoughtLevel) -> None:
+        """Let the model reason so much from the next step on, if it can."""
+        self.thought_level = level
+
+    async def other(self, key: str) -> "SessionModels":
+        """The same models with another one chosen. Raises NoModelError, naming those there are."""
+        if key not in {info.key for info in self.available}:
+            known = ", ".join(info.key for info in self.available)
+            raise NoModelError(f"There is no model {key!r}; there are {known}.")
+        return replace(self, _provider=await self._pool.get(key, self._environment))
+
+    async def refresh(self) -> None:
+        """Take up a changed configuration, also a model that was missing; a chosen one that is gone stays until another is chosen."""
+        self.available = await self._pool.models(self._environment)
+        if isinstance(self._provider, MissingModel):
+            await self.prefer(self._provider.wanted)
+        elif any(info.key == self.info.key for info in self.available):
+            try:
+                self._provider = await self._pool.get(self.info.key, self._environment)
+            except (NoModelError, ConfigError):
+                return
+
+    def model(self) -> Model:
+        """What the next step asks."""
+        thinks = "thinking" in self.info.capabilities
+        return Model(self._provider, self.thought_level if thinks else None)

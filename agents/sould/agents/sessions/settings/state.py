@@ -1,0 +1,103 @@
+"""What a session keeps beside its journal: choices of the user that are not part of the conversation (`state.json`).
+
+Losing the file loses choices, never history. Keys of the reference layout are kept; unknown ones survive a rewrite.
+"""
+
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import ConfigDict, Field, PrivateAttr, ValidationError
+
+from sould.agents.base.errors import JournalFullError, why_refused
+from sould.agents.base.parsed import Parsed
+from sould.agents.base.privatefile import write_private
+from sould.agents.llm.provider import ThoughtLevel
+from sould.agents.permissions.policy import Mode
+from sould.agents.sessions.settings.budgets import Account
+from sould.agents.wire.display import TodoItem
+
+_FILE = "state.json"
+
+
+class SessionState(Parsed):
+    """The file's content; None means the configured default."""
+
+    model_config = ConfigDict(extra="allow")
+
+    version: int = 1
+    directory: str = ""
+    """Where the session's directory really was when the session began, all links followed (F56)."""
+    mode: Mode | None = None
+    agent: str = ""
+    """The chosen agent's name or path; empty for the default one."""
+    agent_files: dict[str, str] = Field(default_factory=dict[str, str])
+    """Files of the project that the user chose by that path, by content."""
+    model: str | None = None
+    thought_level: ThoughtLevel | None = None
+    loop_limit: int | None = None
+    """How often prompts are repeated; None: as the configuration says."""
+    todos: tuple[TodoItem, ...] = ()
+    account: Account = Field(default_factory=Account)
+    """What the session has spent."""
+    _unsaved: bool = PrivateAttr(default=False)
+    _saving: threading.Lock = PrivateAttr(default_factory=threading.Lock)
+    """A choice may be saved in the loop while a thread saves what a turn left: what is newer is written last."""
+
+    @property
+    def unsaved(self) -> bool:
+        """The disk refused it: it is to be saved again."""
+        return self._unsaved
+
+    def begin_in(self, directory: Path) -> None:
+        """The session begins in this directory."""
+        self.directory = str(directory.resolve())
+
+    def keep_todos(self, todos: tuple[TodoItem, ...]) -> None:
+        """The list as it is at the end of a turn."""
+        self.todos = todos
+
+    def choose_mode(self, mode: Mode | None) -> None:
+        """None: the project's usual one."""
+        self.mode = mode
+
+    def choose_agent(self, agent: str, files: Mapping[str, str]) -> None:
+        """Its name or path, with the files of the project that the user chose by it."""
+        self.agent, self.agent_files = agent, dict(files)
+
+    def choose_model(self, key: str) -> None:
+        """By its key in the configuration."""
+        self.model = key
+
+    def choose_thought_level(self, level: ThoughtLevel) -> None:
+        """How much the model reasons."""
+        self.thought_level = level
+
+    def choose_loop_limit(self, limit: int) -> None:
+        """How often prompts are repeated; -1 without limit."""
+        self.loop_limit = limit
+
+    def save(self, directory: Path) -> None:
+        """Replace the file in one step, readable by its owner only. It waits for the disk: after turns, in a thread.
+
+        Raises:
+            JournalFullError: the disk refuses; the old content stays.
+        """
+        self._unsaved = True
+        try:
+            with self._saving:
+                write_private(directory / _FILE, self.model_dump_json(exclude_none=True).encode())
+        except OSError as error:
+            raise JournalFullError(
+                f"Choices and tasks of this session cannot be saved in {directory / _FILE}: {why_refused(error)}. "
+                "They last until it is closed, and saving them is tried again after the next turn."
+            ) from error
+        self._unsaved = False
+
+
+def load_state(directory: Path) -> SessionState:
+    """The state of the session in `directory`, or a fresh one when the file is missing or damaged."""
+    try:
+        return SessionState.model_validate_json((directory / _FILE).read_bytes())
+    except (OSError, ValidationError):
+        return SessionState()

@@ -1,0 +1,61 @@
+"""Where a session's agents work, and what their prompts and the conditions of their tools say of it."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+
+from msgspec import Struct
+
+from sould.agents.base.config import can_search
+from sould.agents.base.environment import Environment
+from sould.agents.base.liveconfig import LiveConfig
+from sould.agents.base.regularfile import read_text
+from sould.agents.llm.provider import ModelInfo
+from sould.agents.permissions.trust import TrustStore
+from sould.agents.sessions.settings.directories import Directories
+from sould.agents.soul.conditions import Situation
+from sould.agents.soul.instructions import prompt_arguments, render_prompt
+from sould.agents.soul.opening import Opening
+from sould.agents.soul.projectinstructions import project_instructions
+from sould.agents.soul.skills.catalog import SkillCatalog
+from sould.agents.soul.spec import AgentSpec
+
+
+class Workplace(Struct, frozen=True):
+    """Of one session, the same for all its agents."""
+
+    opening: Opening
+    directories: Directories
+    environment: Environment
+    skills: SkillCatalog
+    config: LiveConfig
+    trust: TrustStore
+
+    def situation(self, model: ModelInfo) -> Situation:
+        """What conditional tools of an agent with this model are judged by, as things are now."""
+        opening = self.opening
+        services = frozenset({"web_search"} if can_search(self.config.now.services) else ())
+        return Situation(
+            opening.cwd,
+            self.environment,
+            opening.environment,
+            frozenset[str](model.capabilities),
+            opening.capabilities,
+            services,
+        )
+
+    def prompt(self, spec: AgentSpec) -> str:
+        """The spec's system prompt with its arguments; a session keeps it in its first record."""
+        path = spec.fields.system_prompt_path
+        return render_prompt(read_text(path), self.arguments(spec), path)
+
+    def arguments(self, spec: AgentSpec) -> Mapping[str, str]:
+        """What the prompt can use: the builtin arguments and the spec's own."""
+        now, shell = datetime.now().astimezone(), self.environment.shell
+        told = project_instructions(self.opening.cwd, self.waits).text
+        builtin = prompt_arguments(self.opening.cwd, self.directories, shell, now, told, self.skills.describe())
+        return builtin | {"ROLE_ADDITIONAL": ""} | spec.fields.system_prompt_args
+
+    def waits(self, path: Path, top: Path) -> str:
+        """See `TrustStore.waits_for`."""
+        return self.trust.waits_for(self.opening.cwd, path, top)

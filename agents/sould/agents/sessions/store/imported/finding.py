@@ -1,0 +1,102 @@
+"""Where other agents keep the conversations of a directory, and reading one of them. Links are not followed. Blocks."""
+
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct
+
+from sould.agents.base.diskfile import read_file
+from sould.agents.base.errors import OptionError
+from sould.agents.base.workspace import WorkspaceError
+from sould.agents.sessions.store.imported import claude, codex, kimi
+from sould.agents.sessions.store.imported.shape import Conversation
+from sould.agents.sessions.store.info import default_title
+from sould.agents.wire.content import TextPart
+
+Agent: TypeAlias = Literal["claude", "codex", "kimi"]
+READERS: Final[Mapping[Agent, Callable[[bytes], Conversation]]] = {
+    "claude": claude.read,
+    "codex": codex.read,
+    "kimi": kimi.read,
+}
+LARGEST: Final = 256 * 1024 * 1024
+"""Bytes of a file."""
+HEAD: Final = 256 * 1024
+"""Bytes in which a list looks for a title and a directory."""
+MOST: Final = 50
+MOST_LOOKED_AT: Final = 400
+
+
+class Kept(Struct, frozen=True):
+    """A conversation of another agent. `updated`: wall seconds."""
+
+    agent: Agent
+    path: Path
+    title: str
+    updated: float
+
+
+def kept_for(cwd: Path, environment: Mapping[str, str]) -> tuple[Kept, ...]:
+    """The conversations about a directory, last used first: those about this path, and about the one that it leads to."""
+    home = Path(environment.get("HOME") or "/")
+    share = Path(environment.get("KIMI_SHARE_DIR") or home / ".kimi")
+    spelled = {cwd, Path(os.path.realpath(cwd))}
+    places: set[tuple[Agent, Path, str]] = {("codex", codex.folder_of(home), "**/rollout-*.jsonl")}
+    for path in spelled:
+        places |= {
+            ("claude", claude.folder_of(home, path), "*.jsonl"),
+            ("kimi", kimi.folder_of(share, path), "*/context.jsonl"),
+        }
+    about = {"", *map(str, spelled)}
+    found = [each for agent, folder, names in places for each in _in(agent, folder, names, about)]
+    return tuple(sorted(found, key=lambda each: -each.updated)[:MOST])
+
+
+def _in(agent: Agent, folder: Path, names: str, about: Collection[str]) -> Iterator[Kept]:
+    newest = sorted(_files(folder, names), reverse=True)
+    for updated, path in newest[:MOST_LOOKED_AT]:
+        try:
+            head, _ = read_file(path, HEAD)
+        except WorkspaceError:
+            continue
+        said = READERS[agent](head)
+        if said.said and said.cwd in about:
+            yield Kept(agent, path, title_of(said), updated)
+
+
+def _files(folder: Path, names: str) -> Iterator[tuple[float, Path]]:
+    try:
+        for path in folder.glob(names):
+            if path.is_file() and not path.is_symlink():
+                yield path.stat().st_mtime, path
+    except OSError:
+        return
+
+
+def read_kept(path: Path, agent: Agent | None) -> Conversation:
+    """The conversation in a file; None: whose it is shows in it.
+
+    Raises:
+        OptionError: it cannot be read, or holds none.
+    """
+    try:
+        data, size = read_file(Path(os.path.abspath(path)), LARGEST)
+    except WorkspaceError as error:
+        raise OptionError(str(error)) from error
+    if size > LARGEST:
+        raise OptionError(f"{path} has {size:,} bytes; at most {LARGEST:,} are imported.")
+    readers = [READERS[agent]] if agent is not None else list(READERS.values())
+    best = max((read(data) for read in readers), key=lambda found: len(found.said))
+    if not best.said:
+        raise OptionError(
+            f"{path} holds no conversation of {'Claude Code, Codex or Kimi' if agent is None else agent}."
+        )
+    return best
+
+
+def title_of(found: Conversation) -> str:
+    """What it is called, else what its user said first."""
+    said = [part.text for each in found.said if each.who == "user" for part in each.parts if isinstance(part, TextPart)]
+    return next((title for title in map(default_title, (found.title, *said)) if title), "")

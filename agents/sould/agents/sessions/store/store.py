@@ -1,0 +1,397 @@
+"""Stored sessions: one directory each under `sessions/`, found by id, listed through an index.
+
+Directories are the truth, the index only makes lists fast. An id is looked up, never joined to a path unseen (D15).
+Nothing here opens a journal for writing, and one bad session never hides the others (F65).
+"""
+
+import base64
+import builtins
+import contextlib
+import logging
+import os
+import re
+import secrets
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+import orjson
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sould.agents.base.errors import JournalFullError, OptionError, SessionNotFoundError, SouldError, why_refused
+from sould.agents.journal.locking import lock_file
+from sould.agents.sessions.store.index import SessionIndex
+from sould.agents.sessions.store.info import (
+    JOURNAL,
+    Page,
+    SessionInfo,
+    StoredSession,
+    default_title,
+    read_info,
+    shown_title,
+    write_info,
+)
+from sould.agents.sessions.store.search import FoundSession, SessionSearch
+
+__all__ = ["FoundSession", "Page", "SessionInfo", "SessionStore", "StoredSession"]
+
+logger = logging.getLogger(__name__)
+
+_ID = re.compile(r"[0-9A-Za-z_-]{1,64}")
+_CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+MAX_PAGE = 1000
+MOST_MATCHES = 5
+
+
+class DoLater(Protocol):
+    """Who does small work that waits for a disk, in the order in which it is given."""
+
+    def __call__(self, job: Callable[[], None], /) -> None:
+        """Do it in a thread of its own, soon; all that was given is done before the process ends."""
+        ...
+
+
+def _at_once(job: Callable[[], None], /) -> None:
+    job()
+
+
+class WeighedSession(Struct, frozen=True):
+    """A session and what it takes on the disk."""
+
+    info: SessionInfo
+    size: int
+    """In bytes."""
+
+
+class SessionStore:
+    """All sessions of a state directory.
+
+    Every method is synchronous; `list`, `search` and `weigh` are for a thread, all others take milliseconds at most.
+    """
+
+    def __init__(self, state: Path, later: DoLater = _at_once) -> None:
+        """`state` is the state directory; made, 0700, when it is missing.
+
+        `later` writes what is counted and named of a session that is known: replacing a file takes a millisecond or two
+        of waiting, and the index holds the same already.
+        """
+        self._root = state / "sessions"
+        self._trash = state / "trash"
+        for directory in (state, self._root):
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._index = SessionIndex(state / "index.sqlite", self._read_all)
+        self._search = SessionSearch(state / "search.sqlite")
+        self._later = later
+        self._unwritten: dict[str, SessionInfo] = {}
+        self._writing = threading.Lock()
+        """Held while a session's facts are written, which the loop hardly ever waits for: what is newer is written last."""
+
+    def create(self, cwd: Path, *, additional: Sequence[Path] = ()) -> StoredSession:
+        """A new session's directory, with an id of ours.
+
+        Raises:
+            JournalFullError: the disk refuses.
+            SouldError: a path that is no text cannot be kept.
+        """
+        now = time.time()
+        led_to = Path(os.path.realpath(cwd))
+        info = SessionInfo(new_id(now), cwd, tuple(additional), created=now, updated=now, led_to=led_to)
+        _require_text(cwd, led_to, *additional)
+        directory = self._root / info.id
+        try:
+            before = self._stamp()
+            directory.mkdir(mode=0o700)
+            write_info(directory, info)
+        except OSError as error:
+            shutil.rmtree(directory, ignore_errors=True)
+            raise JournalFullError(f"A new session cannot be stored in {self._root}: {why_refused(error)}.") from error
+        self._index.put(info)
+        self._follow(before)
+        return StoredSession(info, directory)
+
+    def find(self, session_id: str) -> StoredSession:
+        """The session with this id, whether the index knows it or not.
+
+        Raises:
+            SessionNotFoundError: there is none.
+        """
+        info = self._index.get(session_id)
+        if info and (self._root / info.id).is_dir():
+            return StoredSession(info, self._root / info.id)
+        directory = self._directory(session_id)
+        info = read_info(directory)
+        if info is None:
+            raise SessionNotFoundError(f"Nothing of session {session_id} can be read in {directory}.")
+        self._index.put(info)
+        return StoredSession(info, directory)
+
+    def begins_with(self, beginning: str) -> StoredSession:
+        """The session with this id, or the only one whose id begins so.
+
+        Raises:
+            SessionNotFoundError: there is none, or there are several.
+        """
+        try:
+            return self.find(beginning)
+        except SessionNotFoundError:
+            matches = [name for name in self._names() if beginning and name.startswith(beginning)]
+            if len(matches) == 1:
+                return self.find(matches[0])
+            if matches:
+                raise SessionNotFoundError(self._which(beginning, matches)) from None
+            raise
+
+    def _which(self, beginning: str, matches: Sequence[str]) -> str:
+        found = [self._index.get(name) for name in sorted(matches, reverse=True)[:MOST_MATCHES]]
+        shown = [f"  {info.id}  {' '.join(info.title.split())[:60] or '(no title)'}" for info in found if info]
+        more = ["  …"] if len(matches) > MOST_MATCHES else []
+        lines = [f"{len(matches)} session ids begin with {beginning!r}:", *shown, *more, "Give more of the id."]
+        return "\n".join(lines)
+
+    def list(
+        self,
+        cwd: Path | None = None,
+        cursor: str | None = None,
+        limit: int = 50,
+        *,
+        used: bool = False,
+        archived: bool = False,
+    ) -> Page:
+        """Sessions, most recently updated first; `cwd`: only that directory's, by whatever path; `used`: none that are blank.
+
+        A cursor of ours goes on after it. `archived`: also those.
+
+        Raises:
+            OptionError: a cursor that is not ours.
+        """
+        self._refresh()
+        limit = max(1, min(limit, MAX_PAGE))
+        found = self._index.newest(cwd, _position(cursor), limit + 1, used=used, archived=archived)
+        items = tuple(found[:limit])
+        return Page(items, _cursor(items[-1]) if len(found) > limit else None)
+
+    def search(
+        self, query: str, cwd: Path | None = None, limit: int = 20, *, archived: bool = False
+    ) -> tuple[FoundSession, ...]:
+        """Sessions that have every word of `query` in their title or in what was said, most recently updated first.
+
+        `cwd`: only that directory's; `archived`: also those. What was said since the last search is read first.
+
+        Raises:
+            OptionError: the query has no word.
+        """
+        self._refresh()
+        infos = self._index.newest(cwd, None, -1, used=True, archived=archived)
+        stored = [StoredSession(info, self._root / info.id) for info in infos]
+        return self._search.search(query, stored, max(1, min(limit, MAX_PAGE)), known=self._index.ids())
+
+    def weigh(self, before: float | None, over: int) -> builtins.list[WeighedSession]:
+        """The sessions last updated before a moment (None: any) that take more than `over` bytes, oldest first."""
+        self._refresh()
+        infos = self._index.newest(None, None, -1, used=False, archived=True)
+        old = [info for info in reversed(infos) if before is None or info.updated < before]
+        weighed = (WeighedSession(info, _size(self._root / info.id)) for info in old)
+        return [each for each in weighed if each.size > over]
+
+    def below(self, directory: Path) -> builtins.list[SessionInfo]:
+        """The sessions that work in a directory or in one below it, most recently updated first; also archived ones."""
+        self._refresh()
+        infos = self._index.newest(None, None, -1, used=True, archived=True)
+        return [info for info in infos if info.directory.is_relative_to(directory)]
+
+    def touch(
+        self, session_id: str, *, prompt: str = "", turns: int | None = None, additional: Sequence[Path] | None = None
+    ) -> SessionInfo:
+        """The session was used just now. `prompt` becomes the title of a session without one; it ends an archive.
+
+        Raises:
+            SessionNotFoundError: there is none.
+        """
+        stored = self.find(session_id)
+        info = stored.info
+        return self._save(
+            stored.directory,
+            replace(
+                info,
+                archived=info.archived and not prompt,
+                title=info.title or default_title(prompt),
+                turns=info.turns if turns is None else turns,
+                additional=info.additional if additional is None else tuple(additional),
+                updated=time.time(),
+            ),
+        )
+
+    def rename(self, session_id: str, title: str) -> SessionInfo:
+        """Give it a title; "" goes back to none, to be taken from the next prompt.
+
+        Raises:
+            SessionNotFoundError: there is none.
+        """
+        stored = self.find(session_id)
+        return self._save(stored.directory, replace(stored.info, title=shown_title(title)))
+
+    def archive(self, session_id: str, *, archived: bool) -> SessionInfo:
+        """Take it out of lists and search, or back into them. It stays as it is, and when it was used last.
+
+        Raises:
+            SessionNotFoundError: there is none.
+            JournalFullError: the disk refuses.
+        """
+        stored = self.find(session_id)
+        info = replace(stored.info, archived=archived)
+        try:
+            with self._writing:
+                self._unwritten.pop(session_id, None)
+                write_info(stored.directory, info)
+        except OSError as error:
+            raise JournalFullError(f"Session {session_id} cannot be archived: {why_refused(error)}.") from error
+        self._index.put(info)
+        return info
+
+    def require_unused(self, session_id: str) -> None:
+        """Nobody writes to the session now.
+
+        Raises:
+            SessionNotFoundError: there is none.
+            SessionOpenElsewhereError: somebody writes to it.
+        """
+        os.close(lock_file(self._directory(session_id) / f"{JOURNAL}.lock"))
+
+    def delete(self, session_id: str) -> None:
+        """Remove it with everything in it; gone at once for everybody, even if the process ends in the middle.
+
+        Raises:
+            SessionNotFoundError: there is none.
+            SessionOpenElsewhereError: somebody writes to it.
+        """
+        directory = self._directory(session_id)
+        lock = lock_file(directory / f"{JOURNAL}.lock")
+        try:
+            before = self._stamp()
+            self._trash.mkdir(mode=0o700, exist_ok=True)
+            with self._writing:
+                self._unwritten.pop(session_id, None)
+                directory.rename(self._trash / f"{session_id}-{time.time_ns()}")
+            self._index.remove((session_id,))
+            self._search.forget((session_id,))
+            self._follow(before)
+        except OSError as error:
+            raise SouldError(f"Session {session_id} cannot be deleted: {error.strerror}.") from error
+        finally:
+            os.close(lock)
+        shutil.rmtree(self._trash, ignore_errors=True)
+
+    def forget_blank(self, before: float) -> None:
+        """Delete the blank sessions that were begun before a moment and that nobody has open."""
+        for session_id in self._index.blank(before):
+            try:
+                self.delete(session_id)
+            except SouldError as error:  # it is not listed either way
+                logger.info("blank session %s: %s", session_id, error.message)
+
+    def close(self) -> None:
+        """Let go of the index."""
+        self._index.close()
+
+    def _save(self, directory: Path, info: SessionInfo) -> SessionInfo:
+        self._unwritten[info.id] = info
+        self._index.put(info)
+        self._later(partial(self._write, directory, info.id))
+        return info
+
+    def _write(self, directory: Path, session_id: str) -> None:
+        with self._writing:
+            info = self._unwritten.pop(session_id, None)
+            if info is None:
+                return  # written already, or gone
+            try:
+                write_info(directory, info)
+            except OSError as error:  # a title is not worth a failed turn
+                logger.warning("session %s: %s", info.id, error.strerror)
+
+    def _directory(self, session_id: str) -> Path:
+        if _ID.fullmatch(session_id):
+            for name in self._names():
+                if name == session_id:
+                    return self._root / name
+        raise SessionNotFoundError(f"There is no session {session_id!r}.")
+
+    def _names(self) -> Iterator[str]:
+        with os.scandir(self._root) as entries:
+            for entry in entries:
+                if _ID.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
+                    yield entry.name
+
+    def _read_all(self) -> Iterator[SessionInfo]:
+        for name in self._names():
+            info = read_info(self._root / name)
+            if info:
+                yield info
+
+    def _refresh(self) -> None:
+        """Notice sessions that came or went without us."""
+        stamp = self._stamp()
+        if stamp == self._index.stamp:
+            return
+        names, known = set(self._names()), self._index.ids()
+        self._index.remove(known - names)
+        for name in names - known:
+            info = read_info(self._root / name)
+            if info:
+                self._index.put(info)
+        self._index.set_stamp(stamp)
+
+    def _stamp(self) -> int:
+        """Changes whenever a session is made or removed."""
+        return self._root.stat().st_mtime_ns
+
+    def _follow(self, before: int) -> None:
+        """A change of our own: what the index stood for before it, it stands for after it."""
+        if self._index.stamp == before:
+            self._index.set_stamp(self._stamp())
+
+
+def new_id(now: float) -> str:
+    """A ULID: 26 characters that sort by time."""
+    number = (int(now * 1000) << 80) | secrets.randbits(80)
+    return "".join(_CROCKFORD[(number >> shift) & 31] for shift in range(125, -1, -5))
+
+
+def _size(directory: Path) -> int:
+    """The bytes of all files below; what goes meanwhile counts nothing."""
+    total = 0
+    for place, _, names in os.walk(directory):
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += os.lstat(os.path.join(place, name)).st_size
+    return total
+
+
+def _require_text(*paths: Path) -> None:
+    for path in paths:
+        try:
+            str(path).encode()
+        except UnicodeEncodeError:
+            raise SouldError(f"The directory name {str(path)!a} is not UTF-8; rename it to work there.") from None
+
+
+def _cursor(last: SessionInfo) -> str:
+    return base64.urlsafe_b64encode(orjson.dumps([last.updated, last.id])).decode()
+
+
+def _position(cursor: str | None) -> tuple[float, str] | None:
+    if cursor is None:
+        return None
+    try:
+        position: builtins.list[object] = orjson.loads(base64.urlsafe_b64decode(cursor))
+        updated, session_id = position
+    except (ValueError, TypeError):
+        raise OptionError("This cursor is not from this list; start again without it.") from None
+    if not isinstance(updated, float) or not isinstance(session_id, str):
+        raise OptionError("This cursor is not from this list; start again without it.")
+    return updated, session_id

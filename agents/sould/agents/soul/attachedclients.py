@@ -1,0 +1,71 @@
+"""Who looks at a session: the registry of its attached clients, made before everything that asks about them."""
+
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from typing import Protocol
+
+from sould.agents.soul.opening import Client
+
+
+class ClientsChanged(Protocol):
+    """Told that others look at a session now."""
+
+    def __call__(self) -> None:
+        """Note it; must not block, come or go."""
+        ...
+
+
+class AttachedClients:
+    """Of one session. Holds clients, tells them nothing of the session."""
+
+    def __init__(self) -> None:
+        self._by_id: dict[str, Client] = {}
+        self._watching: list[ClientsChanged] = []
+
+    @property
+    def by_id(self) -> Mapping[str, Client]:
+        """All of them."""
+        return self._by_id
+
+    @property
+    def any(self) -> bool:
+        """Somebody looks, a person or a program."""
+        return bool(self._by_id)
+
+    @property
+    def person(self) -> bool:
+        """A person looks; programs cannot be asked."""
+        return any(client.speaks_for_user for client in self._by_id.values())
+
+    def add(self, client: Client) -> None:
+        """A client came."""
+        self._by_id[client.id] = client
+        self._tell()
+
+    def remove(self, client_id: str) -> None:
+        """A client left, if it was there."""
+        if self._by_id.pop(client_id, None) is not None:
+            self._tell()
+
+    @contextmanager
+    def watched(self, changed: ClientsChanged) -> Generator[None]:
+        """Call `changed` when a client has come or left, as long as the block lasts."""
+        self._watching.append(changed)
+        try:
+            yield
+        finally:
+            self._watching.remove(changed)
+
+    def _tell(self) -> None:
+        for changed in tuple(self._watching):
+            changed()
+
+    def name(self, client_id: str) -> str:
+        """What people call it; its id when it is not there."""
+        client = self._by_id.get(client_id)
+        return client.name if client is not None else client_id
+
+    def chooses_for_project(self, client_id: str) -> bool:
+        """What is chosen there is remembered for the project, as what the user types is."""
+        client = self._by_id.get(client_id)
+        return client is None or client.chooses_for_project

@@ -1,0 +1,176 @@
+"""Three answers to what is compacted, what stays word for word, and what becomes of an earlier summary.
+
+A strategy plans; it asks no model for a summary and changes nothing. Every plan fits its `Room`, so that a compaction
+always makes room. The kept end never begins inside a tool call and its results.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Literal, Protocol, TypeAlias
+
+from msgspec import Struct
+
+from sould.agents.base.wording import plural
+from sould.agents.llm.provider import ChatMessage
+from sould.agents.soul.compaction.importance import Similarity, by_words, cosine, importance, tf_idf
+from sould.agents.soul.compaction.summary import Summary, shortened
+from sould.agents.soul.compaction.transcript import Group, earlier_summary, groups, last_request, tail
+
+StrategyName: TypeAlias = Literal["simple", "smart", "hierarchical"]
+
+SAME_TOPIC = 0.12
+"""Neighbouring turns at least this much alike are one topic."""
+MAX_TOPICS = 6
+LONG_OUTPUT = 4000
+"""Characters of one message above which the hierarchical strategy takes its head and tail."""
+
+
+class Room(Struct, frozen=True):
+    """Tokens there are: for the kept end, for messages kept from before it, and for the summary; `keep` messages at the end."""
+
+    keep: int
+    tail: int
+    excerpts: int
+    summary: int
+
+
+class Plan(Struct, frozen=True):
+    """What becomes of a conversation.
+
+    `parts`: each summarised on its own, in order, and their summaries merged. `earlier`: a summary that is
+    brought up to date by code, never rewritten. `note`: what was kept, in a sentence.
+    """
+
+    parts: tuple[tuple[str, ...], ...]
+    kept: int
+    also_kept: tuple[int, ...] = ()
+    earlier: Summary | None = None
+    note: str = ""
+
+
+class Strategy(Protocol):
+    """One way to compact."""
+
+    @property
+    def name(self) -> StrategyName:
+        """Its name in the configuration."""
+        ...
+
+    async def plan(self, messages: Sequence[ChatMessage], room: Room) -> Plan | None:
+        """What to do with these messages; None when there is nothing to compact."""
+        ...
+
+
+class Simple(Struct, frozen=True):
+    """Everything but the last messages is compacted at once."""
+
+    name: StrategyName = "simple"
+
+    async def plan(self, messages: Sequence[ChatMessage], room: Room) -> Plan | None:
+        """See `Strategy`."""
+        start = tail(messages, room.keep, room.tail)
+        compacted = groups(messages, start)
+        if not compacted:
+            return None
+        kept = len(messages) - start
+        return Plan((tuple(group.text for group in compacted),), kept, note=f"Kept the last {plural(kept, 'message')}.")
+
+
+class Smart(Struct, frozen=True):
+    """Also keeps, word for word, the groups that are worth most for their tokens: the task, errors with fixes, decisions."""
+
+    similarity: Similarity = by_words
+    name: StrategyName = "smart"
+
+    async def plan(self, messages: Sequence[ChatMessage], room: Room) -> Plan | None:
+        """See `Strategy`."""
+        start = tail(messages, room.keep, room.tail)
+        found = groups(messages, start)
+        first = 1 if earlier_summary(messages) is not None else 0
+        chosen = await self._chosen(found[first:], last_request(messages), room.excerpts)
+        if not found:
+            return None
+        if len(chosen) == len(found):  # somebody wants it shorter than it is, however little that is
+            chosen = []
+        compacted = [group for group in found if group not in chosen]
+        kept = len(messages) - start
+        also = tuple(at for group in chosen for at in range(group.start, group.stop))
+        earlier = f", and {len(also)} earlier for what they say about the task" if also else ""
+        note = f"Kept the last {plural(kept, 'message')}{earlier}."
+        return Plan((tuple(group.text for group in compacted),), kept, also, note=note)
+
+    async def _chosen(self, candidates: Sequence[Group], task: str, budget: int) -> list[Group]:
+        worth = await importance(candidates, task, self.similarity)
+        # a flat price on each group, so that a heap of tiny ones does not win by being tiny
+        by_value = sorted(
+            zip(candidates, worth, strict=True), key=lambda pair: pair[1] / (pair[0].tokens + 40), reverse=True
+        )
+        chosen: list[Group] = [group for group in candidates if group.role == "user" and task and task in group.text][
+            -1:
+        ]
+        spent = sum(group.tokens for group in chosen)
+        if spent > budget:
+            chosen, spent = [], 0
+        for group, value in by_value:
+            if value > 0 and group not in chosen and spent + group.tokens <= budget:
+                chosen.append(group)
+                spent += group.tokens
+        return sorted(chosen, key=lambda group: group.start)
+
+
+class Hierarchical(Struct, frozen=True):
+    """Messages become turns, turns become topics, each topic is summarised on its own; an earlier summary is carried on."""
+
+    name: StrategyName = "hierarchical"
+
+    async def plan(self, messages: Sequence[ChatMessage], room: Room) -> Plan | None:
+        """See `Strategy`."""
+        start = tail(messages, room.keep, room.tail)
+        earlier = earlier_summary(messages)
+        found = [group for group in groups(messages, start) if earlier is None or group.start > 0]
+        if not found:
+            return None
+        grouped = topics(turns(found))
+        parts = tuple(tuple(f"# Turn\n{turn}" for turn in topic) for topic in grouped)
+        kept = len(messages) - start
+        carried = " and carried the earlier summary on" if earlier is not None else ""
+        note = (
+            f"Kept the last {plural(kept, 'message')}, summarised the rest as {plural(len(parts), 'topic')}{carried}."
+        )
+        return Plan(parts, kept, earlier=earlier, note=note)
+
+
+def turns(found: Sequence[Group]) -> list[str]:
+    """What happened between one word of the user and the next, with long messages cut to their ends."""
+    made: list[list[str]] = []
+    for group in found:
+        if group.role == "user" or not made:
+            made.append([])
+        made[-1].append(shortened(group.text, LONG_OUTPUT))
+    return ["\n\n".join(texts) for texts in made]
+
+
+def topics(texts: Sequence[str]) -> list[list[str]]:
+    """Neighbouring turns about the same thing, at most `MAX_TOPICS` of them."""
+    vectors = tf_idf(texts)
+    made: list[list[int]] = []
+    for at in range(len(texts)):
+        if made and cosine(vectors[at - 1], vectors[at]) >= SAME_TOPIC:
+            made[-1].append(at)
+        else:
+            made.append([at])
+    while len(made) > MAX_TOPICS:
+        sizes = [len(one) + len(two) for one, two in pairwise(made)]
+        smallest = sizes.index(min(sizes))
+        made[smallest : smallest + 2] = [made[smallest] + made[smallest + 1]]
+    return [[texts[at] for at in members] for members in made]
+
+
+def strategy_named(name: StrategyName, similarity: Similarity) -> Strategy:
+    """The configured strategy."""
+    made: dict[StrategyName, Strategy] = {
+        "simple": Simple(),
+        "smart": Smart(similarity),
+        "hierarchical": Hierarchical(),
+    }
+    return made[name]

@@ -1,0 +1,169 @@
+"""Fires the hooks of an event, all at once, and says whether one of them forbids it.
+
+Hooks are commands of the user's configuration, of the project's where it is trusted, and clients that asked for an
+event over Wire. One that fails, is too slow or has gone decides nothing. What runs is told in the stream.
+"""
+
+import asyncio
+import secrets
+import time
+from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
+from typing import Final, Protocol
+
+import orjson
+from msgspec import Struct, field
+from pydantic import JsonValue
+
+from sould.agents.base.config import Hook
+from sould.agents.journal.channel import RequestClosedError
+from sould.agents.journal.log import SessionLog
+from sould.agents.soul.hooks.command import MOST_REASON, Decision, HookRunner
+from sould.agents.soul.hooks.events import EVENTS, Subscription
+from sould.agents.soul.hooks.matching import fitting, may_fit
+from sould.agents.wire.messages import HookRequest, HookResolved, HookResponse, HookTriggered
+
+MOST_TARGET: Final = 200
+"""Characters of a target that are shown."""
+MOST_TEXT: Final = 50_000
+"""Characters of one text of an event that hooks are given."""
+
+
+class ConfiguredHooks(Protocol):
+    """The hooks that are commands: the user's, and those of a trusted project."""
+
+    def __call__(self) -> Sequence[Hook]:
+        """As they are configured now."""
+        ...
+
+
+class Hooks(Struct):
+    """The hooks of one session. `commands` is asked anew for every event, so that a changed configuration holds."""
+
+    log: SessionLog
+    runner: HookRunner
+    session_id: str
+    commands: ConfiguredHooks
+    _subscriptions: dict[str, tuple[Subscription, ...]] = field(default_factory=dict[str, tuple[Subscription, ...]])
+    _asking: dict[str, str] = field(default_factory=dict[str, str])
+    """Requests without an answer, and the client that each waits for."""
+
+    def subscribe(self, client_id: str, subscriptions: Sequence[Subscription]) -> None:
+        """What a client wants to be asked about, in place of what it wanted before; unknown events are left out."""
+        self._subscriptions[client_id] = tuple(each for each in subscriptions if each.event in EVENTS)
+
+    def unsubscribe(self, client_id: str) -> None:
+        """The client is gone; what it was being asked it allows."""
+        self._subscriptions.pop(client_id, None)
+        for request_id, asked in list(self._asking.items()):
+            if asked == client_id:
+                self.log.channel.resolve(HookResponse(request_id=request_id), client_id)
+
+    def counts(self) -> Mapping[str, int]:
+        """How many hooks each event has."""
+        events = [hook.event for hook in self.commands()]
+        events += [each.event for several in self._subscriptions.values() for each in several]
+        return {event: events.count(event) for event in EVENTS if event in events}
+
+    def status_lines(self) -> Iterable[str]:
+        """See `StatusSource`."""
+        counts = self.counts()
+        if counts:
+            yield f"- hooks: {', '.join(f'{event} ({count})' for event, count in counts.items())}"
+
+    def commanded(self, event: str, target: str) -> bool:
+        """Whether a command may run on this event."""
+        return any(hook.event == event and may_fit(hook.matcher, target) for hook in self.commands())
+
+    async def fire(self, event: str, target: str, data: Mapping[str, JsonValue]) -> Decision:
+        """Run every hook of `event` whose matcher fits `target`; the first that forbids gives the reason."""
+        matchers = self._matchers(event)
+        if not matchers:
+            return Decision()
+        content = {
+            "hook_event_name": event,
+            "session_id": self.session_id,
+            "cwd": str(self.runner.cwd),
+            **{key: _short(value) for key, value in data.items()},
+        }
+        chosen = await fitting(matchers, target)
+        work = [*self._commands(event, chosen, content), *self._asked(event, target, chosen, content)]
+        if not work:
+            return Decision()
+        self.log.publish(HookTriggered(event=event, target=target[:MOST_TARGET], hook_count=len(work)))
+        began = time.monotonic()
+        decision = _together(await asyncio.gather(*work))
+        self.log.publish(
+            HookResolved(
+                event=event,
+                target=target[:MOST_TARGET],
+                action="block" if decision.blocked else "allow",
+                reason=decision.reason,
+                duration_ms=round((time.monotonic() - began) * 1000),
+            )
+        )
+        return decision
+
+    async def compaction(self, event: str, trigger: str, tokens: int) -> None:
+        """Before or after the conversation is compacted; hooks are told, they cannot forbid it."""
+        after = {"estimated_token_count": tokens} if event == "PostCompact" else {}  # the reference's name for it
+        await self.fire(event, trigger, {"trigger": trigger, "token_count": tokens, **after})
+
+    def _matchers(self, event: str) -> list[str]:
+        subscriptions = (each for several in self._subscriptions.values() for each in several)
+        return [each.matcher for each in (*self.commands(), *subscriptions) if each.event == event]
+
+    def _commands(
+        self, event: str, matchers: frozenset[str], content: Mapping[str, JsonValue]
+    ) -> Iterator[Awaitable[Decision]]:
+        """The same command is run once, however often it is named."""
+        chosen = {hook.command: hook for hook in self.commands() if hook.event == event and hook.matcher in matchers}
+        given = orjson.dumps(content) if chosen else b""
+        return (self._run(hook, given) for hook in chosen.values())
+
+    async def _run(self, hook: Hook, given: bytes) -> Decision:
+        decision = await self.runner.run(hook.command, given, hook.timeout)
+        for message in decision.messages:
+            self.log.publish(message)
+        return decision
+
+    def _asked(
+        self, event: str, target: str, matchers: frozenset[str], content: dict[str, JsonValue]
+    ) -> Iterator[Awaitable[Decision]]:
+        for client_id, subscriptions in self._subscriptions.items():
+            for each in subscriptions:
+                if each.event == event and each.matcher in matchers:
+                    request = HookRequest(
+                        id=secrets.token_hex(6),
+                        subscription_id=each.id,
+                        event=event,
+                        target=target[:MOST_TARGET],
+                        input_data=content,
+                        client_id=client_id,
+                    )
+                    yield self._ask(request, each.timeout)
+
+    async def _ask(self, request: HookRequest, timeout: float) -> Decision:
+        self._asking[request.id] = request.client_id
+        try:
+            async with asyncio.timeout(timeout):
+                response = await self.log.channel.request(request)
+        except TimeoutError:
+            return Decision(reason=f"The editor did not answer within {timeout:g} s.")
+        except RequestClosedError:
+            return Decision()
+        finally:
+            del self._asking[request.id]
+        if not isinstance(response, HookResponse) or response.action == "allow":
+            return Decision()
+        return Decision(blocked=True, reason=response.reason[:MOST_REASON] or "A hook blocked it.")
+
+
+def _together(said: Sequence[Decision]) -> Decision:
+    """The first that forbids, else the first that failed, else nothing."""
+    blocking = (each for each in said if each.blocked)
+    failed = (each for each in said if each.reason)
+    return next(blocking, None) or next(failed, None) or Decision()
+
+
+def _short(value: JsonValue) -> JsonValue:
+    return value[:MOST_TEXT] if isinstance(value, str) else value

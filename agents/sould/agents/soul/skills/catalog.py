@@ -1,0 +1,123 @@
+"""The skills of one session: found when it opens, looked for again at every turn.
+
+The model is told the names, descriptions and places; it reads a skill when it needs it. The system prompt is frozen,
+so a change is told as a note, which keeps the provider's cache.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from sould.agents.soul.skills.discovery import Accept, Found, Root, discover
+from sould.agents.soul.skills.scripts import WAITS
+from sould.agents.soul.skills.skill import Skill
+
+LIST_BUDGET = 16_000
+"""Characters of the list the model is given."""
+NONE = "No skills found."
+
+
+class SkillSource(Protocol):
+    """Where a session looks for skills."""
+
+    def roots(self) -> Sequence[Root]:
+        """The directories, the strongest first; they are about to be looked through."""
+        ...
+
+    @property
+    def unchanged(self) -> bool:
+        """Nothing that decides which skills there are has changed since `roots`. Quick; in doubt, something has."""
+        ...
+
+
+class SkillCatalog:
+    """Reading is synchronous file work; callers on the event loop use a thread."""
+
+    def __init__(self, source: SkillSource, accept: Accept) -> None:
+        self._source = source
+        self._accept = accept
+        self._found = Found({}, ())
+        self._places: tuple[Path, ...] = ()
+        self._told: set[str] = set()
+        self._known_at = -1
+        """The generation of the context in which the model was last seen to know the list."""
+
+    @property
+    def skills(self) -> Mapping[str, Skill]:
+        """By name, the strongest of each name."""
+        return self._found.skills
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What was found and cannot be used, or is used as something else."""
+        return self._found.problems
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What else is not as it should be; of no weight unless somebody misses a skill."""
+        return self._found.remarks
+
+    @property
+    def places(self) -> tuple[Path, ...]:
+        """The directories outside the project in which skills were found; the model may read them without asking."""
+        return self._places
+
+    def known_in(self, generation: int) -> bool:
+        """Whether the model was last seen to know the list in this generation of its context."""
+        return self._known_at == generation
+
+    def note_known(self, generation: int) -> None:
+        """The model knows the list in this generation of its context."""
+        self._known_at = generation
+
+    @property
+    def current(self) -> bool:
+        """There is nothing to look at again."""
+        return self._source.unchanged
+
+    def refresh(self) -> str:
+        """Look again. What changed, as one sentence for people and the model; "" when nothing did."""
+        before = self._found
+        roots = self._source.roots()
+        self._places = tuple(root.path for root in roots if root.scope != "project")
+        self._found = discover(roots, self._accept)
+        return _changes(before, self._found)
+
+    def new_problems(self) -> tuple[str, ...]:
+        """Problems this has not yet returned; each is told once a session. What waits for trust is none of them."""
+        return tuple(problem for problem in self.problems if not problem.endswith(WAITS) and self.is_news(problem))
+
+    def is_news(self, said: str) -> bool:
+        """Whether this is said for the first time in the session."""
+        if said in self._told:
+            return False
+        self._told.add(said)
+        return True
+
+    def describe(self) -> str:
+        """The list as the model is given it."""
+        if not self.skills:
+            return NONE
+        room = LIST_BUDGET
+        lines: list[str] = []
+        for skill in self.skills.values():
+            line = f"- {skill.name}: {skill.description} (`{skill.path}`)"
+            room -= len(line) + 1
+            if room < 0:
+                lines.append(f"- … and {len(self.skills) - len(lines)} more; the user can list them with /skills.")
+                break
+            lines.append(line)
+        return "\n".join(lines)
+
+
+def _changes(before: Found, after: Found) -> str:
+    told: list[str] = []
+    old, new = before.skills, after.skills
+    for verb, names in (
+        ("new", [name for name in new if name not in old]),
+        ("changed", [name for name in new if name in old and new[name] != old[name]]),
+        ("gone", [name for name in old if name not in new]),
+    ):
+        if names:
+            told.append(f"{verb}: {', '.join(names)}")
+    return "; ".join(told)

@@ -1,0 +1,181 @@
+"""The tools that the clients of one session run for its agents: registered, offered, called, answered once.
+
+A call is a request in the session's channel, pending like an approval, and only the client that registered the tool
+answers it. A client that goes takes its tools with it, and what it was asked ends at once. Nothing here knows a protocol.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from msgspec import Struct, field
+
+from sould.agents.journal.channel import RequestClosedError, Resolution
+from sould.agents.journal.log import SessionLog
+from sould.agents.mcp.resources import NAME as RESOURCES
+from sould.agents.permissions.approval import Approval
+from sould.agents.soul.loop import StepExtension
+from sould.agents.soul.turn import Turn
+from sould.agents.toolapi.base import tool_error
+from sould.agents.toolapi.loading import REFERENCE_TOOLS
+from sould.agents.toolapi.sources import Offer
+from sould.agents.toolapi.toolset import Toolset
+from sould.agents.tools.external.definition import (
+    ExternalDefinition,
+    InvalidDefinitionError,
+    read_answer,
+    read_definition,
+)
+from sould.agents.tools.external.tool import ExternalTool
+from sould.agents.wire.messages import ContextNote, ToolCallRequest, ToolResult, ToolReturn
+
+MOST_TOOLS: Final = 128
+"""Of all clients of a session: what model servers take at most."""
+RESERVED: Final = frozenset({*REFERENCE_TOOLS, RESOURCES})
+"""Names of built-in tools, which another agent of the session may have."""
+
+
+class Rejection(Struct, frozen=True):
+    """A tool that is not offered, and why, as a clause."""
+
+    name: str
+    reason: str
+
+
+class Registration(Struct, frozen=True):
+    """What became of the tools that a client registered."""
+
+    accepted: tuple[str, ...] = ()
+    rejected: tuple[Rejection, ...] = ()
+
+
+class ExternalTools(StepExtension, Struct):
+    """A `ToolSource` of one session. Tools are offered in the order of their names, whoever comes first."""
+
+    log: SessionLog
+    approval: Approval
+    _tools: dict[str, ExternalTool] = field(default_factory=dict[str, ExternalTool])
+    _seen: dict[str, ExternalDefinition] = field(default_factory=dict[str, ExternalDefinition])
+    """What each name meant last."""
+    _gone: dict[str, str] = field(default_factory=dict[str, str])
+    """Tools that are not offered any more, and the client that offered them."""
+    _shown: Mapping[str, ExternalTool] = field(default_factory=dict[str, ExternalTool])
+    """Those the model had at its last step."""
+    _asked: dict[str, ExternalTool] = field(default_factory=dict[str, ExternalTool])
+    """Whose calls are open, by the call's id."""
+
+    # --- what clients do ----------------------------------------------------------------------------------------------
+
+    def register(
+        self, client_id: str, client_name: str, given: Sequence[Mapping[str, object]], toolset: Toolset
+    ) -> Registration:
+        """The tools that a client runs, in place of those it registered before; each is accepted, or refused with a reason.
+
+        `toolset` is the main agent's: no tool of a client has the name of one that it has.
+        """
+        others = {name: tool for name, tool in self._tools.items() if tool.client_id != client_id}
+        own: dict[str, ExternalTool] = {}
+        rejected: list[Rejection] = []
+        for each in given:
+            try:
+                definition = read_definition(each)
+                self._require_free(definition.name, own, others, toolset)
+            except InvalidDefinitionError as error:
+                rejected.append(Rejection(str(each.get("name", ""))[:64], str(error)))
+                continue
+            own[definition.name] = self._tool(definition, client_id, client_name)
+        self._offer(others | own)
+        return Registration(tuple(own), tuple(rejected))
+
+    def left(self, client_id: str) -> None:
+        """A client is gone, its tools with it; calls that wait for it end."""
+        self._offer({name: tool for name, tool in self._tools.items() if tool.client_id != client_id})
+        for call_id, tool in list(self._asked.items()):
+            if tool.client_id == client_id:
+                self.log.channel.withdraw(call_id, "expired")
+
+    def answer(self, call_id: str, answer: object, client_id: str) -> Resolution:
+        """What a call came to, by the client that was asked: Wire's `return_value`, of any shape; the first answer counts."""
+        tool = self._asked.get(call_id)
+        if tool is not None and tool.client_id != client_id:
+            return Resolution("not_yours", tool.client_name)
+        result = read_answer(tool.name if tool else "", answer)
+        return self.log.channel.resolve(ToolResult(tool_call_id=call_id, return_value=result), client_id)
+
+    # --- what agents see ----------------------------------------------------------------------------------------------
+
+    @property
+    def tools(self) -> Offer:
+        """See `ToolSource`."""
+        return self._tools
+
+    async def arrived(self, name: str) -> None:
+        """See `ToolSource`: a client registers at once, or not."""
+
+    def missing(self, name: str) -> ToolReturn | None:
+        """See `ToolSource`."""
+        client = self._gone.get(name)
+        if client is None:
+            return None
+        return tool_error(
+            f"{name} was a tool of {client}, which disconnected or withdrew it, so nothing was run. Do without it.",
+            brief=f"{client} disconnected",
+        )
+
+    async def before_step(self, turn: Turn) -> None:
+        """Tell the model which tools it has lost since its last step; one that came back in between was never missing."""
+        lost = {name: tool.client_name for name, tool in self._shown.items() if name not in self._tools}
+        for client in dict.fromkeys(lost.values()):
+            names = ", ".join(name for name, owner in lost.items() if owner == client)
+            self.log.publish(
+                ContextNote(text=f"{client} disconnected or withdrew these tools: {names}. Do without them.")
+            )
+        self._shown = self._tools
+
+    # --- one call -------------------------------------------------------------------------------------------------------
+
+    async def _call(self, tool: ExternalTool, call_id: str, arguments: str) -> ToolReturn:
+        if self._tools.get(tool.name) is not tool:  # it went while a person was asked
+            return self.missing(tool.name) or tool_error(f"{tool.name} is another tool by now; call it again.")
+        self._asked[call_id] = tool
+        request = ToolCallRequest(id=call_id, name=tool.name, arguments=arguments, client_id=tool.client_id)
+        try:
+            response = await self.log.channel.request(request)
+        except RequestClosedError:
+            return tool_error(
+                f"{tool.client_name} disconnected while it ran {tool.name}; what it did by then is not known. Check "
+                "before you go on.",
+                brief=f"{tool.client_name} disconnected",
+            )
+        finally:
+            del self._asked[call_id]
+        assert isinstance(response, ToolResult)
+        return response.return_value
+
+    # --- what is offered ------------------------------------------------------------------------------------------------
+
+    def _require_free(
+        self, name: str, own: Mapping[str, ExternalTool], others: Mapping[str, ExternalTool], toolset: Toolset
+    ) -> None:
+        if name in others:
+            raise InvalidDefinitionError(f"{others[name].client_name} offers a tool of this name")
+        if name in RESERVED or (name not in self._tools and toolset.find(name) is not None):
+            raise InvalidDefinitionError("conflicts with builtin tool")
+        if name not in own and len(own) + len(others) >= MOST_TOOLS:
+            raise InvalidDefinitionError(f"a session takes {MOST_TOOLS} tools of clients")
+
+    def _tool(self, definition: ExternalDefinition, client_id: str, client_name: str) -> ExternalTool:
+        """The one there is, when nothing of it is new; what was allowed for another tool of the name is forgotten (F74)."""
+        before = self._seen.get(definition.name)
+        if before is not None and before != definition:
+            self.approval.forget(f"mcp:{definition.name}")
+        self._seen[definition.name] = definition
+        known = self._tools.get(definition.name)
+        if known is not None and known.definition == definition and known.client_id == client_id:
+            return known
+        return ExternalTool(definition, client_id, client_name, self.approval, self._call)
+
+    def _offer(self, tools: Mapping[str, ExternalTool]) -> None:
+        lost = {name: tool.client_name for name, tool in self._tools.items() if name not in tools}
+        self._gone = {name: client for name, client in (self._gone | lost).items() if name not in tools}
+        if tools != self._tools:
+            self._tools = {name: tools[name] for name in sorted(tools)}
