@@ -40,7 +40,7 @@ WAITING = frozenset(
 )
 """Tests that sleep: most are the slow peer themselves."""
 
-INSIDE = frozenset({"tests/agents/llm/test_growing.py"})
+INSIDE = frozenset({"tests/agents/llm/test_request_cache.py"})
 """Tests that read a private attribute."""
 
 PATCHES = frozenset({"setattr", "delattr", "setitem", "delitem"})

@@ -23,7 +23,7 @@ from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
-from sould.daemon.tails import LineTail, Tail
+from sould.daemon.partial_lines import LineTail, Tail
 
 READ_SIZE = 256 * 1024
 PIECE = 256 * 1024

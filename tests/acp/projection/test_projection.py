@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from sould.acp.dialogs.asking import permission
 from sould.acp.features import Features
 from sould.acp.projection.toolcalls import CLEAR, MAX_TEXT, fenced
-from sould.agents.base.readable import as_lines
+from sould.agents.base.yaml_text import as_lines
 from sould.agents.journal.channel import Record
 from sould.agents.wire import messages as wire
 from sould.agents.wire.content import AudioPart, ImagePart, MediaUrl, TextPart, ThinkPart, VideoPart

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from sould.agents.base.network.failures import is_unknown_host, why_unreachable
-from sould.agents.base.readable import as_lines, readable
+from sould.agents.base.yaml_text import as_lines, readable
 from sould.agents.sessions.store.info import default_title
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sould.agents.llm.failures import Redactor, status_error
+from sould.agents.llm.provider_errors import Redactor, status_error
 from sould.agents.llm.quirks import Quirks
 
 TAUGHT = {

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from sould.agents.llm.chunks import AnswerReader, read_usage
-from sould.agents.llm.failures import Redactor
 from sould.agents.llm.provider import Delta, ProviderProtocolError
+from sould.agents.llm.provider_errors import Redactor
 from sould.agents.wire.content import FunctionCall, TextPart, ThinkPart
 from sould.agents.wire.messages import TokenUsage, ToolCall, ToolCallPart
 

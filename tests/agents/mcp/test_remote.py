@@ -2,7 +2,7 @@
 
 import re
 
-from sould.agents.soul.opening import McpServer
+from sould.agents.soul.session_request import McpServer
 from sould.agents.wire.messages import Notification
 from soultest.bench import Bench
 from soultest.bench.mcp import open_session, state_of

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sould.agents.mcp.naming import LONGEST_NAME, described, safe_schema, tool_name
 from sould.agents.mcp.specs import ServerSpec, from_editor, load_file, merge
-from sould.agents.soul.opening import McpServer
+from sould.agents.soul.session_request import McpServer
 from sould.agents.toolapi.portable import LONGEST_DESCRIPTION
 from soultest.bench.mcp import configure
 

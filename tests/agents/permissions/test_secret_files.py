@@ -8,7 +8,7 @@ import pytest
 
 from sould.agents.permissions.policy import Mode
 from sould.agents.sessions.session import Session
-from sould.agents.soul.opening import Opening
+from sould.agents.soul.session_request import Opening
 from sould.agents.soul.timetravel.outcome import describe
 from sould.agents.wire.display import DiffBlock
 from sould.agents.wire.messages import ApprovalKind, ApprovalRequest, FilesRestored, Notification, TextPart, ToolResult

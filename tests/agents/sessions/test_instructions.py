@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.settings.trusting import YES
-from sould.agents.soul.opening import Opening
+from sould.agents.soul.session_request import Opening
 from sould.agents.wire.messages import Notification, QuestionRequest, ToolResult
 from soultest.bench import Bench, Watcher, asked, call, finish
 from soultest.bench.looks import messages_of, prompt_of

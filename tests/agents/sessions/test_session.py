@@ -3,7 +3,7 @@
 import pytest
 
 from sould.agents.base.errors import NoModelError, OptionError, SessionNotFoundError, WorkspaceGoneError
-from sould.agents.soul.opening import Opening
+from sould.agents.soul.session_request import Opening
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import CompactionEnd, SessionChanged
 from soultest.bench import Bench, Watcher, call, finish

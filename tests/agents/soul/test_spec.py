@@ -6,9 +6,9 @@ import pytest
 
 from sould.agents.base.environment import Environment
 from sould.agents.base.errors import ConfigError
-from sould.agents.soul.conditions import Situation
 from sould.agents.soul.instructions import render_prompt
 from sould.agents.soul.spec import AgentSpec, builtin_path, builtin_spec, load_spec
+from sould.agents.soul.tool_conditions import Situation
 from sould.agents.tools import InvalidToolError
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from sould.agents.sessions.host import SessionHost
 from sould.agents.sessions.session import Session
-from sould.agents.soul.opening import Opening
+from sould.agents.soul.session_request import Opening
 from sould.daemon.paths import Paths
 from sould.daemon.process.sessions import GARBAGE, Sessions
 from soultest.bench import finish

@@ -9,7 +9,7 @@ from typing import Any
 from sould.acp.outbound import Json
 from sould.agents.base.rpc.connection import Connection
 from sould.agents.base.rpc.errors import ConnectionGoneError, RpcError
-from sould.agents.soul.carrier import CarrierError, Heard
+from sould.agents.soul.mcp_over_client import CarrierError, Heard
 
 METHOD = "mcp/message"
 SERVER_UNAVAILABLE = -33001

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import get_args
 
 from sould.acp.schema import McpServerParams, UnusableServer
-from sould.agents.soul.carrier import Carrier
-from sould.agents.soul.opening import McpServer, Transport
+from sould.agents.soul.mcp_over_client import Carrier
+from sould.agents.soul.session_request import McpServer, Transport
 
 TRANSPORTS: tuple[str, ...] = get_args(Transport)
 

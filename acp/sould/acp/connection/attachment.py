@@ -9,7 +9,7 @@ import logging
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
-from sould.acp.client.brought import ClientServers
+from sould.acp.client.client_mcp_servers import ClientServers
 from sould.acp.client.clienttools import ClientTools
 from sould.acp.content import user_input
 from sould.acp.dialogs.dialogs import Dialogs, answered
@@ -17,9 +17,9 @@ from sould.acp.features import SIGN_IN, Facts, Features
 from sould.acp.outbound import Json
 from sould.acp.projection.projection import UpdatesV1
 from sould.acp.schema import ContentBlock
-from sould.agents.base.patience import first_of
 from sould.agents.base.rpc.connection import Connection
 from sould.agents.base.rpc.errors import INTERNAL_ERROR, RpcError
+from sould.agents.base.tasks import first_of
 from sould.agents.clients.faces import AttachedSession
 from sould.agents.journal.channel import Cursor, Record
 from sould.agents.sessions.pendingprompts import PendingPrompts

@@ -4,7 +4,7 @@ from sould.acp.client.mcpservers import given_servers
 from sould.acp.connection.peer import Peer
 from sould.acp.schema import OpeningParams
 from sould.agents.clients.params import absolute
-from sould.agents.soul.opening import Opening
+from sould.agents.soul.session_request import Opening
 
 
 def opening_of(peer: Peer, params: OpeningParams) -> Opening:

@@ -6,7 +6,7 @@ Handlers get this object and typed parameters; ids, bytes and error codes stay i
 import os
 from typing import TYPE_CHECKING
 
-from sould.acp.client.brought import ClientServers, pack
+from sould.acp.client.client_mcp_servers import ClientServers, pack
 from sould.acp.client.mcp import McpCarrier
 from sould.acp.clients import follows_as, reviews_as
 from sould.acp.connection.services import Accounts

@@ -20,7 +20,7 @@ from sould.acp.shapes import (
     ToolTokens,
 )
 from sould.agents.base.rpc.errors import INVALID_PARAMS, RpcError
-from sould.agents.base.wording import iso_time
+from sould.agents.base.text import iso_time
 from sould.agents.clients.params import absolute
 from sould.agents.tools.editor.site import OtherAgent
 

@@ -7,7 +7,7 @@ from sould.acp.connection.peer import Peer
 from sould.acp.outbound import Json
 from sould.acp.schema import ImportParams, ImportsParams, OpeningParams
 from sould.acp.shapes import Imported, KeptConversations, KeptElsewhere
-from sould.agents.base.wording import iso_time
+from sould.agents.base.text import iso_time
 from sould.agents.clients.params import absolute
 
 

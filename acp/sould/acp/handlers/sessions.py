@@ -7,7 +7,7 @@ stands, before it answers (the conformance kit's ACP-LOAD-002).
 import asyncio
 from pathlib import Path
 
-from sould.acp.client.brought import servers_of
+from sould.acp.client.client_mcp_servers import servers_of
 from sould.acp.connection.attachment import Attachment
 from sould.acp.connection.openings import opening_of
 from sould.acp.connection.peer import Peer
@@ -24,7 +24,7 @@ from sould.acp.schema import (
 from sould.agents.base.errors import SessionNotFoundError
 from sould.agents.base.rpc.connection import Reply
 from sould.agents.base.rpc.errors import INVALID_PARAMS, RpcError
-from sould.agents.base.wording import iso_time
+from sould.agents.base.text import iso_time
 from sould.agents.clients.params import absolute
 from sould.agents.sessions.hostport import HostPort
 from sould.agents.sessions.store.store import SessionInfo

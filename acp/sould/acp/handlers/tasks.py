@@ -6,7 +6,7 @@ from sould.acp.connection.peer import Peer
 from sould.acp.outbound import Json
 from sould.acp.schema import SessionParams, TaskParams
 from sould.acp.shapes import BackgroundTask, BackgroundTasks, TaskOutput
-from sould.agents.base.wording import iso_time
+from sould.agents.base.text import iso_time
 
 
 async def show(peer: Peer, params: SessionParams) -> Json:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from sould.acp.features import Facts
 from sould.acp.outbound import Json
 from sould.acp.projection.options import config_options, session_modes
-from sould.agents.base.wording import iso_time
+from sould.agents.base.text import iso_time
 from sould.agents.wire import messages as wire
 
 

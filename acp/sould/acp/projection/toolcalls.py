@@ -16,8 +16,8 @@ from sould.acp.content import block, fits, text_block
 from sould.acp.features import Features
 from sould.acp.outbound import Json, Location, ToolFields, ToolStatus
 from sould.acp.projection.titles import first_title, title
-from sould.agents.base.readable import readable
-from sould.agents.base.wording import subagent_of
+from sould.agents.base.text import subagent_of
+from sould.agents.base.yaml_text import readable
 from sould.agents.files.review.difference import edits_between
 from sould.agents.files.review.lines import split
 from sould.agents.permissions.outputs import output_images, output_text

@@ -3,7 +3,7 @@
 import logging
 from pathlib import Path
 
-from sould.acp.client.brought import servers_of, unpack
+from sould.acp.client.client_mcp_servers import servers_of, unpack
 from sould.acp.connection.openings import opening_of
 from sould.acp.connection.peer import Peer
 from sould.acp.introduction import read_introduction

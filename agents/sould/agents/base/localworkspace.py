@@ -12,7 +12,7 @@ from typing import Protocol
 
 from sould.agents.base.diskfile import digest_of, read_file, remove_file, replace_file
 from sould.agents.base.environment import USUAL_UMASK
-from sould.agents.base.patience import run_shielded_in_thread
+from sould.agents.base.tasks import run_shielded_in_thread
 from sould.agents.base.textencoding import UTF_8, Encoding, NoTextError, decoded
 from sould.agents.base.workspace import (
     Command,

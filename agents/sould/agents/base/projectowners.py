@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from sould.agents.base.ownfiles import is_private_group
+from sould.agents.base.file_ownership import is_private_group
 from sould.agents.base.safedirectories import is_safe
 
 

@@ -20,7 +20,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticOmit, PydanticUseDefault
 
 from sould.agents.base.rpc.errors import INVALID_PARAMS, RpcError
-from sould.agents.base.wording import faulty
+from sould.agents.base.text import faulty
 
 T = TypeVar("T")
 

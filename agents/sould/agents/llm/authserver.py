@@ -16,7 +16,7 @@ from sould.agents.base.config import OAuth
 from sould.agents.base.errors import SouldError
 from sould.agents.base.network.clients import blocking_client_to
 from sould.agents.base.network.settings import NetworkSettings
-from sould.agents.llm.failures import Redactor
+from sould.agents.llm.provider_errors import Redactor
 from sould.agents.llm.tokens import Tokens
 
 _DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"

@@ -9,7 +9,6 @@ from typing import Any, cast
 
 import orjson
 
-from sould.agents.llm.failures import Redactor, event_error, malformed
 from sould.agents.llm.provider import (
     Delta,
     EmptyAnswerError,
@@ -18,6 +17,7 @@ from sould.agents.llm.provider import (
     ProviderError,
     ProviderProtocolError,
 )
+from sould.agents.llm.provider_errors import Redactor, event_error, malformed
 from sould.agents.llm.serverstate import HandedOut
 from sould.agents.llm.sse import EventLines
 from sould.agents.llm.thoughttags import ThoughtTags

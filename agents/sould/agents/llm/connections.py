@@ -13,9 +13,9 @@ import httpx2
 
 from sould.agents.base.network.clients import client_to
 from sould.agents.base.network.private import is_private, is_private_address, told_by_name
-from sould.agents.base.patience import beside
-from sould.agents.llm.failures import status_error
+from sould.agents.base.tasks import beside
 from sould.agents.llm.provider import ProviderConnectionError, ProviderError, ProviderProtocolError
+from sould.agents.llm.provider_errors import status_error
 from sould.agents.llm.server import Server
 
 _ERROR_BODY = 64 * 1024

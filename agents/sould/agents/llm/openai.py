@@ -18,7 +18,6 @@ from pydantic import SecretStr
 from sould.agents.base.importing import load
 from sould.agents.base.network.settings import NetworkSettingsError
 from sould.agents.llm.chunks import AnswerReader
-from sould.agents.llm.failures import is_unknown_model, malformed
 from sould.agents.llm.provider import (
     ChatRequest,
     Delta,
@@ -28,6 +27,7 @@ from sould.agents.llm.provider import (
     ProviderStatusError,
     ProviderTimeoutError,
 )
+from sould.agents.llm.provider_errors import is_unknown_model, malformed
 from sould.agents.llm.quirks import Quirks, leaves_no_room
 from sould.agents.llm.requests import RequestStyle, request_bytes
 from sould.agents.llm.server import ProviderSettings, Server

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from sould.agents.base.config import Capability
 from sould.agents.base.errors import SouldError
-from sould.agents.llm.growing import GrowingBytes
+from sould.agents.llm.request_cache import GrowingBytes
 from sould.agents.llm.serverstate import HandedOut
 from sould.agents.wire.content import AudioPart, ContentPart, ImagePart, TextPart, ThinkPart, VideoPart
 from sould.agents.wire.messages import ServerState, TokenUsage, ToolCall, ToolCallPart

@@ -15,9 +15,9 @@ import orjson
 from msgspec import Struct
 
 from sould.agents.base.config import Capability
-from sould.agents.llm.growing import GrowingBytes
 from sould.agents.llm.provider import ChatMessage, ChatRequest, ModelInfo, ThoughtLevel, ToolSpec
 from sould.agents.llm.quirks import Quirks
+from sould.agents.llm.request_cache import GrowingBytes
 from sould.agents.wire.content import (
     AudioPart,
     ContentPart,

@@ -14,8 +14,7 @@ from typing import Any, TypeAlias, cast
 
 from msgspec.structs import replace
 
-from sould.agents.base.wording import plural
-from sould.agents.llm.failures import status_error_plain
+from sould.agents.base.text import plural
 from sould.agents.llm.provider import (
     ChatRequest,
     Delta,
@@ -29,6 +28,7 @@ from sould.agents.llm.provider import (
     ProviderTimeoutError,
     ScriptExhaustedError,
 )
+from sould.agents.llm.provider_errors import status_error_plain
 from sould.agents.wire.content import (
     AudioPart,
     FunctionCall,

@@ -16,8 +16,8 @@ from sould.agents.base.errors import ConfigError
 from sould.agents.base.network.certificates import advice, trusted
 from sould.agents.base.network.failures import is_refused, is_unknown_host, is_untrusted, why_unreachable
 from sould.agents.base.network.settings import NetworkSettings, NetworkSettingsError
-from sould.agents.llm.failures import Asked, Redactor
 from sould.agents.llm.provider import ProviderConnectionError, ProviderError, ProviderTimeoutError
+from sould.agents.llm.provider_errors import Asked, Redactor
 
 _SCHEMES = frozenset({"http", "https"})
 _HEADERS = {

@@ -4,8 +4,8 @@ It decodes nothing and knows no API. Comments and unknown fields cost nothing an
 bounded. Lines may end in LF, CRLF or CR, and a character may be split between two reads.
 """
 
-from sould.agents.llm.failures import Redactor, malformed
 from sould.agents.llm.provider import ProviderProtocolError
+from sould.agents.llm.provider_errors import Redactor, malformed
 
 MAX_LINE = 48 * 1024 * 1024
 """Longest line kept, in bytes: room for a tool argument of 20 MB, escaped."""

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct, field
 
-from sould.agents.base.patience import first_of
+from sould.agents.base.tasks import first_of
 from sould.agents.mcp.results import Asking
 
 MOST_QUESTIONS = 4

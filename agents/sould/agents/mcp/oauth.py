@@ -19,9 +19,9 @@ from fastmcp.client.auth import OAuth
 from mcp.shared.auth import AuthorizationCodeResult
 
 from sould.agents.base.errors import JournalFullError, why_refused
-from sould.agents.base.patience import begun
 from sould.agents.base.privatefile import write_private
 from sould.agents.base.processlock import alone_without_blocking
+from sould.agents.base.tasks import begun
 from sould.agents.mcp.callback import wait_for_code
 from sould.agents.mcp.link import UnauthorizedError, http_client
 from sould.agents.mcp.specs import ServerSpec

@@ -16,7 +16,7 @@ from sould.agents.llm.retry import stream_with_retry
 from sould.agents.mcp.naming import cleaned
 from sould.agents.mcp.results import Sampled, Sampling
 from sould.agents.permissions.questions import Questions
-from sould.agents.soul.answer import ModelCaller
+from sould.agents.soul.model_call import ModelCaller
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import QuestionItem, QuestionOption
 

@@ -18,10 +18,10 @@ from msgspec import Struct
 from sould.agents.base.environment import USUAL_UMASK, find_program
 from sould.agents.base.liveconfig import LiveConfig
 from sould.agents.base.network.failures import causes, why_unreachable
-from sould.agents.base.patience import beside, first_of, in_time
 from sould.agents.base.process.guard import CommandStartError, GuardedProcess, ProcessGuard
 from sould.agents.base.process.restarts import Restarts
-from sould.agents.base.process.serving import INPUT_CLOSE_GRACE, serving
+from sould.agents.base.process.stdio_server import INPUT_CLOSE_GRACE, serving
+from sould.agents.base.tasks import beside, first_of, in_time
 from sould.agents.base.workspace import WorkspaceError
 from sould.agents.mcp.inflight import CallsInFlight
 from sould.agents.mcp.results import (
@@ -358,7 +358,7 @@ class Server:
         self._last_words = ""
         self._status = 0
         if self.spec.carrier is not None:
-            from sould.agents.mcp.carried import CarriedTransport  # noqa: PLC0415 -- D9
+            from sould.agents.mcp.client_transport import CarriedTransport  # noqa: PLC0415 -- D9
 
             yield CarriedTransport(self.spec.carrier, self.spec.server_id, self._ended)
             return
@@ -368,7 +368,7 @@ class Server:
             auth = self._sign_ins.auth(self.spec, self.place.variables)
             yield remote_transport(self.spec, self.place.variables, auth, self._note_status)
             return
-        from sould.agents.mcp.pipes import ProcessTransport  # noqa: PLC0415 -- D9
+        from sould.agents.mcp.stdio_transport import ProcessTransport  # noqa: PLC0415 -- D9
 
         async with self._process() as process:
             transport = ProcessTransport(process, self._ended)

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from sould.agents.base.patience import in_time
+from sould.agents.base.tasks import in_time
 from sould.agents.journal.log import SessionLog
 from sould.agents.mcp import mentions
 from sould.agents.mcp.asking import ask_user
@@ -28,7 +28,7 @@ from sould.agents.mcp.specs import Loaded, MayStart, ServerSpec, always, from_ed
 from sould.agents.mcp.tool import McpTool
 from sould.agents.mcp.trusted import TrustedServers
 from sould.agents.permissions.approval import Approval
-from sould.agents.soul.opening import McpServer, Opening
+from sould.agents.soul.session_request import McpServer, Opening
 from sould.agents.toolapi.base import Tool
 from sould.agents.wire.content import UserInput
 from sould.agents.wire.messages import (

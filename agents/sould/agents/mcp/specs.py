@@ -13,13 +13,13 @@ import orjson
 from msgspec import Struct, field
 from pydantic import AliasChoices, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
-from sould.agents.base.ownfiles import why_not_own
+from sould.agents.base.file_ownership import why_not_own
 from sould.agents.base.parsed import Parsed
 from sould.agents.base.regularfile import read_beginning
-from sould.agents.base.wording import fault, last_words
-from sould.agents.llm.failures import Redactor
-from sould.agents.soul.carrier import Carrier
-from sould.agents.soul.opening import McpServer, Transport
+from sould.agents.base.text import fault, last_words
+from sould.agents.llm.provider_errors import Redactor
+from sould.agents.soul.mcp_over_client import Carrier
+from sould.agents.soul.session_request import McpServer, Transport
 
 MayStart: TypeAlias = Callable[[], str]
 """Why one of a server's sessions may not start it now, in a sentence; "" when it may. Blocks."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from sould.agents.base.readable import as_lines
+from sould.agents.base.yaml_text import as_lines
 from sould.agents.llm.provider import ToolSpec
 from sould.agents.mcp.naming import described, safe_schema, tool_name
 from sould.agents.mcp.results import Asking, Definition

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sould.agents.base.errors import SouldError
-from sould.agents.base.patience import run_shielded_in_thread
+from sould.agents.base.tasks import run_shielded_in_thread
 from sould.agents.permissions.policy import Action, CallExternal, EditFile, FetchPage, ReadFile, RunCommand, Trust
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.programs import same_everywhere

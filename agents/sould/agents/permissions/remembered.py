@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from sould.agents.base.errors import why_refused
-from sould.agents.base.ownfiles import why_not_own
+from sould.agents.base.file_ownership import why_not_own
 from sould.agents.base.parsed import Parsed
 from sould.agents.base.privatefile import write_private
 from sould.agents.base.processlock import exclusive_lock

@@ -20,10 +20,10 @@ from msgspec.structs import replace
 from pydantic import ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from sould.agents.base.errors import ConfigError
-from sould.agents.base.ownfiles import why_not_own
+from sould.agents.base.file_ownership import why_not_own
 from sould.agents.base.parsed import Parsed
 from sould.agents.base.regularfile import read_text
-from sould.agents.base.wording import fault
+from sould.agents.base.text import fault
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.programs import Programs
 from sould.agents.permissions.protected import normalised

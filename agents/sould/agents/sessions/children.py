@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from sould.agents.journal.log import SessionLog
 from sould.agents.llm.costs import Costs
+from sould.agents.sessions.services import SessionServices
 from sould.agents.sessions.settings.agents import missing_model, offered_model
-from sould.agents.sessions.shared import SessionServices
 from sould.agents.sessions.souls import build_soul
 from sould.agents.sessions.turns.recovery import close_open_work, take_up
 from sould.agents.soul.loop import Soul

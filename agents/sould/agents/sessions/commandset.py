@@ -3,6 +3,7 @@
 from sould.agents.sessions.commands.choosing import ModeCommands, OptionCommands
 from sould.agents.sessions.commands.context import ContextCommands
 from sould.agents.sessions.commands.conversation import Conversation
+from sould.agents.sessions.commands.directory_commands import WorkplaceCommands
 from sould.agents.sessions.commands.editorcontext import EditorContextCommands
 from sould.agents.sessions.commands.flows import FlowCommands
 from sould.agents.sessions.commands.loops import LoopCommands
@@ -10,13 +11,12 @@ from sould.agents.sessions.commands.looptasks import LoopTasks
 from sould.agents.sessions.commands.review import ReviewCommands
 from sould.agents.sessions.commands.servers import ServerCommands
 from sould.agents.sessions.commands.sharing import SharingCommands
-from sould.agents.sessions.commands.showing import ShowingCommands
 from sould.agents.sessions.commands.skills import SkillCommands
 from sould.agents.sessions.commands.slash import CommandRegistry, CommandSource
+from sould.agents.sessions.commands.status_commands import ShowingCommands
 from sould.agents.sessions.commands.travel import TravelCommands
-from sould.agents.sessions.commands.workplace import WorkplaceCommands
 from sould.agents.sessions.commands.worktree import WorktreeCommands, WorktreeStatus
-from sould.agents.sessions.compose import Parts, project_memory
+from sould.agents.sessions.session_builder import Parts, project_memory
 from sould.agents.sessions.turns.loopcontrols import LoopControls
 from sould.agents.sessions.turns.queueing import PromptQueue
 

@@ -18,8 +18,8 @@ from sould.agents.base.process.ripgrep import LISTING, Ripgrep, listed
 from sould.agents.base.process.searching import SearchLimits, run_program
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.secretnames import certain_globs
-from sould.agents.sessions.shared import HostServices
-from sould.agents.sessions.unasked import Unasked
+from sould.agents.sessions.noninteractive_policy import Unasked
+from sould.agents.sessions.services import HostServices
 from sould.agents.tools.editor.site import OtherAgent
 from sould.agents.tools.globmatch import VCS
 

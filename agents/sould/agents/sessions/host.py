@@ -24,29 +24,29 @@ from sould.agents.base.errors import (
     SouldError,
     WorkspaceGoneError,
 )
-from sould.agents.base.logwhere import WHERE
+from sould.agents.base.log_context import WHERE
 from sould.agents.base.workspace import Workspace
 from sould.agents.files.projects.housekeeping import clear_daily
 from sould.agents.files.projects.projects import Projects
 from sould.agents.journal.log import SessionLog
-from sould.agents.sessions.compose import compose
 from sould.agents.sessions.inbox import Inbox
 from sould.agents.sessions.loopkeeper import LoopKeeper
 from sould.agents.sessions.ownworktrees import OwnWorktrees
+from sould.agents.sessions.services import HostServices
 from sould.agents.sessions.session import Session
+from sould.agents.sessions.session_builder import compose
 from sould.agents.sessions.settings.state import load_state
-from sould.agents.sessions.shared import HostServices
 from sould.agents.sessions.store.store import Page, SessionInfo
 from sould.agents.sessions.store.waitingnotes import WaitingNotes
 from sould.agents.sessions.worktrees.records import Worktree
 from sould.agents.soul.flows.loopstate import LoopState
-from sould.agents.soul.opening import Client, Opening
+from sould.agents.soul.session_request import Client, Opening
 from sould.agents.tools.editor.routing import EditorBackends
 from sould.agents.wire.messages import DirectoryAdded, SessionChanged, SystemPrompt
 
 if TYPE_CHECKING:
+    from sould.agents.sessions.editor_mcp import OtherAgents
     from sould.agents.sessions.findfiles import FileFinder
-    from sould.agents.sessions.otheragents import OtherAgents
     from sould.agents.tools.languageservers.backend import RunningServer
 
 logger = logging.getLogger(__name__)
@@ -117,7 +117,7 @@ class SessionHost:
     @property
     def other_agents(self) -> "OtherAgents":
         """Editor tools for agents that are not ours."""
-        from sould.agents.sessions.otheragents import OtherAgents  # noqa: PLC0415 -- hardly any daemon has one
+        from sould.agents.sessions.editor_mcp import OtherAgents  # noqa: PLC0415 -- hardly any daemon has one
 
         return OtherAgents(self._services, self._client_files)
 

@@ -34,12 +34,12 @@ from sould.agents.sessions.store.store import (
     StoredSession,
     WeighedSession,
 )
-from sould.agents.soul.opening import Opening
+from sould.agents.soul.session_request import Opening
 from sould.agents.tools.editor.routing import EditorBackends
 
 if TYPE_CHECKING:
+    from sould.agents.sessions.editor_mcp import OtherAgents
     from sould.agents.sessions.findfiles import FileFinder
-    from sould.agents.sessions.otheragents import OtherAgents
     from sould.agents.tools.languageservers.backend import RunningServer
 
 

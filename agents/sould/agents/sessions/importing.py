@@ -6,7 +6,7 @@ Calls of tools are text here: they were not ours, and are never run again. Nothi
 import secrets
 from collections.abc import Iterator, Sequence
 
-from sould.agents.base.wording import plural
+from sould.agents.base.text import plural
 from sould.agents.sessions.store.imported.shape import Conversation, Part, Said
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import ContextNote, Notification, StepBegin, TurnBegin, TurnEnd, WireMessage

@@ -15,7 +15,7 @@ from sould.agents.llm.retry import stream_with_retry
 from sould.agents.permissions.visible import visible
 from sould.agents.sessions.store.entry import SessionEntry
 from sould.agents.sessions.store.info import TITLE_LENGTH, default_title
-from sould.agents.soul.answer import ModelCaller
+from sould.agents.soul.model_call import ModelCaller
 from sould.agents.wire.content import TextPart, UserInput, input_summary
 
 logger = logging.getLogger(__name__)

@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sould.agents.base.patience import run_shielded_in_thread
-from sould.agents.base.wording import plural
+from sould.agents.base.tasks import run_shielded_in_thread
+from sould.agents.base.text import plural
 from sould.agents.files.projects.port import ProjectPort
+from sould.agents.sessions.services import HostServices
 from sould.agents.sessions.session import Session
-from sould.agents.sessions.shared import HostServices
 from sould.agents.sessions.store.info import SessionInfo
 from sould.agents.sessions.worktrees.records import Worktree
 from sould.agents.sessions.worktrees.repository import WorktreeError
 from sould.agents.sessions.worktrees.worktrees import Wish, Worktrees
-from sould.agents.soul.opening import Opening
+from sould.agents.soul.session_request import Opening
 
 if TYPE_CHECKING:
-    from sould.agents.sessions.bringing import Brought
-    from sould.agents.sessions.otheragents import ClientFilesOf
+    from sould.agents.sessions.editor_mcp import ClientFilesOf
+    from sould.agents.sessions.worktree_merge import Brought
 
 UnloadUnused: TypeAlias = Callable[[Session], Awaitable[None]]
 """Takes a session out of the memory that nobody uses any more; leaves any other."""
@@ -120,7 +120,7 @@ class OwnWorktrees:
         sessions = await self._sessions_in(worktree)
         author = sessions[0].id if sessions else f"worktree {worktree.name}"
         asker = Wish(directory, self._variables, umask)
-        from sould.agents.sessions.bringing import Bringing  # noqa: PLC0415 -- hardly any daemon does so
+        from sould.agents.sessions.worktree_merge import Bringing  # noqa: PLC0415 -- hardly any daemon does so
 
         bringing = Bringing(self._services, self._client_files)
         return worktree, await bringing.bring(worktree, asker, author, undecided=undecided)
@@ -176,7 +176,7 @@ class OwnWorktrees:
         names = ({line[3:] for line in unsaved} | pending.keys()) - staged
         if not names:
             return frozenset()
-        from sould.agents.sessions.bringing import already_there  # noqa: PLC0415 -- hardly any daemon does so
+        from sould.agents.sessions.worktree_merge import already_there  # noqa: PLC0415 -- hardly any daemon does so
 
         try:
             return already_there(worktree, self._variables, names)

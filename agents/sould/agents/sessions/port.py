@@ -36,7 +36,7 @@ from sould.agents.sessions.turns.turns import Prompt
 from sould.agents.soul.attachedclients import ClientsChanged
 from sould.agents.soul.compaction.breakdown import Breakdown
 from sould.agents.soul.hooks.events import Subscription as HookSubscription
-from sould.agents.soul.opening import Client
+from sould.agents.soul.session_request import Client
 from sould.agents.toolapi.background import TaskRecord
 from sould.agents.tools.external.registry import Registration
 from sould.agents.wire.content import UserInput

@@ -6,8 +6,8 @@ Each step knows one part of the session. None of them runs the turn or ends it.
 from typing import Protocol
 
 from sould.agents.llm.requests import not_taken
-from sould.agents.sessions.compose import Parts
-from sould.agents.sessions.settings.news import NewsReader
+from sould.agents.sessions.session_builder import Parts
+from sould.agents.sessions.settings.notices import NewsReader
 from sould.agents.sessions.turns.turns import Prompt
 from sould.agents.sessions.unreadinstructions import UnreadInstructions
 from sould.agents.sessions.worktreeoffer import WorktreeOffer

@@ -11,23 +11,23 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from sould.agents.base.patience import run_shielded_in_thread
+from sould.agents.base.tasks import run_shielded_in_thread
 from sould.agents.base.workspace import Workspace
 from sould.agents.journal.channel import Cursor, Record, Resolution
 from sould.agents.sessions.commands.conversation import Conversation
-from sould.agents.sessions.commands.reading import CommandReader
 from sould.agents.sessions.commands.slash import CommandRegistry, SlashCommand
+from sould.agents.sessions.commands.slash_parser import CommandReader
 from sould.agents.sessions.commands.worktree import GoOnInWorktree, WorktreeCommands
 from sould.agents.sessions.commandset import command_sources, make_loops, make_review
-from sould.agents.sessions.compose import Parts
 from sould.agents.sessions.modeltitle import ModelTitle
 from sould.agents.sessions.operations.whosechanges import AskingWhose
 from sould.agents.sessions.preparation import TurnPreparation
+from sould.agents.sessions.session_builder import Parts
 from sould.agents.sessions.store.blank import noticing
 from sould.agents.sessions.store.store import SessionInfo
-from sould.agents.sessions.turns.atonce import AnswersAtOnce, CommandsAtOnce, GoingAway
+from sould.agents.sessions.turns.immediate_commands import AnswersAtOnce, CommandsAtOnce, GoingAway
 from sould.agents.sessions.turns.loopcontrols import LoopControls
-from sould.agents.sessions.turns.missed import MissedNotifications
+from sould.agents.sessions.turns.missed_notices import MissedNotifications
 from sould.agents.sessions.turns.operating import Work
 from sould.agents.sessions.turns.queueing import PromptQueue
 from sould.agents.sessions.turns.recovery import leave_waiting, recover
@@ -36,7 +36,7 @@ from sould.agents.sessions.turns.standstill import Standstill
 from sould.agents.sessions.turns.turns import Prompt, Turns
 from sould.agents.soul.flows.loopstate import LoopStore
 from sould.agents.soul.loop import Ending
-from sould.agents.soul.opening import Client
+from sould.agents.soul.session_request import Client
 from sould.agents.soul.turn import Turn
 from sould.agents.soul.usage import usage_of
 from sould.agents.toolapi.background import IdleListener

@@ -13,19 +13,18 @@ from sould.agents.journal.log import SessionLog
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.questions import Questions
+from sould.agents.sessions.services import SessionServices
 from sould.agents.sessions.settings.agents import offered_paths
-from sould.agents.sessions.shared import SessionServices
 from sould.agents.sessions.unreadinstructions import UnreadInstructions
-from sould.agents.soul.answer import ModelCaller
-from sould.agents.soul.calls import ToolRunner
+from sould.agents.soul.change_capture import LookingBeside
 from sould.agents.soul.compaction.compactor import NOBODY, Audience, Compactor
 from sould.agents.soul.compaction.size import ContextSize
-from sould.agents.soul.dmail.router import DenwaRenji
+from sould.agents.soul.dmail.dmail import DenwaRenji
+from sould.agents.soul.edit_previews import Foresight
 from sould.agents.soul.folderinstructions import FolderInstructions
-from sould.agents.soul.foresight import Foresight
 from sould.agents.soul.leakedcalls import LeakedCalls
-from sould.agents.soul.looking import LookingBeside
 from sould.agents.soul.loop import Soul, StepExtension
+from sould.agents.soul.model_call import ModelCaller
 from sould.agents.soul.reminders import AwayReminder, PlanReminder
 from sould.agents.soul.repairs import Repairs
 from sould.agents.soul.reviewnews import ReviewNews
@@ -34,6 +33,7 @@ from sould.agents.soul.subagents.crew import Crew
 from sould.agents.soul.subagents.market import LaborMarket
 from sould.agents.soul.timetravel.machine import TimeMachine
 from sould.agents.soul.timetravel.rewind import Rewinder
+from sould.agents.soul.tool_runner import ToolRunner
 from sould.agents.soul.usage import Meter
 from sould.agents.toolapi.background import BackgroundTasks
 from sould.agents.toolapi.session import ModelCapabilities, PromptArguments

@@ -8,8 +8,8 @@ from typing import Final
 from msgspec import Struct
 
 from sould.agents.journal.log import SessionLog
-from sould.agents.sessions.settings.toldonce import ToldOnce
-from sould.agents.sessions.shared import SessionServices
+from sould.agents.sessions.services import SessionServices
+from sould.agents.sessions.settings.seen_notices import ToldOnce
 from sould.agents.soul.projectinstructions import LeftOut, Waits, project_instructions
 from sould.agents.wire.notice import notice
 

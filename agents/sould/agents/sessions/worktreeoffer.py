@@ -13,8 +13,8 @@ from sould.agents.base.errors import SessionNotFoundError
 from sould.agents.base.gitplaces import is_work_tree
 from sould.agents.files.edits.ownership import ALONE, never_projects
 from sould.agents.journal.log import SessionLog
-from sould.agents.sessions.settings.toldonce import ToldOnce
-from sould.agents.sessions.shared import SessionServices
+from sould.agents.sessions.services import SessionServices
+from sould.agents.sessions.settings.seen_notices import ToldOnce
 from sould.agents.sessions.store.info import SessionInfo
 from sould.agents.wire.notice import notice
 

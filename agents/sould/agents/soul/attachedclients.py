@@ -4,7 +4,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Protocol
 
-from sould.agents.soul.opening import Client
+from sould.agents.soul.session_request import Client
 
 
 class ClientsChanged(Protocol):

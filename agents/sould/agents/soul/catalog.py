@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from sould.agents.base.errors import ConfigError, SouldError
-from sould.agents.base.ownfiles import why_not_own
+from sould.agents.base.file_ownership import why_not_own
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.soul.instructions import check_prompt
 from sould.agents.soul.spec import BUILTIN, AgentSpec, builtin_names, builtin_path, load_spec, ships

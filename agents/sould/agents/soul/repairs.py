@@ -11,11 +11,11 @@ from collections import Counter
 from msgspec import Struct, field
 
 from sould.agents.journal.log import SessionLog
-from sould.agents.llm.failures import COMPACT_SHORTENS
 from sould.agents.llm.provider import EmptyAnswerError, ProviderError, ProviderStatusError
+from sould.agents.llm.provider_errors import COMPACT_SHORTENS
 from sould.agents.llm.requests import media_digest
-from sould.agents.soul.answer import ModelChoice
 from sould.agents.soul.compaction.compactor import Compactor
+from sould.agents.soul.model_call import ModelChoice
 from sould.agents.soul.stepcalls import StepCalls
 from sould.agents.toolapi.toolset import Toolset
 from sould.agents.wire.messages import MediaLeftOut

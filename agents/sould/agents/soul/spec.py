@@ -16,9 +16,9 @@ from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from sould.agents.base.parsed import Parsed
-from sould.agents.base.wording import fault
-from sould.agents.soul.conditions import Situation, When, described, why_not
+from sould.agents.base.text import fault
 from sould.agents.soul.specfile import INHERIT, Document, fingerprint, merged, read_document, stamps
+from sould.agents.soul.tool_conditions import Situation, When, described, why_not
 from sould.agents.toolapi.decorator import InvalidToolError
 from sould.agents.toolapi.loading import FALLS_WITH, resolve_alias, same_tool
 

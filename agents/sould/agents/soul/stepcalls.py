@@ -9,7 +9,7 @@ from typing import TypeAlias
 from msgspec import Struct, field
 
 from sould.agents.permissions.outputs import CANCELLED, unseen
-from sould.agents.soul.callwatcher import UNWATCHED, CallWatcher
+from sould.agents.soul.call_observer import UNWATCHED, CallWatcher
 from sould.agents.toolapi.base import tool_error
 from sould.agents.wire.messages import (
     CallPreview,

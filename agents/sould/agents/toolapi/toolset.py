@@ -19,7 +19,7 @@ from pydantic import BaseModel, JsonValue, PydanticUserError, ValidationError
 from pydantic_core import ErrorDetails
 
 from sould.agents.base.errors import as_disk_full
-from sould.agents.base.wording import fault
+from sould.agents.base.text import fault
 from sould.agents.base.workspace import WorkspaceError
 from sould.agents.llm.pictures import with_fitting_pictures
 from sould.agents.llm.provider import ToolSpec

@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from sould.agents.base.environment import Environment
     from sould.agents.base.workspace import Command, Workspace
     from sould.agents.permissions.approval import Approval
-    from sould.agents.soul.dmail.router import DenwaRenji
+    from sould.agents.soul.dmail.dmail import DenwaRenji
     from sould.agents.soul.subagents.market import LaborMarket
 
 _LATER = {
     "Approval": "sould.agents.permissions.approval",
     "Command": "sould.agents.base.workspace",
     "Config": "sould.agents.base.config",
-    "DenwaRenji": "sould.agents.soul.dmail.router",
+    "DenwaRenji": "sould.agents.soul.dmail.dmail",
     "Environment": "sould.agents.base.environment",
     "LaborMarket": "sould.agents.soul.subagents.market",
     "Workspace": "sould.agents.base.workspace",

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import sould.agents.tools as api
-from sould.agents.soul.conditions import Situation
 from sould.agents.soul.spec import AgentSpec, ToolChoice
+from sould.agents.soul.tool_conditions import Situation
 from sould.agents.toolapi.decorator import SERVICES, InvalidToolError
 from sould.agents.toolapi.toolset import check_tool
 

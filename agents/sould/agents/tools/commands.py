@@ -16,8 +16,8 @@ from msgspec import Struct
 from pydantic import JsonValue
 
 from sould.agents.base.config import ToolLimits
-from sould.agents.base.patience import finish, shielded
 from sould.agents.base.privatefile import write_private
+from sould.agents.base.tasks import finish, shielded
 from sould.agents.base.terminaltext import LastFrames, PlainText, Updates, each_frame
 from sould.agents.base.workspace import Command, CommandExit, RunningCommand, WorkspaceError
 from sould.agents.permissions.approval import Approval, Consent

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import ClassVar
 
-from sould.agents.soul.dmail.router import DenwaRenji
+from sould.agents.soul.dmail.dmail import DenwaRenji
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_ok
 from sould.agents.wire.messages import ToolKind, ToolReturn
 

@@ -7,8 +7,8 @@ from typing import ClassVar
 from msgspec import Struct
 from pydantic import Field, JsonValue, field_validator
 
+from sould.agents.base.text import plural
 from sould.agents.base.textencoding import UTF_8
-from sould.agents.base.wording import plural
 from sould.agents.base.workspace import NotTextError, ResolvedPath, TextFile
 from sould.agents.llm.mediahead import HEAD, read_head
 from sould.agents.permissions.callfiles import CallFiles

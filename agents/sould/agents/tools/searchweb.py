@@ -9,7 +9,7 @@ from sould.agents.base.config import Config
 from sould.agents.base.environment import Environment
 from sould.agents.base.importing import load
 from sould.agents.base.terminaltext import PlainText
-from sould.agents.base.wording import plural
+from sould.agents.base.text import plural
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import FetchPage
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok

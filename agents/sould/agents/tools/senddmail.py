@@ -15,7 +15,7 @@ from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import EditFile
 from sould.agents.permissions.visible import file_name
-from sould.agents.soul.dmail.router import PARENT, SELF, SIBLINGS, DenwaRenji, DMail, DMailRefusedError
+from sould.agents.soul.dmail.dmail import PARENT, SELF, SIBLINGS, DenwaRenji, DMail, DMailRefusedError
 from sould.agents.soul.timetravel.rewind import Rewinder
 from sould.agents.toolapi.background import BackgroundTasks
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok

@@ -10,7 +10,7 @@ from typing import ClassVar
 from pydantic import Field, JsonValue, field_validator, model_validator
 
 from sould.agents.base.config import Config
-from sould.agents.base.patience import finish
+from sould.agents.base.tasks import finish
 from sould.agents.base.terminaltext import PlainText
 from sould.agents.base.workspace import Command, WorkspaceError
 from sould.agents.permissions.approval import Approval

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pydantic import Field, JsonValue
 
-from sould.agents.base.wording import plural
+from sould.agents.base.text import plural
 from sould.agents.permissions.approval import Approval
 from sould.agents.toolapi.background import BackgroundTasks, TaskError, TaskRecord
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok

@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, JsonValue
 
-from sould.agents.base.wording import plural
+from sould.agents.base.text import plural
 from sould.agents.base.workspace import TextFile
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles

@@ -3,7 +3,7 @@
 import secrets
 import time
 
-from sould.agents.base.wording import plural
+from sould.agents.base.text import plural
 from sould.agents.wire.messages import Notification
 
 ANSWER = "answer"

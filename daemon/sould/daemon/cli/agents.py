@@ -14,8 +14,8 @@ from sould.agents.base.environment import PROVIDER_KEYS, Environment
 from sould.agents.base.errors import SouldError
 from sould.agents.journal.records import read_records
 from sould.agents.soul.catalog import TEMPLATE, AgentCatalog, AgentFile
-from sould.agents.soul.conditions import Situation
 from sould.agents.soul.spec import AgentSpec, SubagentEntry, ToolChoice
+from sould.agents.soul.tool_conditions import Situation
 from sould.agents.toolapi.loading import same_tool
 from sould.agents.tools.check import tool_problems
 from sould.agents.wire.messages import SubagentCreated

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from sould.agents.clients.choosing import Choices
+from sould.agents.clients.choice_input import Choices
 from sould.daemon.cli.output import CommandError
 from sould.daemon.cli.terminal.forms import ClosedInputError, Question, ask_question, ask_words
 from sould.daemon.cli.waiting import choices

@@ -19,10 +19,10 @@ from sould.agents.mcp.signins import StoredSignIns
 from sould.agents.mcp.specs import Loaded, ServerSpec, always, load_file, merge, read_entries
 from sould.agents.mcp.trusted import TrustedServers
 from sould.agents.permissions.trust import TrustStore
+from sould.daemon.cli.caller_check import refuse_agent
 from sould.daemon.cli.control import tell_configured
 from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.output import CommandError, complain, one_line, plural, table, visible
-from sould.daemon.cli.ownhand import refuse_agent
 from sould.daemon.dial import read_umask
 from sould.daemon.hello import VERSION
 from sould.daemon.paths import Paths

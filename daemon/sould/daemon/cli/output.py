@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 import click
 
-from sould.agents.base.wording import plural as plural
+from sould.agents.base.text import plural as plural
 
 OK = 0
 FAILED = 1

@@ -2,7 +2,7 @@
 
 import click
 
-from sould.agents.clients.choosing import Choices
+from sould.agents.clients.choice_input import Choices
 from sould.daemon.cli.output import echo_rows, one_line, plural, visible
 from sould.daemon.control import Asked, Waiting
 

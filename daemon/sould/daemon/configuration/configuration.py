@@ -18,7 +18,7 @@ from pydantic_core import ErrorDetails
 
 from sould.agents.base.config import NOT_USED, Config
 from sould.agents.base.errors import ConfigError
-from sould.agents.base.ownfiles import why_not_own
+from sould.agents.base.file_ownership import why_not_own
 from sould.agents.base.regularfile import read_text
 from sould.agents.soul.hooks.events import EVENTS
 from sould.daemon.configuration.configfile import config_path, config_places

@@ -24,9 +24,9 @@ from sould.agents.permissions.rules import Rules
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.sessions.host import SessionHost
 from sould.agents.sessions.hostport import HostPort
+from sould.agents.sessions.services import HostServices, ModelAccess, Policy, SharedFiles, Storage, UserConfiguration
 from sould.agents.sessions.settings.agents import load_default
-from sould.agents.sessions.settings.news import News
-from sould.agents.sessions.shared import HostServices, ModelAccess, Policy, SharedFiles, Storage, UserConfiguration
+from sould.agents.sessions.settings.notices import News
 from sould.agents.sessions.store.store import SessionStore
 from sould.agents.sessions.worktrees.records import WorktreeRecords
 from sould.agents.sessions.worktrees.worktrees import Worktrees

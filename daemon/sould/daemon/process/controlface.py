@@ -62,7 +62,7 @@ from sould.daemon.hello import PROTOCOL, VERSION
 from sould.daemon.identity import Identity
 from sould.daemon.jsonvalues import NotAsDeclaredError
 from sould.daemon.paths import Paths
-from sould.daemon.process.greeting import Hello
+from sould.daemon.process.handshake import Hello
 from sould.daemon.process.lifecycle import Exit, Lifecycle
 from sould.daemon.process.server import Connection, Server
 from sould.daemon.process.sessions import Sessions
@@ -302,7 +302,7 @@ class ControlFace:
 
     async def _fork(self, params: ForkParams, hello: Hello) -> SessionRow:
         """With the environment of who asks; it then waits on disk for a client."""
-        from sould.agents.soul.opening import Opening  # noqa: PLC0415 -- a session is to be made: all is loaded
+        from sould.agents.soul.session_request import Opening  # noqa: PLC0415 -- a session is to be made: all is loaded
 
         source, host = (await self._find(params.id)).info, await self._sessions.host()
         umask = self._umask(hello)

@@ -10,24 +10,24 @@ import time
 from collections.abc import Awaitable
 
 from sould.agents.base.importing import load, load_here
-from sould.agents.base.patience import no_longer
+from sould.agents.base.tasks import no_longer
 from sould.daemon.activation import notify
 from sould.daemon.fdstream import Released
 from sould.daemon.hello import PROTOCOL, VERSION
 from sould.daemon.launch import inherited
 from sould.daemon.limits import Limits
+from sould.daemon.partial_lines import FrameTail
 from sould.daemon.paths import Paths
 from sould.daemon.process.accounts import StoredAccounts
 from sould.daemon.process.acpface import AcpFace
 from sould.daemon.process.facehost import FaceHost
-from sould.daemon.process.greeting import RefusedHelloError
 from sould.daemon.process.handover import HandedConnection, HandoverState, give, hand_over
+from sould.daemon.process.handshake import RefusedHelloError
 from sould.daemon.process.lifecycle import Exit, Lifecycle, describe_clients
 from sould.daemon.process.lspface import LspFace
 from sould.daemon.process.records import sweep_records
 from sould.daemon.process.server import Connection, Server
 from sould.daemon.process.sessions import Sessions
-from sould.daemon.tails import FrameTail
 
 _log = logging.getLogger(__name__)
 
@@ -98,7 +98,7 @@ class Daemon:
     async def _attend(self) -> None:
         """The user is told what waits, once there are sessions."""
         await self.sessions.composed.wait()
-        from sould.daemon.process.attention import Attention  # noqa: PLC0415 -- sessions are there, and loaded
+        from sould.daemon.process.desktop_notifications import Attention  # noqa: PLC0415 -- sessions are there, and loaded
 
         built = self.sessions.built
         if built is not None:  # else they have ended again already

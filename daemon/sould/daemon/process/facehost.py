@@ -15,12 +15,12 @@ from msgspec.structs import replace
 from sould.agents.base.rpc.stream import ByteStream
 from sould.agents.clients.faces import ClientProcess, FaceRecord, FaceServices, Resumable, mark
 from sould.daemon.hello import VERSION
+from sould.daemon.partial_lines import LineTail, NewTail
 from sould.daemon.paths import Paths
 from sould.daemon.process.notes import NotesFile, notes_path
 from sould.daemon.process.records import Record, read_record, record_path
 from sould.daemon.process.server import Connection
 from sould.daemon.process.sessions import Sessions
-from sould.daemon.tails import LineTail, NewTail
 
 if TYPE_CHECKING:
     from sould.agents.wire.stream import Cursor

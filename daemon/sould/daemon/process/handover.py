@@ -19,7 +19,7 @@ from msgspec.json import decode, encode
 
 from sould.daemon.activation import notified, notify
 from sould.daemon.launch import command, environment
-from sould.daemon.process.greeting import Hello
+from sould.daemon.process.handshake import Hello
 from sould.daemon.process.server import Connection
 
 _log = logging.getLogger(__name__)

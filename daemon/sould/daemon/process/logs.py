@@ -7,7 +7,7 @@ import logging
 import os
 from contextlib import suppress
 
-from sould.agents.base.logwhere import WHERE
+from sould.agents.base.log_context import WHERE
 
 SIZE, KEEP = 10 * 1024 * 1024, 5
 

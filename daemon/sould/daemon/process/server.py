@@ -19,13 +19,20 @@ from typing import Protocol, TypeAlias
 
 from msgspec import Struct, field
 
-from sould.agents.base.logwhere import WHERE
+from sould.agents.base.log_context import WHERE
 from sould.daemon.ancestry import is_below
 from sould.daemon.dial import peer_pid, peer_uid
 from sould.daemon.fdstream import FdStream, Released
 from sould.daemon.limits import Limits
-from sould.daemon.process.greeting import NO_DESCRIPTORS, Hello, NotHelloError, RefusedHelloError, close_all, read_hello
-from sould.daemon.tails import Tail
+from sould.daemon.partial_lines import Tail
+from sould.daemon.process.handshake import (
+    NO_DESCRIPTORS,
+    Hello,
+    NotHelloError,
+    RefusedHelloError,
+    close_all,
+    read_hello,
+)
 
 _log = logging.getLogger(__name__)
 

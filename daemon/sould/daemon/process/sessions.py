@@ -29,7 +29,7 @@ GARBAGE = 50
 """So many ended sessions, or fewer long ones, wait for a moment without turns; then the turns wait, for some hundredths
 of a second."""
 FOUNDATIONS = (
-    "sould.agents.sessions.shared",
+    "sould.agents.sessions.services",
     "sould.daemon.configuration.credentials",
     "sould.daemon.configuration.configuration",
 )

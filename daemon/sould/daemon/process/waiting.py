@@ -7,7 +7,7 @@ no answers.
 from typing import TYPE_CHECKING
 
 from sould.agents.base.errors import OptionError, SouldError
-from sould.agents.base.wording import plural
+from sould.agents.base.text import plural
 from sould.agents.clients.inbox.answering import choices, response_to
 from sould.agents.clients.inbox.params import AnswerParams as Decision
 from sould.agents.clients.inbox.params import GivenAnswer

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sould.editors.lsp.agents.sessions import EditorSessions
     from sould.editors.lsp.documents.accepted import AcceptedTexts
     from sould.editors.lsp.documents.opened import Documents
-    from sould.editors.lsp.review.news import EditorNews
+    from sould.editors.lsp.review.hunk_notifications import EditorNews
 
 NOT_INITIALIZED = -32002
 REQUEST_FAILED = -32803
@@ -229,7 +229,7 @@ class Peer:
         """What tells it of changes in its documents' hunks."""
         if self._news is None:
             from sould.editors.lsp.review.hints import show_hints  # noqa: PLC0415 -- as above
-            from sould.editors.lsp.review.news import EditorNews  # noqa: PLC0415 -- as above
+            from sould.editors.lsp.review.hunk_notifications import EditorNews  # noqa: PLC0415 -- as above
 
             self._news = EditorNews(self, show_hints)
         return self._news

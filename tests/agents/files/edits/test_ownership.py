@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sould.agents.files.projects.port import ProjectPort
-from sould.agents.soul.opening import Opening
+from sould.agents.soul.session_request import Opening
 from sould.agents.wire.messages import ToolResult
 from soultest.bench import Bench, Watcher, call, finish
 

@@ -16,7 +16,7 @@ from sould.agents.files.edits.sessionlogs import OLD_LOG
 from sould.agents.files.projects.port import ProjectPort
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.settings.trusting import standing
-from sould.agents.soul.opening import Opening
+from sould.agents.soul.session_request import Opening
 from soultest.bench import Bench, Watcher, call, finish
 
 

@@ -8,7 +8,7 @@ from tests.agents.files.reviewing.gitdesk import git_in
 
 from sould.agents.files.reviewing.listing import Selection
 from sould.agents.files.reviewing.orders import Order
-from sould.agents.soul.opening import Opening
+from sould.agents.soul.session_request import Opening
 from sould.agents.wire.messages import ApprovalRequest, ContextNote, ToolResult
 from soultest.bench import Bench, Watcher, call, finish
 

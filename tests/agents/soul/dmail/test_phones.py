@@ -7,7 +7,7 @@ import pytest
 
 from sould.agents.journal.journal import JournalWriter
 from sould.agents.journal.log import SessionLog
-from sould.agents.soul.dmail.router import DenwaRenji, DMail, DMailRefusedError, DMailRouter
+from sould.agents.soul.dmail.dmail import DenwaRenji, DMail, DMailRefusedError, DMailRouter
 from sould.agents.wire.messages import TurnBegin
 
 

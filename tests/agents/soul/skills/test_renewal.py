@@ -10,7 +10,7 @@ from sould.agents.base.config import Config
 from sould.agents.base.filechanges import FileChanges
 from sould.agents.base.liveconfig import FixedConfig, LiveConfig
 from sould.agents.permissions.trust import TrustStore
-from sould.agents.soul.opening import Opening
+from sould.agents.soul.session_request import Opening
 from sould.agents.soul.skills.catalog import SkillCatalog
 from sould.agents.soul.skills.open import open_catalog
 from soultest.gitinit import git_init

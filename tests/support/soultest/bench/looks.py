@@ -5,7 +5,7 @@ A look changes nothing; `choose` is what a client does. What a client is told is
 
 from sould.agents.llm.provider import ChatMessage
 from sould.agents.sessions.session import Session
-from sould.agents.soul.answer import ModelCaller
+from sould.agents.soul.model_call import ModelCaller
 from sould.agents.toolapi.toolset import Toolset
 
 

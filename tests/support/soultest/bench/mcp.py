@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sould.agents.sessions.session import Session
-from sould.agents.soul.opening import McpServer, Opening
+from sould.agents.soul.session_request import McpServer, Opening
 from sould.agents.wire.messages import McpServerStatus, StatusUpdate, ToolResult, ToolReturn
 from soultest.bench import Bench, Watcher, call, finish
 

@@ -19,7 +19,7 @@ from sould.agents.permissions.trust import TrustStore
 from sould.agents.sessions.host import SessionHost
 from sould.agents.sessions.hostport import HostPort
 from sould.agents.sessions.session import Session
-from sould.agents.soul.opening import Opening
+from sould.agents.soul.session_request import Opening
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import (
     ApprovalKind,

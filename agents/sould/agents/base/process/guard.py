@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from sould.agents.base.environment import USUAL_UMASK
-from sould.agents.base.patience import shared
+from sould.agents.base.tasks import shared
 from sould.agents.base.workspace import CommandExit, WorkspaceError
 
 GRACE: Final = 2.0

@@ -9,8 +9,8 @@ from typing import Final
 from pydantic import JsonValue
 
 from sould.agents.base.errors import OptionError
-from sould.agents.base.wording import plural
-from sould.agents.clients.choosing import Choices
+from sould.agents.base.text import plural
+from sould.agents.clients.choice_input import Choices
 from sould.agents.clients.inbox.params import AnswerParams, GivenAnswer
 from sould.agents.mcp.asking import answers_of, typed_answers
 from sould.agents.mcp.forms import problem, typed

@@ -21,7 +21,7 @@ from sould.agents.clients.review.shown import as_json
 from sould.agents.sessions.hostport import HostPort
 from sould.agents.sessions.inbox import Ended, Waiting
 from sould.agents.sessions.port import SessionPort
-from sould.agents.soul.opening import Opening
+from sould.agents.soul.session_request import Opening
 
 NOBODY: Final[Mapping[str, str]] = {
     "cancelled": "This was cancelled; nothing waits for an answer any more.",

@@ -5,7 +5,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from sould.agents.base.wording import iso_time, subagent_of
+from sould.agents.base.text import iso_time, subagent_of
 from sould.agents.clients.inbox.shapes import (
     AskedCommand,
     AskedEdit,

@@ -50,7 +50,7 @@ from sould.agents.files.reviewing.comments import NothingThereError
 from sould.agents.files.reviewing.listing import FileReview, Selection
 from sould.agents.files.reviewing.orders import Order
 from sould.agents.sessions.port import SessionPort
-from sould.agents.soul.opening import Opening
+from sould.agents.soul.session_request import Opening
 
 REPORT: Final = "_sould/review/report"
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from sould.agents.base.wording import iso_time
+from sould.agents.base.text import iso_time
 from sould.agents.clients.review.shapes import (
     DoneHunk,
     Dropped,

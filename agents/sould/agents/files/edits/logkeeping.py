@@ -8,7 +8,7 @@ import contextlib
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Final, TypeAlias
 
-from sould.agents.base.patience import Behind, run_shielded_in_thread, shared, shielded
+from sould.agents.base.tasks import Behind, run_shielded_in_thread, shared, shielded
 from sould.agents.files.edits.editlog import EditLogFile
 from sould.agents.files.edits.snapshot import Snapshot, Snapshots
 

@@ -16,7 +16,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from sould.agents.base.diskfile import digest_of
-from sould.agents.base.patience import run_shielded_in_thread
+from sould.agents.base.tasks import run_shielded_in_thread
 from sould.agents.base.workspace import WorkspaceError
 from sould.agents.files.directories.nodes import Held, content_of, digest_of_node, held_in, read_node, ref_of
 from sould.agents.files.edits.ageing import Aged, Needed, aged

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from sould.agents.base.errors import SouldError
-from sould.agents.base.patience import run_shielded_in_thread, shielded
+from sould.agents.base.tasks import run_shielded_in_thread, shielded
 from sould.agents.base.workspace import Workspace
 from sould.agents.files.edits.editlog import Intent
 from sould.agents.files.edits.project import Project

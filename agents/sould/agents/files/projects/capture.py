@@ -19,7 +19,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from sould.agents.base.errors import SouldError
-from sould.agents.base.patience import Behind, begun, in_time, readable, run_shielded_in_thread, shielded
+from sould.agents.base.tasks import Behind, begun, in_time, readable, run_shielded_in_thread, shielded
 from sould.agents.base.workspace import RunningCommand
 from sould.agents.files.directories.lateness import Difference
 from sould.agents.files.directories.refs import UNKEPT

@@ -18,8 +18,8 @@ from msgspec import Struct, field
 from sould.agents.base.config import Config
 from sould.agents.base.filelocks import FileLocks
 from sould.agents.base.liveconfig import FixedConfig, LiveConfig
-from sould.agents.base.patience import Behind, run_shielded_in_thread, shielded
 from sould.agents.base.processlock import alone_without_blocking
+from sould.agents.base.tasks import Behind, run_shielded_in_thread, shielded
 from sould.agents.files.directories.folderevents import FolderEvents
 from sould.agents.files.directories.identity import DirectoryIdentity
 from sould.agents.files.directories.secretblobs import SecretBlobs

@@ -18,7 +18,7 @@ from sould.agents.base.diskfile import digest_of
 from sould.agents.base.environment import USUAL_UMASK
 from sould.agents.base.errors import SouldError
 from sould.agents.base.filenames import ONE_WRITTEN, Reach, WrittenNames
-from sould.agents.base.patience import run_shielded_in_thread
+from sould.agents.base.tasks import run_shielded_in_thread
 from sould.agents.base.workspace import (
     Command,
     Expected,

@@ -17,7 +17,7 @@ from msgspec import Struct, field
 from sould.agents.base.diskfile import digest_of, make_directories, remove_file, replace_file
 from sould.agents.base.environment import USUAL_UMASK
 from sould.agents.base.filenames import Reach
-from sould.agents.base.patience import run_shielded_in_thread
+from sould.agents.base.tasks import run_shielded_in_thread
 from sould.agents.base.workspace import (
     FileChangedError,
     NotAFileError,

@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import Struct
 
 from sould.agents.base.filelocks import FileLocks
-from sould.agents.base.patience import Behind
+from sould.agents.base.tasks import Behind
 from sould.agents.base.workspace import FileChangedError, TextFile, WorkspaceError
 from sould.agents.files.directories.nodes import ref_of
 from sould.agents.files.edits.project import Project

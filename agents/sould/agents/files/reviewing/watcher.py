@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from sould.agents.base.gitplaces import git_directories
-from sould.agents.base.patience import Behind, in_time
+from sould.agents.base.tasks import Behind, in_time
 from sould.agents.files.directories.folderevents import FolderEvents
 from sould.agents.files.edits.reviewed import ReviewedFiles
 from sould.agents.files.reviewing.gitmoments import GitMoments

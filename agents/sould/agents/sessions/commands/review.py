@@ -23,7 +23,7 @@ from sould.agents.sessions.commands.conversation import Conversation
 from sould.agents.sessions.commands.slash import Entry, SlashCommand
 from sould.agents.sessions.operations.reviews import HunkName, ReviewedProject, SessionReview
 from sould.agents.sessions.operations.reviewtext import Names, Speech, answer, described, left_line, listing
-from sould.agents.sessions.turns.atonce import Answered, CommandAtOnce
+from sould.agents.sessions.turns.immediate_commands import Answered, CommandAtOnce
 from sould.agents.soul.attachedclients import AttachedClients
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn

@@ -10,7 +10,7 @@ from functools import partial
 
 from msgspec import Struct
 
-from sould.agents.base.wording import plural
+from sould.agents.base.text import plural
 from sould.agents.mcp.naming import cleaned, tool_name
 from sould.agents.mcp.resources import listing
 from sould.agents.mcp.results import PromptDefinition

@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from sould.agents.base.wording import plural
+from sould.agents.base.text import plural
 from sould.agents.files.directories.refs import target_in
 from sould.agents.files.reviewing.answers import DecidedHunk, DecisionNews, LeftHunk, Outcome
 from sould.agents.files.reviewing.listing import FileReview, ReviewedHunk

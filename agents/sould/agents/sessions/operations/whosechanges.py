@@ -12,8 +12,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final, Protocol
 
-from sould.agents.base.patience import beside, first_of
-from sould.agents.base.wording import plural
+from sould.agents.base.tasks import beside, first_of
+from sould.agents.base.text import plural
 from sould.agents.files.edits.reviewstate import call_key
 from sould.agents.files.projects.othersessions import Presence
 from sould.agents.files.review.hunk import AgentCall

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from sould.agents.base.wording import plural
+from sould.agents.base.text import plural
 from sould.agents.sessions.operations.travel import NothingToGoTo, Returned, TookKeptBack, TravelResult
 from sould.agents.soul.compaction.breakdown import Breakdown, ToolShare
 from sould.agents.soul.timetravel.outcome import describe, headline

@@ -15,13 +15,13 @@ from sould.agents.base.importing import load_here
 from sould.agents.sessions.settings.models import SessionModels
 from sould.agents.sessions.settings.options import Choice, SessionOption
 from sould.agents.sessions.settings.state import SessionState
-from sould.agents.sessions.settings.workplace import Workplace
+from sould.agents.sessions.settings.workspace_info import Workplace
 from sould.agents.soul.catalog import SUBAGENTS, AgentCatalog, AgentFile
-from sould.agents.soul.conditions import Situation
 from sould.agents.soul.loop import Soul
 from sould.agents.soul.spec import BUILTIN, AgentSpec, builtin_spec, ships
 from sould.agents.soul.specfile import digests, stamps
 from sould.agents.soul.subagents.crew import Crew
+from sould.agents.soul.tool_conditions import Situation
 from sould.agents.toolapi.toolset import Toolset
 from sould.agents.wire.messages import SystemPrompt
 from sould.agents.wire.notice import notice

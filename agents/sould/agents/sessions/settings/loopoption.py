@@ -1,7 +1,7 @@
 """How often prompts of a session are repeated, as an option that clients show."""
 
 from sould.agents.base.liveconfig import LiveConfig
-from sould.agents.base.wording import plural
+from sould.agents.base.text import plural
 from sould.agents.sessions.settings.options import Choice, SessionOption, SessionOptions
 from sould.agents.sessions.settings.state import SessionState
 

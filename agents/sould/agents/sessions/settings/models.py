@@ -9,7 +9,7 @@ from sould.agents.base.errors import ConfigError, NoModelError
 from sould.agents.llm.missing import MissingModel, model_or_missing
 from sould.agents.llm.pool import ProviderPool
 from sould.agents.llm.provider import ChatProvider, ModelInfo, ThoughtLevel
-from sould.agents.soul.answer import Model
+from sould.agents.soul.model_call import Model
 
 
 class SessionModels(Struct):

@@ -19,7 +19,7 @@ from sould.agents.permissions.projectfiles import Change, Contents, Seen, conten
 from sould.agents.permissions.questions import Questions
 from sould.agents.permissions.servedfiles import HOOKS_FILE, MCP_FILES
 from sould.agents.permissions.trust import SessionTrust, Trust, TrustError, TrustStore
-from sould.agents.sessions.settings.toldonce import ToldOnce
+from sould.agents.sessions.settings.seen_notices import ToldOnce
 from sould.agents.soul.catalog import PROJECT_FOLDERS
 from sould.agents.soul.projectinstructions import instruction_files, instruction_files_below
 from sould.agents.soul.skills.scripts import has_scripts

@@ -6,7 +6,7 @@ Whoever has the entry sees it change. A change that clients show is published.
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from sould.agents.base.wording import plural
+from sould.agents.base.text import plural
 from sould.agents.journal.log import SessionLog
 from sould.agents.sessions.store.store import SessionInfo, SessionStore
 from sould.agents.wire.content import UserInput, input_summary

@@ -7,7 +7,7 @@ import asyncio
 from typing import Generic, Protocol, TypeVar
 
 from sould.agents.base.errors import SouldError
-from sould.agents.base.patience import shared
+from sould.agents.base.tasks import shared
 
 ResultT = TypeVar("ResultT")
 ResultT_co = TypeVar("ResultT_co", covariant=True)

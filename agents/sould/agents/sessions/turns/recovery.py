@@ -13,11 +13,11 @@ from sould.agents.files.projects.capture import Capture
 from sould.agents.journal.log import SessionLog
 from sould.agents.journal.recovery import OpenWork, Recovery
 from sould.agents.permissions.questions import Questions
-from sould.agents.sessions.turns import cutoff
-from sould.agents.sessions.turns.asking import ApprovalRequester
+from sould.agents.sessions.turns import interrupted_commands
+from sould.agents.sessions.turns.approval_requests import ApprovalRequester
 from sould.agents.sessions.turns.turns import INTERRUPTED, Prompt, Turns
+from sould.agents.soul.call_scheduler import not_begun
 from sould.agents.soul.loop import Soul
-from sould.agents.soul.order import not_begun
 from sould.agents.soul.subagents.crew import Crew, Job
 from sould.agents.soul.subagents.market import LaborMarket, can_go_on
 from sould.agents.soul.subagents.unfinished import ASKS, Unfinished, unfinished
@@ -57,8 +57,11 @@ async def recover(
 ) -> None:
     """Close or resume what was open, tell the clients once, and make it durable."""
     found = log.recovery
-    cut_off = [*(cutoff.running(log.replay()) if found.open_calls else ()), *cutoff.in_background(crew.market.tasks)]
-    lost = await cutoff.account(cut_off, capture)
+    cut_off = [
+        *(interrupted_commands.running(log.replay()) if found.open_calls else ()),
+        *interrupted_commands.in_background(crew.market.tasks),
+    ]
+    lost = await interrupted_commands.account(cut_off, capture)
     if found.clean:
         if lost:
             _notify(log, lost)

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from sould.agents.llm.provider import ChatMessage, ChatRequest, Finish, ProviderError
 from sould.agents.llm.retry import stream_with_retry
 from sould.agents.sessions.turns.turns import Prompt
-from sould.agents.soul.answer import ModelCaller
+from sould.agents.soul.model_call import ModelCaller
 from sould.agents.wire.content import TextPart, UserInput, attached_text, typed_text
 from sould.agents.wire.messages import BtwBegin, BtwEnd, FunctionCall, StopReason, ToolCall, ToolCallPart, TurnEnd
 

@@ -6,9 +6,9 @@ from sould.agents.journal.channel import Cursor
 from sould.agents.journal.log import SessionLog
 from sould.agents.journal.recovery import OpenWork
 from sould.agents.permissions.questions import Questions
-from sould.agents.sessions.turns import cutoff
-from sould.agents.sessions.turns.asking import ApprovalRequester
-from sould.agents.soul.order import not_begun
+from sould.agents.sessions.turns import interrupted_commands
+from sould.agents.sessions.turns.approval_requests import ApprovalRequester
+from sould.agents.soul.call_scheduler import not_begun
 from sould.agents.soul.subagents.unfinished import unfinished
 from sould.agents.wire.messages import ApprovalRequest, QuestionRequest, ToolCallDetail
 
@@ -43,4 +43,4 @@ class Standstill(Struct):
         after = {each.tool_call_id: each.after for each in messages if isinstance(each, ToolCallDetail)}
         open_calls = [call.id for call in work.calls]
         stands = left.calls | not_begun(open_calls, after, left.calls)
-        return bool(open_calls) and stands.issuperset(open_calls) and not cutoff.running(records)
+        return bool(open_calls) and stands.issuperset(open_calls) and not interrupted_commands.running(records)

@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 from msgspec import Struct, field
 
 from sould.agents.base.errors import JournalFullError, SouldError, as_disk_full
-from sould.agents.base.patience import shared
+from sould.agents.base.tasks import shared
 from sould.agents.journal.log import SessionLog
 from sould.agents.llm.pictures import with_fitting_pictures
 from sould.agents.sessions.turns.operating import Operation, OperationCancelledError, Work

@@ -10,7 +10,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from sould.agents.base.wording import plural
+from sould.agents.base.text import plural
 from sould.agents.llm.provider import ChatMessage
 from sould.agents.soul.compaction.importance import Similarity, by_words, cosine, importance, tf_idf
 from sould.agents.soul.compaction.summary import Summary, shortened

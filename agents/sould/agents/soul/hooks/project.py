@@ -17,7 +17,7 @@ from sould.agents.base.config import Hook, Section
 from sould.agents.base.parsed import Parsed
 from sould.agents.base.privatefile import write_private
 from sould.agents.base.regularfile import read_beginning, read_regular
-from sould.agents.base.wording import faulty
+from sould.agents.base.text import faulty
 from sould.agents.permissions.servedfiles import HOOKS_FILE, WRITTEN, pieces
 from sould.agents.permissions.shelltext import words_of
 from sould.agents.permissions.trust import TrustStore

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from sould.agents.base.file_ownership import why_not_own
 from sould.agents.base.gitplaces import work_tree_of
-from sould.agents.base.ownfiles import why_not_own
 from sould.agents.base.projectowners import Owners
 from sould.agents.soul.skills.scripts import has_scripts
 from sould.agents.soul.skills.skill import SKILL_FILE, Scope, Skill, SkillError, is_skill_file, read_skill

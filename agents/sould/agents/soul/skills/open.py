@@ -7,7 +7,7 @@ from sould.agents.base.filechanges import FileChanges, Stamp
 from sould.agents.base.gitplaces import repository_marks
 from sould.agents.base.liveconfig import LiveConfig
 from sould.agents.permissions.trust import TrustStore
-from sould.agents.soul.opening import Opening
+from sould.agents.soul.session_request import Opening
 from sould.agents.soul.skills.catalog import SkillCatalog
 from sould.agents.soul.skills.discovery import Root, candidates, skill_roots
 from sould.agents.soul.skills.scripts import TrustedScripts

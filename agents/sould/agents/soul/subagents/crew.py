@@ -13,10 +13,10 @@ from msgspec import Struct
 
 from sould.agents.base.clock import at_most
 from sould.agents.base.errors import SouldError
-from sould.agents.base.patience import shielded
+from sould.agents.base.tasks import shielded
 from sould.agents.journal.log import SessionLog
 from sould.agents.llm.provider import ChatMessage
-from sould.agents.soul.dmail.router import DenwaRenji
+from sould.agents.soul.dmail.dmail import DenwaRenji
 from sould.agents.soul.loop import Ending, Soul
 from sould.agents.soul.spec import AgentSpec
 from sould.agents.soul.subagents.forward import Forwarding

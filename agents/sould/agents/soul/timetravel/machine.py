@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import EditFile
-from sould.agents.soul.dmail.router import DenwaRenji, DMail
+from sould.agents.soul.dmail.dmail import DenwaRenji, DMail
 from sould.agents.soul.loop import Ending, StepExtension
 from sould.agents.soul.stepcalls import StepCalls
 from sould.agents.soul.timetravel.rewind import Rewinder

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from sould.agents.base.wording import plural
+from sould.agents.base.text import plural
 from sould.agents.permissions.visible import visible
 from sould.agents.wire.messages import FilesRestored, RestoredFile
 

@@ -15,7 +15,7 @@ from sould.agents.files.projects.moves import RESTORE
 from sould.agents.files.projects.restore import Chosen, FileOutcome, is_of, kept_too, take_back, touched
 from sould.agents.files.projects.sessionfiles import SessionFiles
 from sould.agents.journal.log import SessionLog
-from sould.agents.soul.dmail.router import Mailbox
+from sould.agents.soul.dmail.dmail import Mailbox
 from sould.agents.soul.timetravel.outcome import NOT_ASKED
 from sould.agents.soul.timetravel.timeline import calls_after
 from sould.agents.wire.messages import (

@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct, field
 
-from sould.agents.base.wording import plural
+from sould.agents.base.text import plural
 from sould.agents.soul.timetravel.outcome import left
 from sould.agents.wire.content import input_summary
 from sould.agents.wire.display import CHANGED, DiffBlock

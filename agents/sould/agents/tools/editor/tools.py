@@ -10,8 +10,8 @@ from typing import ClassVar, Final, TypeAlias
 import orjson
 from pydantic import BaseModel
 
-from sould.agents.base.readable import as_lines
-from sould.agents.base.wording import plural
+from sould.agents.base.text import plural
+from sould.agents.base.yaml_text import as_lines
 from sould.agents.files.projects.sessionfiles import SessionFiles
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles

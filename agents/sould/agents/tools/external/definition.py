@@ -11,7 +11,7 @@ from msgspec import Struct
 from pydantic import ConfigDict, Field, JsonValue, ValidationError
 
 from sould.agents.base.parsed import Parsed
-from sould.agents.base.wording import faulty
+from sould.agents.base.text import faulty
 from sould.agents.mcp.naming import LARGEST_SCHEMA, shortened
 from sould.agents.toolapi.base import tool_error
 from sould.agents.toolapi.toolset import NAME

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol
 
 import orjson
 
-from sould.agents.base.readable import as_lines
+from sould.agents.base.yaml_text import as_lines
 from sould.agents.llm.provider import ToolSpec
 from sould.agents.mcp.naming import safe_schema
 from sould.agents.permissions.approval import Approval

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from sould.agents.base.patience import in_time
+from sould.agents.base.tasks import in_time
 from sould.agents.tools.languageservers.shapes import Diagnostic, Published, each, path_of, read
 
 MOST_FILES: Final = 2000

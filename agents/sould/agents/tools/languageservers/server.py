@@ -15,13 +15,13 @@ from typing import Any, Final
 from msgspec import Struct
 
 from sould.agents.base.liveconfig import LiveConfig
-from sould.agents.base.patience import beside, first_of, in_time, run_shielded_in_thread
 from sould.agents.base.process.guard import ProcessGuard
-from sould.agents.base.process.serving import INPUT_CLOSE_GRACE, serving
+from sould.agents.base.process.stdio_server import INPUT_CLOSE_GRACE, serving
 from sould.agents.base.rpc.connection import Connection, Limits
 from sould.agents.base.rpc.dialect import HEADERS
 from sould.agents.base.rpc.errors import ConnectionGoneError, RpcError
-from sould.agents.base.wording import last_words
+from sould.agents.base.tasks import beside, first_of, in_time, run_shielded_in_thread
+from sould.agents.base.text import last_words
 from sould.agents.base.workspace import TextFile, WorkspaceError
 from sould.agents.files.directories.watching import Watches
 from sould.agents.tools.languageservers.documents import Documents

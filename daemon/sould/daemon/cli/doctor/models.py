@@ -22,10 +22,10 @@ from sould.agents.base.network.certificates import advice
 from sould.agents.base.network.clients import client_to
 from sould.agents.base.network.failures import is_untrusted, why_unreachable
 from sould.agents.llm.discovery import unused_addresses
-from sould.agents.llm.failures import is_unknown_model, status_error
 from sould.agents.llm.openai import OpenAIProvider
 from sould.agents.llm.pool import NO_MODEL, ProviderPool, remarks, troubles
 from sould.agents.llm.provider import ModelInfo
+from sould.agents.llm.provider_errors import is_unknown_model, status_error
 from sould.agents.llm.server import ProviderSettings, Server
 from sould.agents.llm.signin import SignedInProvider
 from sould.agents.llm.tokens import Tokens

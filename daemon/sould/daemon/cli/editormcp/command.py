@@ -9,12 +9,12 @@ import sys
 
 import click
 
+from sould.daemon.cli.caller_check import refuse_agent
 from sould.daemon.cli.conversation import Conversation
 from sould.daemon.cli.editormcp.pipes import Pipes
 from sould.daemon.cli.editormcp.tools import NAME, Server
 from sould.daemon.cli.helptext import Command
 from sould.daemon.cli.output import CommandError
-from sould.daemon.cli.ownhand import refuse_agent
 
 
 @click.command("editor-mcp", cls=Command)

@@ -14,7 +14,7 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sould.agents.base.wording import plural
+from sould.agents.base.text import plural
 from sould.agents.permissions.visible import both_ends
 from sould.daemon.cli.conversation import Answer
 from sould.daemon.cli.output import one_line, span, visible

@@ -11,7 +11,7 @@ from typing import Final
 
 import click
 
-from sould.agents.base.wording import plural
+from sould.agents.base.text import plural
 from sould.agents.files.reviewing.answers import LeftHunk
 from sould.agents.files.reviewing.listing import ReviewedHunk
 from sould.agents.sessions.operations import reviewtext

@@ -9,7 +9,7 @@ from itertools import groupby
 
 import click
 
-from sould.agents.base.wording import plural
+from sould.agents.base.text import plural
 from sould.agents.files.reviewing.listing import FileReview, ReviewedHunk
 from sould.agents.permissions.visible import visible
 from sould.agents.sessions.operations.reviewdiff import DiffLine, Piece, deletion_of, diff_of, shortened

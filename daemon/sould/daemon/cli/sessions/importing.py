@@ -7,11 +7,11 @@ from contextlib import contextmanager
 
 import click
 
-from sould.agents.base.wording import plural
+from sould.agents.base.text import plural
+from sould.daemon.cli.caller_check import refuse_agent
 from sould.daemon.cli.conversation import Conversation
 from sould.daemon.cli.helptext import Command
 from sould.daemon.cli.output import one_line, table
-from sould.daemon.cli.ownhand import refuse_agent
 
 AGENTS = ("claude", "codex", "kimi")
 

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from sould.agents.base.config import ModelConfig, ProviderConfig
 from sould.agents.base.errors import ConfigError
 from sould.agents.base.liveconfig import FixedConfig
-from sould.agents.clients.choosing import Choices
+from sould.agents.clients.choice_input import Choices
 from sould.agents.llm.discovery import Found, probe_server
 from sould.agents.llm.pool import ProviderPool
 from sould.daemon.cli.login import configure, login

@@ -9,7 +9,7 @@ import click
 from msgspec import Struct
 from pydantic import AliasPath, BaseModel, Field
 
-from sould.agents.clients.choosing import Choices
+from sould.agents.clients.choice_input import Choices
 from sould.daemon.cli.output import CommandError, one_line, visible
 from sould.daemon.cli.terminal.editor import edited
 from sould.daemon.cli.terminal.keyboard import read_line

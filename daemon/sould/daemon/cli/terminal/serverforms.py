@@ -6,7 +6,7 @@ Nothing is answered that was not typed, but a default, which Enter takes where i
 import click
 from pydantic import BaseModel, Field, JsonValue
 
-from sould.agents.clients.choosing import Choices
+from sould.agents.clients.choice_input import Choices
 from sould.agents.mcp.forms import choices, problem, text_of, value_of
 from sould.agents.wire.requests import ServerForm
 from sould.daemon.cli.output import one_line, visible

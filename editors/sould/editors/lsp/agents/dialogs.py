@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from sould.agents.clients.intext import TextQuestions
+from sould.agents.clients.text_questions import TextQuestions
 from sould.agents.permissions.outputs import output_text
 from sould.agents.permissions.scopes import LASTING, Scope, approved, offered, rejection
 from sould.agents.sessions.port import SessionPort

@@ -6,7 +6,7 @@ Words of the user's own no such message can take: how to give them is told, and 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
-from sould.agents.clients.intext import NONE_OF_THESE, TextQuestions
+from sould.agents.clients.text_questions import NONE_OF_THESE, TextQuestions
 from sould.agents.wire.messages import QuestionItem
 from sould.editors.lsp.words import Importance, tell
 

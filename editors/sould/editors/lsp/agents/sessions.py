@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sould.agents.clients.faces import AttachedSession
 from sould.agents.journal.channel import Cursor
 from sould.agents.sessions.port import SessionPort
-from sould.agents.soul.opening import Opening
+from sould.agents.soul.session_request import Opening
 from sould.agents.wire.messages import QuestionRequest, WireRequest
 from sould.editors.lsp.agents.attachment import Attachment
 from sould.editors.lsp.agents.dialogs import listed

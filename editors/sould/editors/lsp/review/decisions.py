@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from msgspec.structs import replace
 
-from sould.agents.base.patience import begun, first_of
+from sould.agents.base.tasks import begun, first_of
 from sould.agents.clients.review.projects import resolve
 from sould.agents.clients.review.shapes import Verdict
 from sould.agents.clients.review.shown import as_json, shown_outcome

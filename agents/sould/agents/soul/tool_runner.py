@@ -23,11 +23,11 @@ from sould.agents.journal.log import SessionLog
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.outputs import CANCELLED, unseen
 from sould.agents.permissions.policy import RepeatCall
-from sould.agents.soul.callwatcher import parse_arguments
-from sould.agents.soul.findings import with_findings
+from sould.agents.soul.call_changes import with_findings
+from sould.agents.soul.call_observer import parse_arguments
+from sould.agents.soul.call_scheduler import StepOrder
 from sould.agents.soul.hooks.engine import Hooks
 from sould.agents.soul.hooks.toolhooks import with_hooks
-from sould.agents.soul.order import StepOrder
 from sould.agents.soul.repeats import RepeatGuard
 from sould.agents.soul.stepcalls import OpenCall, StepCalls
 from sould.agents.soul.turn import Turn

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sould.agents.clients.choosing import Choices, Chosen
+from sould.agents.clients.choice_input import Choices, Chosen
 
 ONE = Choices(("Yes, all", "No"), words="Other")
 SEVERAL = Choices(("red", "green", "blue"), several=True)

@@ -12,7 +12,7 @@ from msgspec import Struct
 from sould.acp.outbound import Json
 
 if TYPE_CHECKING:
-    from sould.agents.soul.opening import McpServer, Opening
+    from sould.agents.soul.session_request import McpServer, Opening
 
 Brought = Mapping[str, list[Json]]
 """By session, each server as the editor would say it."""

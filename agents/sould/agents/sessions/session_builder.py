@@ -49,10 +49,17 @@ from sould.agents.sessions.operations.directories import AddedDirectories
 from sould.agents.sessions.operations.reviews import SessionReview
 from sould.agents.sessions.operations.sharing import Sharing
 from sould.agents.sessions.operations.travel import TimeTravel
+from sould.agents.sessions.services import (
+    HostServices,
+    Permission,
+    Policy,
+    SessionServices,
+    UserConfiguration,
+    WorkFiles,
+)
 from sould.agents.sessions.settings.agents import DEFAULT, AgentOption, SessionAgent, first_spec, use_model
 from sould.agents.sessions.settings.awaymode import AwayMode
 from sould.agents.sessions.settings.budgets import Budgets, DailySpend
-from sould.agents.sessions.settings.company import Company
 from sould.agents.sessions.settings.directories import Directories
 from sould.agents.sessions.settings.loopoption import LoopOption
 from sould.agents.sessions.settings.modeloptions import model_options
@@ -61,34 +68,27 @@ from sould.agents.sessions.settings.modeluse import ModelUse
 from sould.agents.sessions.settings.modes import Modes, usual_mode
 from sould.agents.sessions.settings.modeswitch import ModeSwitch
 from sould.agents.sessions.settings.options import SessionOptions
+from sould.agents.sessions.settings.presence import Company
 from sould.agents.sessions.settings.projectkey import project_key
 from sould.agents.sessions.settings.projectmemory import ProjectMemory
 from sould.agents.sessions.settings.state import SessionState, load_state
 from sould.agents.sessions.settings.trusting import TrustQuestion
-from sould.agents.sessions.settings.workplace import Workplace
-from sould.agents.sessions.shared import (
-    HostServices,
-    Permission,
-    Policy,
-    SessionServices,
-    UserConfiguration,
-    WorkFiles,
-)
+from sould.agents.sessions.settings.workspace_info import Workplace
 from sould.agents.sessions.souls import OUTPUTS, build_soul
 from sould.agents.sessions.store.entry import SessionEntry
 from sould.agents.sessions.store.store import SessionStore, StoredSession
-from sould.agents.sessions.turns.asking import ApprovalRequester
+from sould.agents.sessions.turns.approval_requests import ApprovalRequester
 from sould.agents.sessions.turns.hooking import SessionHooks
 from sould.agents.soul.attachedclients import AttachedClients
 from sould.agents.soul.catalog import AgentCatalog
-from sould.agents.soul.dmail.router import Mailbox
+from sould.agents.soul.change_capture import LateNotices
+from sould.agents.soul.dmail.dmail import Mailbox
 from sould.agents.soul.hooks.command import HookRunner
 from sould.agents.soul.hooks.engine import Hooks
 from sould.agents.soul.hooks.project import ProjectHooks
-from sould.agents.soul.looking import LateNotices
 from sould.agents.soul.loop import StepExtension
-from sould.agents.soul.opening import Opening
 from sould.agents.soul.reminders import TaskReminder
+from sould.agents.soul.session_request import Opening
 from sould.agents.soul.skills.open import open_catalog
 from sould.agents.soul.subagents.crew import Crew
 from sould.agents.soul.subagents.market import LaborMarket

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sould.agents.llm.provider import Finish
-from sould.agents.soul.answer import Part, runs
+from sould.agents.soul.model_call import Part, runs
 from sould.agents.wire.content import FunctionCall, TextPart, ThinkPart
 from sould.agents.wire.messages import ToolCall, ToolCallPart
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sould.agents.base.ownfiles import why_not_own
+from sould.agents.base.file_ownership import why_not_own
 
 OTHER = 65534
 

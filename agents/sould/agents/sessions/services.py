@@ -23,15 +23,15 @@ from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.questions import Questions
 from sould.agents.permissions.remembered import Remembered
 from sould.agents.permissions.trust import TrustStore
-from sould.agents.sessions.settings.company import Company
 from sould.agents.sessions.settings.modeluse import ModelUse
 from sould.agents.sessions.settings.modes import Modes
-from sould.agents.sessions.settings.news import News
-from sould.agents.sessions.settings.workplace import Workplace
+from sould.agents.sessions.settings.notices import News
+from sould.agents.sessions.settings.presence import Company
+from sould.agents.sessions.settings.workspace_info import Workplace
 from sould.agents.sessions.store.store import SessionStore, StoredSession
-from sould.agents.sessions.turns.asking import ApprovalRequester
+from sould.agents.sessions.turns.approval_requests import ApprovalRequester
 from sould.agents.sessions.worktrees.worktrees import Worktrees
-from sould.agents.soul.dmail.router import DMailRouter, Mailbox
+from sould.agents.soul.dmail.dmail import DMailRouter, Mailbox
 from sould.agents.soul.hooks.engine import Hooks
 from sould.agents.soul.timetravel.rewind import Rewinder
 from sould.agents.toolapi.sources import ToolSources

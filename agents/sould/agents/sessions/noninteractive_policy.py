@@ -14,7 +14,7 @@ from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import Mode
 from sould.agents.permissions.policycontext import PolicyContext, SecretNames
 from sould.agents.permissions.protected import account_places
-from sould.agents.sessions.shared import HostServices
+from sould.agents.sessions.services import HostServices
 from sould.agents.toolapi.base import RefusedError, tool_error
 from sould.agents.tools.editor.site import OtherAgent
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse

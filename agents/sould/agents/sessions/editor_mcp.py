@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 from pydantic import ValidationError
 
 from sould.agents.base.localworkspace import LocalWorkspace
-from sould.agents.base.wording import faulty
+from sould.agents.base.text import faulty
 from sould.agents.base.workspace import Workspace, WorkspaceError
 from sould.agents.files.projects.clientfiles import ClientFiles
 from sould.agents.files.projects.port import no_commands
@@ -20,9 +20,9 @@ from sould.agents.files.projects.sessionfiles import Author, SessionFiles
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import CallExternal
+from sould.agents.sessions.noninteractive_policy import Unasked
+from sould.agents.sessions.services import HostServices
 from sould.agents.sessions.settings.projectmemory import ProjectMemory
-from sould.agents.sessions.shared import HostServices
-from sould.agents.sessions.unasked import Unasked
 from sould.agents.toolapi.base import RefusedError, ToolCallContext
 from sould.agents.tools.editor.calls import Done, EditorCalls, as_tool_error
 from sould.agents.tools.editor.catalogue import CATALOGUE, EditorTool

@@ -13,12 +13,12 @@ from sould.agents.base.regularfile import read_text
 from sould.agents.llm.provider import ModelInfo
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.sessions.settings.directories import Directories
-from sould.agents.soul.conditions import Situation
 from sould.agents.soul.instructions import prompt_arguments, render_prompt
-from sould.agents.soul.opening import Opening
 from sould.agents.soul.projectinstructions import project_instructions
+from sould.agents.soul.session_request import Opening
 from sould.agents.soul.skills.catalog import SkillCatalog
 from sould.agents.soul.spec import AgentSpec
+from sould.agents.soul.tool_conditions import Situation
 
 
 class Workplace(Struct, frozen=True):

@@ -5,7 +5,7 @@ Pure: one request's questions, until each has an answer. A slip is never taken f
 
 from collections.abc import Sequence
 
-from sould.agents.clients.choosing import Choices
+from sould.agents.clients.choice_input import Choices
 from sould.agents.wire.messages import QuestionItem
 
 DISMISS = "n"

@@ -12,7 +12,7 @@ from tests.acp.handlers.test_inbox import asks, looking
 
 from sould.agents.base.config import AttentionSettings, Config
 from sould.agents.base.liveconfig import FixedConfig
-from sould.daemon.process.attention import Attention
+from sould.daemon.process.desktop_notifications import Attention
 from sould.daemon.process.notifiers import Notification, desktop
 from soultest.acpclient import ignore
 from soultest.bench import Bench, call

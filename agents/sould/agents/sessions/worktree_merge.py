@@ -22,9 +22,9 @@ from sould.agents.files.projects.port import ProjectPort, no_commands
 from sould.agents.files.projects.sessionfiles import Author, SessionFiles
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import EditFile
-from sould.agents.sessions.otheragents import ClientFilesOf
-from sould.agents.sessions.shared import HostServices
-from sould.agents.sessions.unasked import Unasked
+from sould.agents.sessions.editor_mcp import ClientFilesOf
+from sould.agents.sessions.noninteractive_policy import Unasked
+from sould.agents.sessions.services import HostServices
 from sould.agents.sessions.worktrees.changed import (
     ChangedFile,
     MergeConflictError,

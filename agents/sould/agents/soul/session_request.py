@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from sould.agents.base.environment import USUAL_UMASK
 from sould.agents.base.workspace import Workspace
 from sould.agents.permissions.policy import Mode
-from sould.agents.soul.carrier import Carrier
+from sould.agents.soul.mcp_over_client import Carrier
 
 Transport: TypeAlias = Literal["stdio", "http", "sse", "acp"]
 

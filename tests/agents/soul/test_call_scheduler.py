@@ -19,9 +19,9 @@ from sould.agents.journal.channel import Record
 from sould.agents.journal.journal import JournalWriter
 from sould.agents.journal.log import SessionLog
 from sould.agents.permissions.policycontext import PolicyContext
-from sould.agents.soul.calls import Stop, ToolRunner
 from sould.agents.soul.repeats import RepeatGuard
 from sould.agents.soul.stepcalls import NOT_BEGUN, StepCalls
+from sould.agents.soul.tool_runner import Stop, ToolRunner
 from sould.agents.soul.turn import Turn
 from sould.agents.toolapi.toolset import Toolset
 from sould.agents.wire.content import FunctionCall

@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 from sould.agents.base.config import AttentionSettings
 from sould.agents.base.errors import ConfigError
 from sould.agents.base.liveconfig import LiveConfig
-from sould.agents.base.patience import in_time
+from sould.agents.base.tasks import in_time
 from sould.agents.permissions.visible import visible
 from sould.agents.sessions.inbox import Inbox, Waiting
 from sould.agents.wire.display import ShellBlock

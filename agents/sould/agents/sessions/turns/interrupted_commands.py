@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from sould.agents.files.projects.capture import Capture
 from sould.agents.journal.channel import Record
-from sould.agents.soul.order import not_begun
+from sould.agents.soul.call_scheduler import not_begun
 from sould.agents.toolapi.background import BackgroundTasks
 from sould.agents.wire.messages import (
     ApprovalRequest,

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from sould.agents.base.patience import (
+from sould.agents.base.tasks import (
     begun,
     beside,
     finish,

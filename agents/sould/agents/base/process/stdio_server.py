@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from sould.agents.base.environment import USUAL_UMASK
-from sould.agents.base.patience import beside, in_time
 from sould.agents.base.process.guard import GuardedProcess, ProcessGuard
+from sould.agents.base.tasks import beside, in_time
 
 INPUT_CLOSE_GRACE: Final = 2.0
 """Seconds a server gets to end after its input has ended, before TERM."""

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sould.agents.llm.failures import Asked, Redactor, event_error, status_error
+from sould.agents.llm.provider_errors import Asked, Redactor, event_error, status_error
 
 WORDS = "The words of the provider"
 WRAPPED: dict[str, tuple[object, str]] = {

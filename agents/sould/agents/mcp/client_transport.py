@@ -28,7 +28,7 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
-from sould.agents.soul.carrier import Carrier, CarrierError
+from sould.agents.soul.mcp_over_client import Carrier, CarrierError
 
 MOST_UNREAD: Final = 256
 """Messages of servers that wait to be read."""

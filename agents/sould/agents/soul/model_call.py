@@ -13,9 +13,8 @@ from typing import Protocol, TypeAlias
 from msgspec import Struct, field
 
 from sould.agents.base.liveconfig import LiveConfig
-from sould.agents.base.patience import beside
+from sould.agents.base.tasks import beside
 from sould.agents.journal.log import SessionLog
-from sould.agents.llm.growing import GrowingBytes
 from sould.agents.llm.provider import (
     ChatMessage,
     ChatProvider,
@@ -27,6 +26,7 @@ from sould.agents.llm.provider import (
     ProviderProtocolError,
     ThoughtLevel,
 )
+from sould.agents.llm.request_cache import GrowingBytes
 from sould.agents.llm.retry import RetryNotice, RetryPolicy, stream_with_retry
 from sould.agents.soul.callids import CallIds
 from sould.agents.soul.choices import ChoiceReader

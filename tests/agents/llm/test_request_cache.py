@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from sould.agents.base.config import Capability
 from sould.agents.journal.context import Context
-from sould.agents.llm.growing import GrowingBytes
 from sould.agents.llm.provider import ChatMessage, ChatRequest, ModelInfo, ToolSpec
+from sould.agents.llm.request_cache import GrowingBytes
 from sould.agents.llm.requests import RequestStyle, request_body, request_bytes
 from sould.agents.wire.content import FunctionCall, ImagePart, MediaUrl, TextPart, ThinkPart
 from sould.agents.wire.messages import (
