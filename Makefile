@@ -21,8 +21,8 @@ FAST := not acpx and not docs and not editors and not vscode and not panel and n
 # Where tests that start no process are.
 INNER := tests/agents tests/acp tests/daemon tests/test_house.py tests/test_readme.py tests/test_sealed.py
 # Git, ignored files, HOME, the user's settings; the installed program, too.
-HOSTILE := tests/test_sealed.py tests/daemon/test_paths.py tests/daemon/cli/test_worktree.py tests/agents/settings \
-	$(addprefix tests/agents/,edits/test_ownership.py reviewing/test_git_by_agents.py directories/test_ignored.py projects/test_identity.py)
+HOSTILE := tests/test_sealed.py tests/daemon/test_paths.py tests/daemon/cli/test_worktree.py tests/agents/sessions/settings \
+	$(addprefix tests/agents/files/,edits/test_ownership.py reviewing/test_git_by_agents.py directories/test_ignored.py projects/test_identity.py)
 # Each worker reads all tests; with what another run has compiled that takes it 6 s of a processor, without it 15.
 unexport PYTHONDONTWRITEBYTECODE
 

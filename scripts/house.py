@@ -10,7 +10,7 @@ import re
 import statistics
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,49 +35,24 @@ ALLOWED: dict[str, frozenset[str]] = {
 
 LAYERS: dict[str, tuple[str, ...]] = {
     "agents": (
-        *(
-            "",
-            "network",
-            "wire",
-            "llm",
-            "sessionlog",
-            "rpc",
-            "process",
-            "toolapi",
-            "permissions",
-            "review",
-            "directories",
-            "edits",
-            "reviewing",
-            "projects",
-            "worktrees",
-            "compaction",
-        ),
-        *(
-            "web",
-            "hooks",
-            "opening",
-            "skills",
-            "dmail",
-            "soul",
-            "mcp",
-            "external",
-            "timetravel",
-            "tools",
-            "flows",
-            "store",
-            "editortools",
-            "languageservers",
-        ),
-        *("settings", "turns", "operations", "commands", "sessions", "reviewclients", "inboxclients", "editorclients"),
+        *("", "base", "wire", "llm", "journal", "toolapi", "permissions", "files"),
+        *("soul", "mcp", "tools", "sessions", "clients"),
     ),
+    "agents/base": ("", "network", "rpc", "process"),
+    "agents/files": ("", "review", "directories", "edits", "reviewing", "projects"),
+    "agents/soul": ("hooks", "dmail", "compaction", "", "subagents", "skills", "flows", "timetravel"),
+    "agents/tools": ("web", "external", "", "editor", "languageservers"),
+    "agents/sessions": ("worktrees", "store", "settings", "operations", "turns", "commands", ""),
+    "agents/clients": ("", "review", "inbox", "editor"),
     "acp": ("", "client", "projection", "dialogs", "connection", "handlers", "server"),
     "editors": ("", "lsp"),
     "daemon": ("", "configuration", "process", "cli"),
 }
-"""The packages of each portion, lowest first: each imports only those before it. "" are the modules beside the packages."""
+"""The packages of each portion, and those inside of large packages, lowest first: each imports only those before it. "" are
+the modules beside the packages."""
 
-TOOLS = ("agents/sould/agents/tools/", "agents/sould/agents/toolapi/")
+TOOLS = re.compile(r"agents/sould/agents/(tools/[^/]+|toolapi/.+)")
+"""Where tools stand whose paths a model names; what is in a folder below `tools` serves them, or an editor."""
 OWN_FILES: dict[str, str] = {
     "tools/__init__.py": "none; it names `Workspace` for tools of the user's, who get a `CallFiles`",
     "toolapi/background.py": "records and output of its own tasks, in the session's directory",
@@ -96,9 +71,9 @@ OPENING_MODULES = frozenset(
         "io",
         "shutil",
         "glob",
-        "sould.agents.diskfile",
-        "sould.agents.localworkspace",
-        "sould.agents.directories.nodes",
+        "sould.agents.base.diskfile",
+        "sould.agents.base.localworkspace",
+        "sould.agents.files.directories.nodes",
     }
 )
 OPENING_CALLS = frozenset(
@@ -185,26 +160,32 @@ def imports(files: Iterable[SourceFile]) -> Iterator[Finding]:
 
 def layers(files: Iterable[SourceFile]) -> Iterator[Finding]:
     """A package imports only packages before it in `LAYERS`."""
-    files = [file for file in files if file.root in LAYERS and file.path.split("/")[1:3] == ["sould", file.root]]
-    packages = {(file.root, package) for file in files if (package := package_with(file))}
-    for file in files:
-        order, own = LAYERS[file.root], package_with(file)
-        if own not in order:
-            yield Finding(file.path, 0, f"package {own} stands in no layer; add it to LAYERS")
-            continue
-        for node in file.imports():
-            for module in reached(node):
-                sould, root, other = [*module.split("."), "", "", ""][:3]
-                other = other if (root, other) in packages else ""
-                if (sould, root) == ("sould", file.root) and other in order[order.index(own) + 1 :]:
-                    by = own or "a module beside the packages"
-                    yield Finding(file.path, node.lineno, f"{by} must not import {other}")
+    files = [file for file in files if file.path.split("/")[1:3] == ["sould", file.root]]
+    placed = [(file, file.path.split("/")[2:]) for file in files]
+    folders = {"/".join(parts[:length]) for _, parts in placed for length in range(1, len(parts))}
+    for file, parts in placed:
+        for above, order in LAYERS.items():
+            own = package_in(above, parts[:-1], folders)
+            if own is None:
+                continue
+            if own not in order:
+                yield Finding(file.path, 0, f"package {own} stands in no layer of {above}; add it to LAYERS")
+                continue
+            for node in file.imports():
+                for module in reached(node):
+                    other = package_in(above, module.split(".")[1:], folders)
+                    if other in order[order.index(own) + 1 :]:
+                        by = own or "a module beside the packages"
+                        yield Finding(file.path, node.lineno, f"{by} must not import {other or module}")
 
 
-def package_with(file: SourceFile) -> str:
-    """The package of its root that a module is in; "" beside the packages."""
-    parts = file.path.split("/")
-    return parts[3] if len(parts) > 4 else ""
+def package_in(above: str, parts: list[str], folders: Collection[str]) -> str | None:
+    """The package directly below `above` that a module with this path is in, "" beside them; None outside of `above`."""
+    top = above.split("/")
+    if parts[: len(top)] != top:
+        return None
+    inner = "/".join(parts[: len(top) + 1])
+    return inner.rpartition("/")[2] if inner in folders and inner != above else ""
 
 
 def circles(files: Iterable[SourceFile]) -> Iterator[Finding]:
@@ -235,7 +216,7 @@ def opening(files: Iterable[SourceFile]) -> Iterator[Finding]:
     for file in files:
         if file.root != "agents" or file.path.removeprefix("agents/sould/agents/") in OWN_FILES:
             continue
-        if file.path.startswith(TOOLS) or any(map(defines_tool, file.of(ast.ClassDef))):
+        if TOOLS.fullmatch(file.path) or any(map(defines_tool, file.of(ast.ClassDef))):
             for line, name in openings(file):
                 yield Finding(file.path, line, f"{name} in a tool; open files through CallFiles")
 
@@ -249,7 +230,7 @@ def openings(file: SourceFile) -> Iterator[tuple[int, str]]:
     """What opens files, or looks for them, with its line and name."""
     for node in file.imports():
         yield from ((node.lineno, name) for name in imported(node) if name in OPENING_MODULES)
-        if "sould.agents.workspace.Workspace" in reached(node):
+        if "sould.agents.base.workspace.Workspace" in reached(node):
             yield node.lineno, "Workspace"
     awaited = {node.value for node in file.of(ast.Await)}
     for node in file.of(ast.Call):

@@ -13,9 +13,9 @@ from housetree import Function, Scope, SourceFile, last_name
 
 PARAMETER_LIMIT = 8
 
-PATIENCE = "agents/sould/agents/patience.py"
+TASKS = "agents/sould/agents/base/tasks.py"
 MCP = "agents/sould/agents/mcp/"
-CLIENTS = "agents/sould/agents/network/clients.py"
+CLIENTS = "agents/sould/agents/base/network/clients.py"
 
 Place: TypeAlias = tuple[int, str]
 
@@ -249,12 +249,12 @@ def _is_callable(annotation: ast.expr) -> bool:
 # -- a task has an owner
 
 LOOPS = frozenset({"loop", "asyncio.get_running_loop()"})
-BY_PATIENCE = frozenset({"create_task", "ensure_future", "shield", "wait_for"})
+BY_TASKS = frozenset({"create_task", "ensure_future", "shield", "wait_for"})
 
 
 def unowned_tasks(file: SourceFile) -> list[Place]:
-    """Tasks made without a group, shields and waits through a cancellation outside `patience`; anyio outside MCP."""
-    if file.path == PATIENCE:
+    """Tasks made without a group, shields and waits through a cancellation outside `base.tasks`; anyio outside MCP."""
+    if file.path == TASKS:
         return []
     found = [*_made_alone(file), *_lost_cancellations(file)]
     return sorted(found if file.path.startswith(MCP) else [*found, *_of_anyio(file)])
@@ -262,12 +262,12 @@ def unowned_tasks(file: SourceFile) -> list[Place]:
 
 def _made_alone(file: SourceFile) -> Iterator[Place]:
     for node in file.of(ast.Attribute):
-        if node.attr not in BY_PATIENCE:
+        if node.attr not in BY_TASKS:
             continue
         if isinstance(node.value, ast.Name) and node.value.id == "asyncio":
-            yield node.lineno, f"asyncio.{node.attr}; use a task group, asyncio.timeout or a function of patience"
+            yield node.lineno, f"asyncio.{node.attr}; use a task group, asyncio.timeout or a function of base.tasks"
         elif node.attr == "create_task" and ast.unparse(node.value) in LOOPS:
-            yield node.lineno, "a task of the loop; use a task group or a function of patience"
+            yield node.lineno, "a task of the loop; use a task group or a function of base.tasks"
     for node in file.of(ast.ImportFrom):
         if node.module == "asyncio":
             yield node.lineno, "names of asyncio stand behind its own: import asyncio"
@@ -276,7 +276,7 @@ def _made_alone(file: SourceFile) -> Iterator[Place]:
 def _lost_cancellations(file: SourceFile) -> Iterator[Place]:
     for node in file.of(ast.Call):
         if last_name(node.func) == "suppress" and "CancelledError" in map(last_name, node.args):
-            yield node.lineno, "a cancellation is lost; use a function of patience"
+            yield node.lineno, "a cancellation is lost; use a function of base.tasks"
 
 
 def _of_anyio(file: SourceFile) -> Iterator[Place]:
@@ -292,12 +292,12 @@ MAKES_CLIENTS = re.compile(r"(Async)?(Client|HTTPTransport)|get|post|request|str
 
 
 def stray_clients(file: SourceFile) -> Iterator[Place]:
-    """HTTP clients made outside `network.clients`: they would take proxies and certificates of the daemon's environment."""
+    """HTTP clients made outside `base.network.clients`: they would take proxies and certificates of the daemon's environment."""
     if file.path == CLIENTS:
         return
     for node in file.of(ast.Call):
         match node.func:
             case ast.Attribute(value=ast.Name(id="httpx2"), attr=made) if MAKES_CLIENTS.fullmatch(made):
-                yield node.lineno, f"httpx2.{made}; use sould.agents.network.clients"
+                yield node.lineno, f"httpx2.{made}; use sould.agents.base.network.clients"
             case _:
                 pass

@@ -7,7 +7,7 @@ FACES = ("acp/", "editors/", "daemon/")
 COMPOSITION_ROOT = "daemon/sould/daemon/process/compose.py"
 """Makes the host that everybody else sees through a port."""
 
-BEHIND_PORTS = ("sessions", "turns", "settings", "commands", "soul", "edits", "reviewing", "projects")
+BEHIND_PORTS = ("sessions", "soul", "files.edits", "files.reviewing", "files.projects")
 """Packages that hold sessions and projects together; all others are services or plain data."""
 
 MAY_IMPORT: dict[str, str] = {
@@ -16,26 +16,35 @@ MAY_IMPORT: dict[str, str] = {
     "sessions.inbox": "what waits for a person in them",
     "sessions.ownworktrees": "worktrees that sessions have of their own, as they are",
     "sessions.pages": "what was said in one session, read in pages",
-    "projects.port": "one project",
-    "reviewing.orders.Order": "a value: what `ProjectPort.decide` is asked for",
-    "reviewing.listing": "values: what `ProjectPort.review` gives",
-    "reviewing.answers": "values: what `ProjectPort.decide` gives",
-    "sessions.faces": "what a face gets for a connection, and leaves to the next daemon",
+    "files.projects.port": "one project",
+    "files.reviewing.orders.Order": "a value: what `ProjectPort.decide` is asked for",
+    "files.reviewing.listing": "values: what `ProjectPort.review` gives",
+    "files.reviewing.answers": "values: what `ProjectPort.decide` gives",
+    "clients.faces": "what a face gets for a connection, and leaves to the next daemon",
     "sessions.pendingprompts": "the prompts that a client waits for, over restarts",
-    "operations": "what an operation of a port comes to",
-    "commands.slash.SlashCommand": "a value: a command on offer",
-    "settings.options.SessionOption": "a value: an option as clients show it",
-    "settings.options.Choice": "a value: one of an option's values",
-    "turns.turns.Prompt": "what `SessionPort.prompt` gives, to wait for",
-    "turns.turns.INTERRUPTED": "how such a turn's end is told",
-    "turns.queueing.Edited": "what `SessionPort.edit_prompt` gives",
-    "turns.operating.OperationCancelledError": "what an operation raises that was cancelled",
-    "settings.trusting": "`sould trust`: the user's decision about a directory, with no session",
-    "settings.standingrules": "`sould rules`: the rules that hold in a directory, with no session",
-    "projects.authors.BY_AGENT": "`sould trust`: how what an agent wrote is told",
-    "projects.authors.OF_OTHERS": "`sould trust`: how what others can write is told",
+    "sessions.operations": "what an operation of a port comes to",
+    "sessions.commands.slash.SlashCommand": "a value: a command on offer",
+    "sessions.settings.options.SessionOption": "a value: an option as clients show it",
+    "sessions.settings.options.Choice": "a value: one of an option's values",
+    "sessions.turns.turns.Prompt": "what `SessionPort.prompt` gives, to wait for",
+    "sessions.turns.turns.INTERRUPTED": "how such a turn's end is told",
+    "sessions.turns.queueing.Edited": "what `SessionPort.edit_prompt` gives",
+    "sessions.turns.operating.OperationCancelledError": "what an operation raises that was cancelled",
+    "sessions.settings.trusting": "`sould trust`: the user's decision about a directory, with no session",
+    "sessions.settings.standingrules": "`sould rules`: the rules that hold in a directory, with no session",
+    "files.projects.authors.BY_AGENT": "`sould trust`: how what an agent wrote is told",
+    "files.projects.authors.OF_OTHERS": "`sould trust`: how what others can write is told",
+    "sessions.store": "what is kept of sessions, as it is read without one",
+    "sessions.worktrees": "git worktrees, with no session",
+    "soul.session_request": "what a client asks for when it opens a session",
+    "soul.mcp_over_client": "MCP over the client's own connection",
+    "soul.hooks.events": "names of hook events",
+    "soul.skills": "skills as they are found, with no session",
+    "soul.flows": "flows and loops, as they are kept and drawn",
+    "soul.timetravel.outcome": "values: what a restore came to",
+    "soul.timetravel.timeline": "values: the checkpoints of a session",
     "soul.catalog": "`sould agents`: the agents' files, with no session",
-    "soul.conditions": "`sould agents`: as above",
+    "soul.tool_conditions": "`sould agents`: as above",
     "soul.spec": "`sould agents`: as above",
 }
 """Modules, packages and names of theirs, each with what it is to a face."""

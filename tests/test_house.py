@@ -28,6 +28,7 @@ def tree(tmp_path: Path) -> Path:
     write(tmp_path, "CHANGELOG.md", "# Changelog\n\n## 1.2.3 - today\n")
     write(tmp_path, "agents/sould/agents/loop.py", "from sould.agents import wire\n")
     write(tmp_path, "agents/sould/agents/tools/__init__.py", "")
+    write(tmp_path, "agents/sould/agents/tools/editor/__init__.py", "")
     write(tmp_path, "acp/sould/acp/handlers/__init__.py", "")
     write(tmp_path, "daemon/sould/daemon/cli/__init__.py", "")
     write(tmp_path, "daemon/sould/daemon/main.py", "from sould.acp.serve import x\nfrom sould.agents.loop import y\n")
@@ -71,6 +72,7 @@ def test_a_tree_that_keeps_all_rules_passes(tree: Path) -> None:
             "def f():\n    from sould.agents import tools\n",
             "bad.py:2: wire must not import tools",
         ),
+        ("agents/sould/agents/tools/web/bad.py", "from sould.agents.tools.editor import x\n", "web must not import editor"),
         ("agents/sould/agents/odd/bad.py", "", "package odd stands in no layer"),
         ("acp/sould/acp/client/bad.py", "from sould.acp.handlers.x import y\n", "client must not import handlers"),
         ("daemon/sould/daemon/process/bad.py", "from sould.daemon.cli.x import y\n", "process must not import cli"),
@@ -81,13 +83,13 @@ def test_a_tree_that_keeps_all_rules_passes(tree: Path) -> None:
         ),
         ("acp/sould/acp/bad.py", "from sould.agents.sessions import host\n", "sould.agents.sessions.host in a face"),
         ("acp/sould/acp/bad.py", "from sould.agents import sessions\n", "sould.agents.sessions in a face"),
-        ("acp/sould/acp/bad.py", "import sould.agents.turns.turns\n", "sould.agents.turns.turns in a face"),
-        ("daemon/sould/daemon/bad.py", "from sould.agents.turns.turns import Turns\n", "turns.turns.Turns in a face"),
+        ("acp/sould/acp/bad.py", "import sould.agents.sessions.turns.turns\n", "sould.agents.sessions.turns.turns in a face"),
+        ("daemon/sould/daemon/bad.py", "from sould.agents.sessions.turns.turns import Turns\n", "turns.turns.Turns in a face"),
         ("acp/sould/__init__.py", "", "acp/sould/__init__.py: must not exist"),
         ("agents/sould/agents/tools/bad.py", "import os\n", "bad.py:1: os in a tool; open files through CallFiles"),
         ("agents/sould/agents/tools/bad.py", "def f(path):\n    return open(path)\n", "bad.py:2: open in a tool"),
         ("agents/sould/agents/tools/bad.py", "def f(path):\n    return path.exists()\n", "bad.py:2: exists in a tool"),
-        ("agents/sould/agents/tools/bad.py", "from sould.agents.workspace import Workspace\n", "Workspace in a tool"),
+        ("agents/sould/agents/tools/bad.py", "from sould.agents.base.workspace import Workspace\n", "Workspace in a tool"),
         (
             "agents/sould/agents/bad.py",
             "class Bad(Tool[X]):\n    def f(self, path):\n        return path.read_text()\n",
@@ -281,8 +283,9 @@ def test_the_script_can_be_imported_without_running() -> None:
 @pytest.mark.parametrize("root", ["agents", "acp"])
 def test_the_architecture_page_names_the_layers_in_their_order(root: str) -> None:
     page = (ROOT / "ARCHITECTURE.md").read_text().split(f"### `{root}/sould/{root}`")[1].split("\n### ")[0]
-    rows = [line.split("|")[1].strip().strip("`") for line in page.splitlines() if line.startswith("| ")][2:]
-    assert rows == ["modules beside the packages", *house.LAYERS[root][1:]]
+    rows = [line.split("|")[1].strip().strip("`") for line in page.splitlines() if line.startswith("| `")]
+    inner = {package: house.LAYERS.get(f"{root}/{package}", ()) for package in house.LAYERS[root][1:]}
+    assert rows == [row for package, within in inner.items() for row in (package, *(f"{package}/{each}" for each in within if each))]
 
 
 @pytest.mark.parametrize(
