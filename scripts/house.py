@@ -16,7 +16,7 @@ from pathlib import Path
 
 import housecircles
 import housedesign
-import housefaces
+import housefrontends
 import housetests
 from housetree import SourceFile, last_name, read
 
@@ -128,7 +128,7 @@ def main(root: Path) -> int:
         *imports(ours),
         *layers(ours),
         *circles(ours),
-        *faces(ours),
+        *frontends(ours),
         *opening(ours),
         *quick_to_define(ours),
         *design(ours),
@@ -194,14 +194,14 @@ def circles(files: Iterable[SourceFile]) -> Iterator[Finding]:
         yield Finding(path, line, said)
 
 
-def faces(files: Iterable[SourceFile]) -> Iterator[Finding]:
-    """A face reaches sessions and projects through their ports only."""
+def frontends(files: Iterable[SourceFile]) -> Iterator[Finding]:
+    """A frontend reaches sessions and projects through their ports only."""
     for file in files:
-        if not file.path.startswith(housefaces.FACES):
+        if not file.path.startswith(housefrontends.FRONTENDS):
             continue
         for node in file.imports():
-            for name in housefaces.past_ports(file.path, reached(node)):
-                yield Finding(file.path, node.lineno, f"{name} in a face; use the ports of sessions and projects")
+            for name in housefrontends.past_ports(file.path, reached(node)):
+                yield Finding(file.path, node.lineno, f"{name} in a frontend; use the ports of sessions and projects")
 
 
 def reached(node: ast.AST) -> list[str]:

@@ -8,7 +8,7 @@ from io import StringIO
 from pathlib import Path
 
 import house
-import housefaces
+import housefrontends
 import housetree
 import pytest
 
@@ -72,24 +72,44 @@ def test_a_tree_that_keeps_all_rules_passes(tree: Path) -> None:
             "def f():\n    from sould.agents import tools\n",
             "bad.py:2: wire must not import tools",
         ),
-        ("agents/sould/agents/tools/web/bad.py", "from sould.agents.tools.editor import x\n", "web must not import editor"),
+        (
+            "agents/sould/agents/tools/web/bad.py",
+            "from sould.agents.tools.editor import x\n",
+            "web must not import editor",
+        ),
         ("agents/sould/agents/odd/bad.py", "", "package odd stands in no layer"),
         ("acp/sould/acp/client/bad.py", "from sould.acp.handlers.x import y\n", "client must not import handlers"),
         ("daemon/sould/daemon/process/bad.py", "from sould.daemon.cli.x import y\n", "process must not import cli"),
         (
             "acp/sould/acp/bad.py",
             "def f():\n    from sould.agents.sessions.session import Session\n",
-            "bad.py:2: sould.agents.sessions.session.Session in a face",
+            "bad.py:2: sould.agents.sessions.session.Session in a frontend",
         ),
-        ("acp/sould/acp/bad.py", "from sould.agents.sessions import host\n", "sould.agents.sessions.host in a face"),
-        ("acp/sould/acp/bad.py", "from sould.agents import sessions\n", "sould.agents.sessions in a face"),
-        ("acp/sould/acp/bad.py", "import sould.agents.sessions.turns.turns\n", "sould.agents.sessions.turns.turns in a face"),
-        ("daemon/sould/daemon/bad.py", "from sould.agents.sessions.turns.turns import Turns\n", "turns.turns.Turns in a face"),
+        (
+            "acp/sould/acp/bad.py",
+            "from sould.agents.sessions import host\n",
+            "sould.agents.sessions.host in a frontend",
+        ),
+        ("acp/sould/acp/bad.py", "from sould.agents import sessions\n", "sould.agents.sessions in a frontend"),
+        (
+            "acp/sould/acp/bad.py",
+            "import sould.agents.sessions.turns.turns\n",
+            "sould.agents.sessions.turns.turns in a frontend",
+        ),
+        (
+            "daemon/sould/daemon/bad.py",
+            "from sould.agents.sessions.turns.turns import Turns\n",
+            "turns.turns.Turns in a frontend",
+        ),
         ("acp/sould/__init__.py", "", "acp/sould/__init__.py: must not exist"),
         ("agents/sould/agents/tools/bad.py", "import os\n", "bad.py:1: os in a tool; open files through CallFiles"),
         ("agents/sould/agents/tools/bad.py", "def f(path):\n    return open(path)\n", "bad.py:2: open in a tool"),
         ("agents/sould/agents/tools/bad.py", "def f(path):\n    return path.exists()\n", "bad.py:2: exists in a tool"),
-        ("agents/sould/agents/tools/bad.py", "from sould.agents.base.workspace import Workspace\n", "Workspace in a tool"),
+        (
+            "agents/sould/agents/tools/bad.py",
+            "from sould.agents.base.workspace import Workspace\n",
+            "Workspace in a tool",
+        ),
         (
             "agents/sould/agents/bad.py",
             "class Bad(Tool[X]):\n    def f(self, path):\n        return path.read_text()\n",
@@ -205,18 +225,20 @@ def test_what_the_rules_about_classes_allow(tree: Path, content: str) -> None:
 def test_a_face_may_import_ports_and_values_and_only_the_composition_root_more(tree: Path) -> None:
     write(tree, "acp/sould/acp/good.py", "from sould.agents.sessions.port import SessionPort\n")
     write(tree, "acp/sould/acp/values.py", "from sould.agents.turns.turns import INTERRUPTED, Prompt\n")
-    write(tree, housefaces.COMPOSITION_ROOT, "from sould.agents.sessions.host import SessionHost\n")
+    write(tree, housefrontends.COMPOSITION_ROOT, "from sould.agents.sessions.host import SessionHost\n")
     assert check(tree)[0] == 0
 
 
 @pytest.mark.long
 def test_nothing_but_the_ports_stands_on_the_list_of_faces_without_need() -> None:
-    paths = [path for path in housetree.tracked(ROOT) if path.startswith(housefaces.FACES) and path.endswith(".py")]
-    faces = [housetree.read_file(ROOT, path) for path in paths]
-    names = {name for face in faces for node in face.imports() for name in house.reached(node)}
+    paths = [
+        path for path in housetree.tracked(ROOT) if path.startswith(housefrontends.FRONTENDS) and path.endswith(".py")
+    ]
+    frontends = [housetree.read_file(ROOT, path) for path in paths]
+    names = {name for frontend in frontends for node in frontend.imports() for name in house.reached(node)}
     needless = [
         each
-        for each in housefaces.MAY_IMPORT
+        for each in housefrontends.MAY_IMPORT
         if not each.endswith("port") and not any(f"{name}.".startswith(f"sould.agents.{each}.") for name in names)
     ]
     assert needless == []
@@ -285,7 +307,9 @@ def test_the_architecture_page_names_the_layers_in_their_order(root: str) -> Non
     page = (ROOT / "ARCHITECTURE.md").read_text().split(f"### `{root}/sould/{root}`")[1].split("\n### ")[0]
     rows = [line.split("|")[1].strip().strip("`") for line in page.splitlines() if line.startswith("| `")]
     inner = {package: house.LAYERS.get(f"{root}/{package}", ()) for package in house.LAYERS[root][1:]}
-    assert rows == [row for package, within in inner.items() for row in (package, *(f"{package}/{each}" for each in within if each))]
+    assert rows == [
+        row for package, within in inner.items() for row in (package, *(f"{package}/{each}" for each in within if each))
+    ]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from sould.daemon.bridge import bridge
 
-bridge()  # does not return when an editor starts a face
+bridge()  # does not return when an editor starts a frontend
 from sould.daemon.cli.main import main  # noqa: E402 -- the bridge has no time for it
 
 main()

@@ -175,9 +175,9 @@ def test_f27_when_the_editor_or_the_bridge_goes_the_daemon_closes_its_copies_at_
 ) -> None:
     bridge = sould_after.acp()
     with sould_after.control() as daemon:
-        assert len([each for each in daemon.status().connections if each.face == "acp"]) == 1
+        assert len([each for each in daemon.status().connections if each.frontend == "acp"]) == 1
         leave(bridge)
-        until(lambda: not [each for each in daemon.status().connections if each.face == "acp"])
+        until(lambda: not [each for each in daemon.status().connections if each.frontend == "acp"])
     bridge.wait()
     assert bridge.line() == b"", "the pipe is closed on every side"
 

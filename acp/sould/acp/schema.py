@@ -82,7 +82,7 @@ class OwnOpening(Inbound):
 
     @property
     def worktree_name(self) -> str | None:
-        """See `Opening.worktree`."""
+        """See `SessionRequest.worktree`."""
         return None if self.worktree in (None, False) else "" if self.worktree is True else self.worktree
 
 

@@ -26,12 +26,12 @@ exec "$@"
 """What the bridge becomes. Descriptor 3 is the socket; the arguments are the command that attaches again."""
 
 
-FACES = ("acp", "lsp", "wire")
+FRONTENDS = ("acp", "lsp", "wire")
 """What editors start."""
 
 
 def bridge() -> None:
-    """Run `sould <face> …`; returns only when it is people who ask for something."""
+    """Run `sould <frontend> …`; returns only when it is people who ask for something."""
     if sys.platform == "win32":
         sys.exit("sould runs on Linux and macOS; on Windows, install and run it inside WSL.")
     asked = sys.argv[1:]
@@ -40,13 +40,13 @@ def bridge() -> None:
 
         sys.exit(print_line())
     # ACP's terminal log-in appends `login`
-    if asked and asked[0] in FACES and "--help" not in asked and "-h" not in asked and asked[1:2] != ["login"]:
+    if asked and asked[0] in FRONTENDS and "--help" not in asked and "-h" not in asked and asked[1:2] != ["login"]:
         connect()
 
 
 def connect() -> None:
-    """Run `sould <face> …`; does not return."""
-    face, arguments, token = sys.argv[1], sys.argv[2:], ""
+    """Run `sould <frontend> …`; does not return."""
+    frontend, arguments, token = sys.argv[1], sys.argv[2:], ""
     if arguments[:1] == ["--reattach"] and len(arguments) > 1:
         token, arguments = arguments[1], arguments[2:]
     try:
@@ -54,7 +54,7 @@ def connect() -> None:
         _name_skill_directories(arguments)
         if not token and os.isatty(0):
             os.write(2, b"sould: this speaks to an editor, not to people (Ctrl-D ends it); for a terminal: sould run\n")
-        _run(face, arguments, token)
+        _run(frontend, arguments, token)
     except (BridgeError, UnsafePathError) as error:
         sys.exit(f"sould: {error}")
 
@@ -76,15 +76,15 @@ def _fill_standard_descriptors() -> None:
             os.open(os.devnull, os.O_RDWR)
 
 
-def _run(face: str, arguments: "list[str]", token: str) -> None:
+def _run(frontend: str, arguments: "list[str]", token: str) -> None:
     paths = Paths(os.environ)
     again = bool(token)
     token = token or os.urandom(16).hex()
     pump = not hasattr(socket, "SCM_RIGHTS") or "SOULD_NO_FDS" in os.environ
-    frame = _hello(face, arguments, token, again=again, pump=pump)
+    frame = _hello(frontend, arguments, token, again=again, pump=pump)
     handed = () if pump else (0, 1, 2)
     connection = greet(lambda: try_connect(paths) or _start(paths, patient=again), frame, handed, paths)
-    attach = [sys.executable, "-P", os.path.abspath(sys.argv[0]), face, "--reattach", token, *arguments]
+    attach = [sys.executable, "-P", os.path.abspath(sys.argv[0]), frontend, "--reattach", token, *arguments]
     if pump:
         from sould.daemon.pump import run  # noqa: PLC0415 -- only where descriptors cannot be passed
 
@@ -95,7 +95,7 @@ def _run(face: str, arguments: "list[str]", token: str) -> None:
     else:
         os.dup2(descriptor, 3, inheritable=True)
         os.close(descriptor)
-    os.execv("/bin/sh", ["sh", "-c", WAIT, "sould-" + face, *attach])
+    os.execv("/bin/sh", ["sh", "-c", WAIT, "sould-" + frontend, *attach])
 
 
 def _start(paths: Paths, *, patient: bool) -> "socket.socket":
@@ -104,7 +104,7 @@ def _start(paths: Paths, *, patient: bool) -> "socket.socket":
     return start(paths, patient=patient)
 
 
-def _hello(face: str, arguments: "list[str]", token: str, *, again: bool, pump: bool) -> bytes:
+def _hello(frontend: str, arguments: "list[str]", token: str, *, again: bool, pump: bool) -> bytes:
     try:
         cwd = os.getcwdb()
     except OSError:
@@ -112,7 +112,7 @@ def _hello(face: str, arguments: "list[str]", token: str, *, again: bool, pump: 
     fields = [
         (b"protocol", b"%d-%d" % PROTOCOL),
         (b"version", VERSION.encode()),
-        (b"face", face.encode()),
+        (b"face", frontend.encode()),
         (b"pid", b"%d" % os.getpid()),
         (b"token", token.encode()),
         (b"cwd", cwd),

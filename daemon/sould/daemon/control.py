@@ -1,4 +1,4 @@
-"""The control face: what `sould status|stop|restart|sessions|…` ask of a running daemon, as one table.
+"""The control frontend: what `sould status|stop|restart|sessions|…` ask of a running daemon, as one table.
 
 JSON-RPC 2.0, one object a line, on the socket itself. `CONTROL` lists every method with the model of its parameters
 and of its answer; `ControlClient` calls them by these types. Errors carry one sentence fit for a user and `data.kind`.
@@ -35,7 +35,7 @@ class ConnectionInfo(ControlModel, frozen=True):
     """One connection. `pid` and `client` are what the other side says of itself."""
 
     id: str
-    face: str
+    frontend: str = field(name="face")
     pid: int
     client: str
     cwd: str

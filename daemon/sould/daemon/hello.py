@@ -1,4 +1,4 @@
-r"""The first frame on the socket: who connects, with which face, from where.
+r"""The first frame on the socket: who connects, with which frontend, from where.
 
 Read by the bridge, which must start in the time of a bare interpreter: nothing may be imported here. The frame is
 `sould hello <length, 8 hex digits>\n` and then `key=value` fields, each ended by NUL. NUL cannot occur in arguments,
@@ -18,7 +18,7 @@ HEADER = len(MAGIC) + 9
 MAX_FRAME = 4 * 1024 * 1024
 """An environment is at most 2 MiB on Linux, arguments too."""
 
-FACES = ("acp", "lsp", "wire", "control")
+FRONTENDS = ("acp", "lsp", "wire", "control")
 
 
 def encode(fields: "list[tuple[bytes, bytes]]") -> bytes:

@@ -1,6 +1,6 @@
 """The bridge where descriptors cannot be passed: it stays, and moves the bytes itself (DESIGN 7).
 
-After a first line that accepts or refuses, the socket carries the face's bytes. Knows no message.
+After a first line that accepts or refuses, the socket carries the frontend's bytes. Knows no message.
 """
 
 import os

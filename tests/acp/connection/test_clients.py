@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sould.acp.projection.toolcalls import CLEAR
-from sould.agents.clients.faces import FaceRecord
+from sould.agents.clients.connections import ConnectionRecord
 from soultest.acpclient import FULL, AcpClient, AgentError, choose, ignore
 from soultest.bench import Bench, call
 from soultest.bench.acp import Connect
@@ -173,16 +173,16 @@ class Memory:
     def __init__(self) -> None:
         self.records: list[bytes] = []
 
-    def __call__(self, resume: FaceRecord) -> None:
+    def __call__(self, resume: ConnectionRecord) -> None:
         self.records.append(resume.dump())
 
     @property
-    def last(self) -> FaceRecord:
-        return FaceRecord.load(self.records[-1])
+    def last(self) -> ConnectionRecord:
+        return ConnectionRecord.load(self.records[-1])
 
     @property
-    def all(self) -> list[FaceRecord]:
-        return [FaceRecord.load(record) for record in self.records]
+    def all(self) -> list[ConnectionRecord]:
+        return [ConnectionRecord.load(record) for record in self.records]
 
 
 def texts(messages: Iterable[Json]) -> str:
@@ -292,7 +292,7 @@ async def test_a_prompt_that_waited_for_an_approval_is_answered_in_the_next_daem
 async def test_requests_that_need_no_session_are_refused_at_once_and_ours_are_withdrawn(
     bench: Bench, connect: Connect
 ) -> None:
-    resume = FaceRecord.load(
+    resume = ConnectionRecord.load(
         b'{"client_id":"c","initialize":{"protocolVersion":1},"sessions":{"gone":{"cwd":"/","additional":[],"seq":1,'
         b'"offset":0}},"unanswered":[{"id":"x","method":"session/list","session_id":""}],"asked":[7],"cut":true}'
     )
@@ -309,7 +309,7 @@ async def test_requests_that_need_no_session_are_refused_at_once_and_ours_are_wi
 def test_a_record_that_is_none_is_refused() -> None:
     for data in (b"{}", b"[]", b"{", b"null", b'{"client_id":1}'):
         with pytest.raises(ValueError, match=r".*"):
-            FaceRecord.load(data)
+            ConnectionRecord.load(data)
 
 
 async def test_an_editor_killed_in_mid_stream_ends_nothing_else(bench: Bench, connect: Connect) -> None:

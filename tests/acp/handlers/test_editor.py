@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sould.agents.clients.faces import FaceRecord
+from sould.agents.clients.connections import ConnectionRecord
 from sould.agents.wire.messages import ApprovalRequest, ToolResult
 from soultest.acpclient import FULL, AcpClient, AgentError
 from soultest.bench import Bench, Watcher, call, finish
@@ -209,12 +209,12 @@ async def test_a_state_of_nonsense_serves_nothing_and_harms_nobody(bench: Bench,
 
 
 async def test_a_client_is_asked_again_after_a_restart(bench: Bench, connect: Connect) -> None:
-    records: list[FaceRecord] = []
+    records: list[ConnectionRecord] = []
     async with bench.running(), connect(remember=records.append) as client:
         await client.initialize(FULL, clientInfo={"name": "desk", "version": "1"})
         await serve(client, bench, "hover")
     served = next(record for record in reversed(records) if record.serves_tools)
-    async with bench.running(), connect(resume=FaceRecord.load(served.dump())) as client:
+    async with bench.running(), connect(resume=ConnectionRecord.load(served.dump())) as client:
         await client.wait_for(lambda message: message.get("method") == "_sould/editor/forgotten")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from sould.agents.clients.faces import FaceRecord
+from sould.agents.clients.connections import ConnectionRecord
 from sould.agents.sessions.session import Session
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, QuestionResponse, ToolResult
 from soultest.acpclient import FULL, AcpClient, AgentError, ignore
@@ -397,13 +397,13 @@ async def test_a_session_that_is_deleted_waits_for_nobody(bench: Bench, connect:
 
 
 async def test_a_client_that_goes_on_with_the_next_daemon_is_told_to_ask_again(bench: Bench, connect: Connect) -> None:
-    records: list[FaceRecord] = []
+    records: list[ConnectionRecord] = []
     async with bench.running(), connect(remember=records.append) as client:
         await client.initialize(clientInfo={"name": "desk", "version": "1"})
         await client.request("_sould/inbox/subscribe")
         await items(client)
         record = records[-1]
-    resumed = FaceRecord.load(replace(record, unanswered=(), asked=()).dump())
+    resumed = ConnectionRecord.load(replace(record, unanswered=(), asked=()).dump())
     async with bench.running(), connect(resume=resumed) as client:
         news = await client.wait_for(lambda message: message.get("method") == CHANGED)
         assert news["params"] == {"everything": True}

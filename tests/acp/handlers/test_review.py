@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 from tests.agents.soul.test_reviewed_turns import Gate
 
-from sould.agents.clients.faces import FaceRecord
+from sould.agents.clients.connections import ConnectionRecord
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, StepBegin
 from soultest.acpclient import AcpClient, AgentError
 from soultest.bench import Bench, Watcher, call, finish
@@ -282,13 +282,13 @@ async def test_after_a_restart_a_client_goes_on_following_and_is_told_to_report_
     bench: Bench, connect: Connect
 ) -> None:
     await edited(bench, {"a.txt": ("a\nb\nc\n", "a\nB\nc\n")})
-    records: list[FaceRecord] = []
+    records: list[ConnectionRecord] = []
     async with bench.running(), connect(remember=records.append) as client:
         await client.initialize(clientInfo={"name": "desk", "version": "1"})
         await client.request("_sould/review/subscribe", cwd=str(bench.project))
         await client.request("_sould/review/report", event="open", path=str(bench.project / "a.txt"))
         record = records[-1]
-    resumed = FaceRecord.load(replace(record, unanswered=(), asked=()).dump())
+    resumed = ConnectionRecord.load(replace(record, unanswered=(), asked=()).dump())
     async with bench.running(), connect(resume=resumed) as client, reviewer(connect, "other") as other:
         await client.wait_for(lambda message: message.get("method") == "_sould/review/forgotten")
         told = await client.wait_for(lambda message: message.get("method") == CHANGED)

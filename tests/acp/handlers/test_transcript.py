@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from sould.agents.clients.faces import FaceRecord
+from sould.agents.clients.connections import ConnectionRecord
 from sould.agents.sessions.session import Session
 from sould.agents.wire import messages as wire
 from sould.agents.wire.content import TextPart, ThinkPart
@@ -194,7 +194,7 @@ async def test_snapshots_pages_and_live_updates_make_what_a_load_shows(
 ) -> None:
     """Whatever happens in between: a client that does not read, and a daemon that is another one from then on."""
     stream, surface, record = Stream(seed), Surface(), None
-    records: list[FaceRecord] = []
+    records: list[ConnectionRecord] = []
     for _ in range(3):
         async with (
             bench.running(),
@@ -207,7 +207,7 @@ async def test_snapshots_pages_and_live_updates_make_what_a_load_shows(
                 surface.begin_again()
             await lived_through(surface, client, await bench.open(surface.session), stream)
             assert surface.shown == await loaded(bench, connect, surface.session)
-        record = FaceRecord.load(replace(records[-1], unanswered=(), asked=()).dump())
+        record = ConnectionRecord.load(replace(records[-1], unanswered=(), asked=()).dump())
     async with bench.running():
         kept = await loaded(bench, connect, surface.session)
     async with bench.running() as host, connect() as client:

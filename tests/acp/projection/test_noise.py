@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from sould.acp.features import Features
-from sould.agents.clients.faces import FaceRecord
+from sould.agents.clients.connections import ConnectionRecord
 from sould.agents.wire import messages as wire
 from sould.agents.wire.notice import answer_to
 from soultest.acpscreen import Screen
@@ -112,7 +112,7 @@ def test_a_history_has_what_came_between_turns_where_it_was_and_not_once_more() 
 async def test_a_task_that_ends_between_turns_is_told_with_the_next_turn_also_after_a_restart(
     bench: Bench, connect: Connect
 ) -> None:
-    records: list[FaceRecord] = []
+    records: list[ConnectionRecord] = []
     waits = "until [ -e over ]; do sleep 0.02; done"
     bench.script(call("Shell", command=waits, description="build", run_in_background=True), "text: One.", "text: Two.")
     async with bench.running() as host, connect(remember=records.append) as client:

@@ -8,7 +8,7 @@ import pytest
 
 from sould.agents.permissions.policy import Mode
 from sould.agents.sessions.session import Session
-from sould.agents.soul.session_request import Opening
+from sould.agents.soul.session_request import SessionRequest
 from sould.agents.soul.timetravel.outcome import describe
 from sould.agents.wire.display import DiffBlock
 from sould.agents.wire.messages import ApprovalKind, ApprovalRequest, FilesRestored, Notification, TextPart, ToolResult
@@ -232,7 +232,7 @@ async def test_a_command_that_searches_unasked_sees_no_secret_whatever_the_proje
     bench.script(call("Shell", command="rg -n hunter2"), "text: done")
     async with bench.running():
         environment = {"HOME": str(bench.root), "PATH": program_path}
-        watcher = Watcher(await bench.host.new(Opening(project, environment=environment, mode="plan")))
+        watcher = Watcher(await bench.host.new(SessionRequest(project, environment=environment, mode="plan")))
         await finish(watcher.session, "search")
     (result,) = watcher.of(ToolResult)
     assert str(result.return_value.output) == "notes.md:1:canary = hunter2\n"

@@ -1,4 +1,4 @@
-"""Following a session, with a face as small as one can be: nothing is missing and nothing comes twice, whatever the client does."""
+"""Following a session, with a frontend as small as one can be: nothing is missing and nothing comes twice, whatever the client does."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sould.agents.clients.faces import AttachedSession, FaceRecord, Unanswered
+from sould.agents.clients.connections import AttachedSession, ConnectionRecord, Unanswered
 from sould.agents.journal.channel import MIB, Cursor, Record
 from sould.agents.journal.journal import JournalWriter
 from sould.agents.journal.log import SessionLog
@@ -23,7 +23,7 @@ from soultest.streams import messages, new_log, rendered
 
 
 class Pager:
-    """A face: a client that takes `room` records and then no more until it has turned the page."""
+    """A frontend: a client that takes `room` records and then no more until it has turned the page."""
 
     def __init__(self, log: SessionLog, room: int = 1_000_000) -> None:
         self.room = room
@@ -230,8 +230,8 @@ async def test_the_next_daemon_goes_on_from_the_record(
     for message in stream:
         log.publish(message)
     cursor = first.follower.cursor
-    known = FaceRecord("c", sessions={"s1": AttachedSession("/w", (), cursor.seq, cursor.offset)})
-    left = FaceRecord.load(known.dump()).sessions["s1"]
+    known = ConnectionRecord("c", sessions={"s1": AttachedSession("/w", (), cursor.seq, cursor.offset)})
+    left = ConnectionRecord.load(known.dump()).sessions["s1"]
     await log.aclose()
 
     again = await SessionLog.open(directory, writer)
@@ -264,14 +264,14 @@ async def test_a_call_cut_in_its_arguments_is_learnt_as_far_as_it_was_fed(
 
 
 def test_a_record_survives_and_one_that_is_none_is_refused() -> None:
-    record = FaceRecord(
+    record = ConnectionRecord(
         "c", "An editor", {"x": 1}, {"s": AttachedSession("/w")}, (Unanswered("r", "ask", "s", "t"),), (7,)
     )
-    assert FaceRecord.load(record.dump()).unanswered == record.unanswered
-    assert FaceRecord.load(record.dump()).client_name == "An editor"
+    assert ConnectionRecord.load(record.dump()).unanswered == record.unanswered
+    assert ConnectionRecord.load(record.dump()).client_name == "An editor"
     for data in (b"{}", b"[]", b"{", b"null", b'{"client_id":1}'):
         with pytest.raises(ValueError, match=r".*"):
-            FaceRecord.load(data)
+            ConnectionRecord.load(data)
 
 
 async def test_prompts_keep_their_order_over_a_restart_and_get_their_own_ends(

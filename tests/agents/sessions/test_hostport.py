@@ -1,4 +1,4 @@
-"""What a face may do with stored sessions: search, archive and prune, with typed results."""
+"""What a frontend may do with stored sessions: search, archive and prune, with typed results."""
 
 import os
 import time

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.settings.trusting import YES
-from sould.agents.soul.session_request import Opening
+from sould.agents.soul.session_request import SessionRequest
 from sould.agents.wire.messages import Notification, QuestionRequest, ToolResult
 from soultest.bench import Bench, Watcher, asked, call, finish
 from soultest.bench.looks import messages_of, prompt_of
@@ -41,7 +41,7 @@ def write(path: Path, text: str) -> None:
 
 async def session_in(bench: Bench, directory: Path, mode: str | None = None) -> Session:
     opening = bench.alone(mode)
-    return await bench.host.new(Opening(directory, environment=opening.environment, mode=opening.mode))
+    return await bench.host.new(SessionRequest(directory, environment=opening.environment, mode=opening.mode))
 
 
 def told(watcher: Watcher) -> Sequence[str]:

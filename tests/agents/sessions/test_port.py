@@ -1,4 +1,4 @@
-"""What a face may do with a session beside prompts: each operation's answer, and what everybody else sees of it."""
+"""What a frontend may do with a session beside prompts: each operation's answer, and what everybody else sees of it."""
 
 import asyncio
 

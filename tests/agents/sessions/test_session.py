@@ -3,7 +3,7 @@
 import pytest
 
 from sould.agents.base.errors import NoModelError, OptionError, SessionNotFoundError, WorkspaceGoneError
-from sould.agents.soul.session_request import Opening
+from sould.agents.soul.session_request import SessionRequest
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import CompactionEnd, SessionChanged
 from soultest.bench import Bench, Watcher, call, finish
@@ -130,7 +130,7 @@ async def test_a_session_never_moves_to_another_directory(bench: Bench) -> None:
         other = bench.root / "other"
         other.mkdir()
         with pytest.raises(WorkspaceGoneError, match="belongs to"):
-            await bench.host.open(session.id, Opening(other))
+            await bench.host.open(session.id, SessionRequest(other))
 
 
 async def test_a_session_without_any_model_says_what_to_do(bench: Bench) -> None:

@@ -1,4 +1,4 @@
-"""The control face as the command line uses it."""
+"""The control frontend as the command line uses it."""
 
 import json
 from pathlib import Path
@@ -24,7 +24,7 @@ def test_status_tells_who_is_connected_and_what_it_costs(sould_after: Sould) -> 
         status = daemon.status()
     assert status.version == VERSION
     assert status.pid == sould_after.pid
-    acp = next(each for each in status.connections if each.face == "acp")
+    acp = next(each for each in status.connections if each.frontend == "acp")
     assert acp.pid == bridge.process.pid
     assert acp.client == "The Pen"
     assert acp.cwd == str(sould_after.workspace)

@@ -12,7 +12,7 @@ import pytest
 
 from sould.agents.sessions.host import SessionHost
 from sould.agents.sessions.session import Session
-from sould.agents.soul.session_request import Opening
+from sould.agents.soul.session_request import SessionRequest
 from sould.daemon.paths import Paths
 from sould.daemon.process.sessions import GARBAGE, Sessions
 from soultest.bench import finish
@@ -57,7 +57,7 @@ async def host(tmp_path: Path) -> AsyncIterator[SessionHost]:
 
 async def visit(host: SessionHost, cwd: Path) -> "weakref.ref[Session]":
     """A client opens a session, prompts and closes it."""
-    session = await host.new(Opening(cwd))
+    session = await host.new(SessionRequest(cwd))
     assert (await finish(session, "hi", "c")).stop_reason == "finished"
     await host.close(session.id, "c")
     return weakref.ref(session)
@@ -66,7 +66,7 @@ async def visit(host: SessionHost, cwd: Path) -> "weakref.ref[Session]":
 async def test_sessions_that_have_ended_leave_the_memory_while_a_turn_of_another_goes_on(
     host: SessionHost, tmp_path: Path, nobody_collects: None
 ) -> None:
-    busy = await host.new(Opening(tmp_path, model="slow"))
+    busy = await host.new(SessionRequest(tmp_path, model="slow"))
     turn = busy.prompt("go", "c")
     visited = [await visit(host, tmp_path) for _ in range(GARBAGE + 20)]
     await until(lambda: sum(each() is not None for each in visited) <= GARBAGE)

@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 
 from sould.agents.base.errors import OptionError
-from sould.agents.clients.faces import ClientProcess
+from sould.agents.clients.connections import ClientProcess
 from sould.agents.sessions.hostport import HostPort
 from sould.agents.sessions.store.store import SessionStore
 from sould.agents.wire.messages import ApprovalRequest

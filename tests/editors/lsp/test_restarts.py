@@ -5,7 +5,7 @@ from typing import Any
 from msgspec.structs import replace
 from tests.acp.handlers.test_review import edited
 
-from sould.agents.clients.faces import FaceRecord, Unanswered
+from sould.agents.clients.connections import ConnectionRecord, Unanswered
 from soultest.bench import Bench, call
 from soultest.bench.acp import Notes
 from soultest.bench.lsp import ConnectEditor
@@ -18,11 +18,11 @@ class Killed:
     """What a daemon leaves that was killed: what it had written down by then."""
 
     def __init__(self) -> None:
-        self.records: list[FaceRecord] = []
+        self.records: list[ConnectionRecord] = []
         self.notes = Notes()
 
     @property
-    def record(self) -> FaceRecord:
+    def record(self) -> ConnectionRecord:
         """The last one."""
         return self.records[-1]
 
@@ -97,7 +97,7 @@ async def test_what_died_with_the_daemon_is_answered_and_a_cut_message_is_comple
         async with connect_editor(remember=left.records.append) as earlier:
             await earlier.initialize(FULL, bench.project)
         owed = 7
-        record = FaceRecord.load(left.record.dump())
+        record = ConnectionRecord.load(left.record.dump())
         record = replace(
             record,
             owed=owed,

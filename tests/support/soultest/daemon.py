@@ -162,7 +162,7 @@ class Sould:
 
     def bridge(
         self,
-        face: str = "acp",
+        frontend: str = "acp",
         *arguments: str,
         env: Mapping[str, str] | None = None,
         prefix: Sequence[str] = (),
@@ -171,9 +171,9 @@ class Sould:
         pass_fds: Sequence[int] = (),
         umask: int = -1,
     ) -> Bridge:
-        """A client's view of `sould <face>`. `prefix` runs it through another program (`setpriv …`)."""
+        """A client's view of `sould <frontend>`. `prefix` runs it through another program (`setpriv …`)."""
         process = subprocess.Popen(
-            [*prefix, str(SOULD), face, *arguments],
+            [*prefix, str(SOULD), frontend, *arguments],
             env=self.environment | dict(env or {}),
             cwd=self.workspace,
             stdin=stdin,
@@ -207,7 +207,7 @@ class Sould:
 
     def hello(
         self,
-        face: str = "control",
+        frontend: str = "control",
         *,
         descriptors: tuple[int, ...] = (),
         protocol: tuple[int, int] = PROTOCOL,
@@ -220,7 +220,7 @@ class Sould:
         fields = [
             (b"protocol", b"%d-%d" % protocol),
             (b"version", version.encode()),
-            (b"face", face.encode()),
+            (b"face", frontend.encode()),
             (b"pid", b"%d" % os.getpid()),
             (b"token", (token or os.urandom(16).hex()).encode()),
             (b"cwd", os.fsencode(self.workspace)),
@@ -231,7 +231,7 @@ class Sould:
 
     @contextmanager
     def control(self, *, start: bool = False) -> Generator[ControlClient]:
-        """The control face."""
+        """The control frontend."""
         with ControlClient.connect(start=start, environment=self.environment) as client:
             yield client
 

@@ -18,7 +18,7 @@ from typing import IO, Any
 from sould.acp.handlers.handshake import PARAMETERS
 from sould.acp.server.server import serve_acp
 from sould.agents.base.importing import load
-from sould.agents.clients.faces import ClientProcess, FaceNotes, FaceServices, Resumable
+from sould.agents.clients.connections import ClientProcess, ConnectionNotes, ConnectionServices, Resumable
 from sould.daemon.fdstream import FdStream
 from sould.daemon.paths import Paths
 from sould.daemon.process.main import main as daemon
@@ -54,25 +54,25 @@ class NothingKept:
     handed = b""
 
     def read(self) -> bytes:
-        """See `FaceNotes`."""
+        """See `ConnectionNotes`."""
         return b""
 
     def append(self, line: bytes) -> None:
-        """See `FaceNotes`."""
+        """See `ConnectionNotes`."""
 
     def replace(self, lines: bytes) -> None:
-        """See `FaceNotes`."""
+        """See `ConnectionNotes`."""
 
     @property
-    def notes(self) -> FaceNotes:
-        """See `FaceMemory`."""
+    def notes(self) -> ConnectionNotes:
+        """See `ConnectionStore`."""
         return self
 
     def watch(self, connection: Resumable) -> None:
-        """See `FaceMemory`."""
+        """See `ConnectionStore`."""
 
     def remember(self) -> None:
-        """See `FaceMemory`."""
+        """See `ConnectionStore`."""
 
 
 def loaded() -> list[str]:
@@ -107,7 +107,9 @@ async def main(project: str, listening: socket.socket) -> None:
     sessions, closed = Sessions(Paths(os.environ), 0o022), asyncio.Event()
     (reader, theirs), (ours, writer) = os.pipe(), os.pipe()
     stream = FdStream(reader, writer)
-    services = FaceServices(sessions.host, lambda *_: None, ClientProcess(dict(os.environ), 0o022), NothingKept(), "0")
+    services = ConnectionServices(
+        sessions.host, lambda *_: None, ClientProcess(dict(os.environ), 0o022), NothingKept(), "0"
+    )
     model = await asyncio.start_server(play_model, sock=listening)
     async with model, asyncio.TaskGroup() as group:
         running = group.create_task(sessions.run(closed))

@@ -12,7 +12,7 @@ from msgspec import Struct
 from sould.acp.outbound import Json
 
 if TYPE_CHECKING:
-    from sould.agents.soul.session_request import McpServer, Opening
+    from sould.agents.soul.session_request import McpServer, SessionRequest
 
 Brought = Mapping[str, list[Json]]
 """By session, each server as the editor would say it."""
@@ -34,7 +34,7 @@ class ClientServers(Struct, frozen=True):
         return (*(server.name for server in self.brought), *self.missed)
 
 
-def servers_of(opening: "Opening", missed: Iterable[str] = ()) -> ClientServers:
+def servers_of(opening: "SessionRequest", missed: Iterable[str] = ()) -> ClientServers:
     """What a client brings with an opening; those that are no use are left out."""
     return ClientServers(
         served=tuple((each.name, each.server_id) for each in opening.mcp_servers if each.carrier is not None),

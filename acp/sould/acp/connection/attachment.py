@@ -20,7 +20,7 @@ from sould.acp.schema import ContentBlock
 from sould.agents.base.rpc.connection import Connection
 from sould.agents.base.rpc.errors import INTERNAL_ERROR, RpcError
 from sould.agents.base.tasks import first_of
-from sould.agents.clients.faces import AttachedSession
+from sould.agents.clients.connections import AttachedSession
 from sould.agents.journal.channel import Cursor, Record
 from sould.agents.sessions.pendingprompts import PendingPrompts
 from sould.agents.sessions.port import SessionPort

@@ -4,16 +4,16 @@ from sould.acp.client.mcpservers import given_servers
 from sould.acp.connection.peer import Peer
 from sould.acp.schema import OpeningParams
 from sould.agents.clients.params import absolute
-from sould.agents.soul.session_request import Opening
+from sould.agents.soul.session_request import SessionRequest
 
 
-def opening_of(peer: Peer, params: OpeningParams) -> Opening:
+def opening_of(peer: Peer, params: OpeningParams) -> SessionRequest:
     """What the client says about a session it opens.
 
     Raises:
         RpcError: a directory that is not absolute, named.
     """
-    return Opening(
+    return SessionRequest(
         cwd=absolute(params.cwd, "cwd"),
         additional=tuple(absolute(path, "additionalDirectories") for path in params.additional_directories),
         environment=peer.services.client.environment,

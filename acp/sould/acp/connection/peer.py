@@ -15,7 +15,7 @@ from sould.acp.outbound import Json
 from sould.agents.base.rpc.connection import Connection
 from sould.agents.base.rpc.errors import INVALID_REQUEST, RpcError
 from sould.agents.base.rpc.messages import Request, RequestId
-from sould.agents.clients.faces import FaceRecord, FaceServices, Unanswered
+from sould.agents.clients.connections import ConnectionRecord, ConnectionServices, Unanswered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +45,7 @@ BARE = (
 class Peer:
     """One client; also the `Client` its sessions know."""
 
-    def __init__(self, services: FaceServices, accounts: Accounts | None) -> None:
+    def __init__(self, services: ConnectionServices, accounts: Accounts | None) -> None:
         """`accounts` None: signing in and out are not offered."""
         self.services = services
         self.accounts = accounts
@@ -318,9 +318,9 @@ class Peer:
             return None
         return {session_id: self.attachments[session_id].cursor for session_id in about}
 
-    def snapshot(self) -> FaceRecord:
+    def snapshot(self) -> ConnectionRecord:
         """See `Resumable`."""
-        return FaceRecord(
+        return ConnectionRecord(
             client_id=self.id,
             client_name=_name(self.info),
             initialize=self._initialize,

@@ -1,4 +1,4 @@
-"""What an ACP connection needs of the daemon beyond what every face gets. Imports nothing heavy."""
+"""What an ACP connection needs of the daemon beyond what every frontend gets. Imports nothing heavy."""
 
 from collections.abc import Mapping
 from typing import Protocol

@@ -12,14 +12,14 @@ from sould.acp.schema import OpeningParams
 from sould.agents.base.errors import SouldError
 from sould.agents.base.rpc.errors import INTERNAL_ERROR, RpcError
 from sould.agents.base.rpc.messages import Request
+from sould.agents.clients.connections import AttachedSession, ConnectionRecord, Unanswered
 from sould.agents.clients.editor.requests import FORGOTTEN
-from sould.agents.clients.faces import AttachedSession, FaceRecord, Unanswered
 from sould.agents.wire.stream import Cursor
 
 logger = logging.getLogger(__name__)
 
 
-async def go_on(peer: Peer, resume: FaceRecord) -> None:
+async def go_on(peer: Peer, resume: ConnectionRecord) -> None:
     """Take up a connection whose daemon died: end its cut line, answer what died with it, show what was missed."""
     connection = peer.connection
     if resume.cut:
@@ -58,7 +58,7 @@ async def _follow(peer: Peer, root: Path) -> None:
         logger.warning("the review of %s could not be followed again: %s", root, error)
 
 
-def _answer_prompts(peer: Peer, resume: FaceRecord) -> None:
+def _answer_prompts(peer: Peer, resume: ConnectionRecord) -> None:
     """Each prompt gets the end of its own turn; that of a session which cannot be shown again gets an error."""
     for request in resume.unanswered:
         if request.method != "session/prompt":

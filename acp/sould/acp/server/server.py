@@ -13,15 +13,15 @@ from sould.acp.outbound import Json
 from sould.agents.base.importing import load
 from sould.agents.base.rpc.connection import Connection
 from sould.agents.base.rpc.stream import ByteStream
-from sould.agents.clients.faces import FaceServices
+from sould.agents.clients.connections import ConnectionServices
 from sould.agents.clients.late import LateHandler
 
 if TYPE_CHECKING:
     from sould.acp.server.dispatch import Dispatcher
-    from sould.agents.clients.faces import FaceRecord
+    from sould.agents.clients.connections import ConnectionRecord
 
 
-async def serve_acp(stream: ByteStream, services: FaceServices, accounts: Accounts | None = None) -> None:
+async def serve_acp(stream: ByteStream, services: ConnectionServices, accounts: Accounts | None = None) -> None:
     """Serve one client until it is gone; its turns go on in the host (D12). What an earlier daemon left goes on (D11)."""
     peer = Peer(services, accounts)
     resume = services.memory.resume
@@ -65,7 +65,7 @@ async def _dispatcher(peer: Peer) -> "Dispatcher":
     return Dispatcher(peer)
 
 
-async def _go_on(peer: Peer, resume: "FaceRecord") -> None:
+async def _go_on(peer: Peer, resume: "ConnectionRecord") -> None:
     await load("sould.acp.server.resuming")
     from sould.acp.server.resuming import go_on  # noqa: PLC0415 -- hardly ever needed; imports what initialize must not wait for
 

@@ -28,7 +28,7 @@ from sould.agents.mcp.specs import Loaded, MayStart, ServerSpec, always, from_ed
 from sould.agents.mcp.tool import McpTool
 from sould.agents.mcp.trusted import TrustedServers
 from sould.agents.permissions.approval import Approval
-from sould.agents.soul.session_request import McpServer, Opening
+from sould.agents.soul.session_request import McpServer, SessionRequest
 from sould.agents.toolapi.base import Tool
 from sould.agents.wire.content import UserInput
 from sould.agents.wire.messages import (
@@ -66,7 +66,7 @@ class SessionServers:
         log: SessionLog,
         approval: Approval,
         variables: Mapping[str, str],
-        opening: Opening,
+        opening: SessionRequest,
         sampler: Sampler,
     ) -> None:
         self._pool = pool

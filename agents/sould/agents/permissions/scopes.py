@@ -1,4 +1,4 @@
-"""How far an answer may reach, in words: on its button in a few, and exactly. The same for every face. Decides nothing."""
+"""How far an answer may reach, in words: on its button in a few, and exactly. The same for every frontend. Decides nothing."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

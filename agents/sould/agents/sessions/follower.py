@@ -1,6 +1,6 @@
 """A session as one client follows it: what was said so far, then what happens, without a gap and without a repetition.
 
-For every face: it knows the stream and its cursors, and what the face does with a record is the face's. While the
+For every frontend: it knows the stream and its cursors, and what the frontend does with a record is the frontend's. While the
 client takes its bytes too slowly nothing more is fed; one that fell behind the channel's bound goes on from the journal
 (F37). It starts no task but that one, never waits for a client while something is published, and never drops a record.
 """
@@ -26,7 +26,7 @@ _LOOKS = 8
 
 
 class FollowerSink(Protocol):
-    """What a face does with the records of a session. None of its methods waits or raises."""
+    """What a frontend does with the records of a session. None of its methods waits or raises."""
 
     def feed(self, record: Record) -> None:
         """It happens now. The only call on the hot path: once for each record."""

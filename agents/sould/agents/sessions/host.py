@@ -40,7 +40,7 @@ from sould.agents.sessions.store.store import Page, SessionInfo
 from sould.agents.sessions.store.waitingnotes import WaitingNotes
 from sould.agents.sessions.worktrees.records import Worktree
 from sould.agents.soul.flows.loopstate import LoopState
-from sould.agents.soul.session_request import Client, Opening
+from sould.agents.soul.session_request import Client, SessionRequest
 from sould.agents.tools.editor.routing import EditorBackends
 from sould.agents.wire.messages import DirectoryAdded, SessionChanged, SystemPrompt
 
@@ -165,7 +165,7 @@ class SessionHost:
         with contextlib.suppress(ConfigError):
             await self._services.models.providers.get(None, environment)
 
-    async def new(self, opening: Opening) -> Session:
+    async def new(self, opening: SessionRequest) -> Session:
         """Begin a session.
 
         Raises:
@@ -195,7 +195,7 @@ class SessionHost:
         self._take_up_loops(opening)
         return session
 
-    async def _new_in_worktree(self, opening: Opening) -> Session:
+    async def _new_in_worktree(self, opening: SessionRequest) -> Session:
         made, inside = await self.worktrees.opened(opening)
         try:
             session = await self.new(inside)
@@ -208,7 +208,7 @@ class SessionHost:
         )
         return session
 
-    async def open(self, session_id: str, opening: Opening) -> Session:
+    async def open(self, session_id: str, opening: SessionRequest) -> Session:
         """The live session, or the stored one brought back; what a crash left open is closed honestly (F61).
 
         Raises:
@@ -218,7 +218,7 @@ class SessionHost:
         self._take_up_loops(opening)
         return session
 
-    async def _open(self, session_id: str, opening: Opening) -> Session:
+    async def _open(self, session_id: str, opening: SessionRequest) -> Session:
         async with self._lock(session_id):
             live = self._sessions.get(session_id)
             if live is not None:
@@ -242,7 +242,7 @@ class SessionHost:
             self._start(session)
         return session
 
-    def _take_up_loops(self, opening: Opening) -> None:
+    def _take_up_loops(self, opening: SessionRequest) -> None:
         """A client of the project is here: loops that waited for its environment go on (D14)."""
         self._take_up(self._loops.of_project(opening.cwd), opening.environment, opening.umask)
 
@@ -253,7 +253,7 @@ class SessionHost:
     def _take_up(self, loops: Sequence[LoopState], environment: Mapping[str, str], umask: int) -> None:
         for loop in loops:
             if self._group is not None and not self._closing.is_set():
-                opening = Opening(loop.cwd, environment=environment, umask=umask)
+                opening = SessionRequest(loop.cwd, environment=environment, umask=umask)
                 task = self._group.create_task(self._loops.take_up(loop, opening), name=f"loop {loop.session_id}")
                 self._waiting_loops.add(task)
                 task.add_done_callback(self._waiting_loops.discard)
@@ -323,7 +323,7 @@ class SessionHost:
         live.entry.rename(title)
         return live.entry.info
 
-    async def fork(self, session_id: str, opening: Opening) -> Session:
+    async def fork(self, session_id: str, opening: SessionRequest) -> Session:
         """A new session that begins with everything the other one has said and changed by now.
 
         Raises:

@@ -1,6 +1,6 @@
-"""All sessions of the daemon as a face sees them: begun, opened, listed and kept, whether they are in memory or not.
+"""All sessions of the daemon as a frontend sees them: begun, opened, listed and kept, whether they are in memory or not.
 
-What a face gets of a live session is its `SessionPort`, never the session. The port holds nothing and knows no protocol.
+What a frontend gets of a live session is its `SessionPort`, never the session. The port holds nothing and knows no protocol.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ from sould.agents.sessions.store.store import (
     StoredSession,
     WeighedSession,
 )
-from sould.agents.soul.session_request import Opening
+from sould.agents.soul.session_request import SessionRequest
 from sould.agents.tools.editor.routing import EditorBackends
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class HostPort:
         """
         await self._host.require_model(environment)
 
-    async def new(self, opening: Opening) -> SessionPort:
+    async def new(self, opening: SessionRequest) -> SessionPort:
         """Begin a session.
 
         Raises:
@@ -100,7 +100,7 @@ class HostPort:
         """
         return SessionPort(await self._host.new(opening))
 
-    async def open(self, session_id: str, opening: Opening) -> SessionPort:
+    async def open(self, session_id: str, opening: SessionRequest) -> SessionPort:
         """The live session, or the stored one brought back; what a crash left open is closed honestly (F61).
 
         Raises:
@@ -108,7 +108,7 @@ class HostPort:
         """
         return SessionPort(await self._host.open(session_id, opening))
 
-    async def fork(self, session_id: str, opening: Opening) -> SessionPort:
+    async def fork(self, session_id: str, opening: SessionRequest) -> SessionPort:
         """A new session that begins with everything the other one has said and changed by now.
 
         Raises:
@@ -116,12 +116,12 @@ class HostPort:
         """
         return SessionPort(await self._host.fork(session_id, opening))
 
-    async def kept_elsewhere(self, opening: Opening) -> tuple[Kept, ...]:
+    async def kept_elsewhere(self, opening: SessionRequest) -> tuple[Kept, ...]:
         """What other agents keep of conversations about the opening's directory."""
         return await asyncio.to_thread(kept_for, opening.cwd, opening.environment)
 
     async def import_session(
-        self, opening: Opening, path: Path, agent: Agent | None
+        self, opening: SessionRequest, path: Path, agent: Agent | None
     ) -> tuple[SessionPort, Conversation]:
         """A new session that begins with a conversation of another agent, and what was read of that.
 

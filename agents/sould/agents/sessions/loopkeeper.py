@@ -15,14 +15,14 @@ from sould.agents.sessions.session import Session
 from sould.agents.sessions.settings.state import load_state
 from sould.agents.soul.flows.looprequest import is_about_loops
 from sould.agents.soul.flows.loopstate import LoopState, LoopStore
-from sould.agents.soul.session_request import Opening
+from sould.agents.soul.session_request import SessionRequest
 
 logger = logging.getLogger(__name__)
 
 RESUME = "/loop resume"
 
 
-OpenSession: TypeAlias = Callable[[str, Opening], Awaitable[Session]]
+OpenSession: TypeAlias = Callable[[str, SessionRequest], Awaitable[Session]]
 """Brings a stored session back."""
 
 
@@ -64,7 +64,7 @@ class LoopKeeper:
                 found.append(loop)
         return tuple(found)
 
-    async def take_up(self, loop: LoopState, opening: Opening) -> None:
+    async def take_up(self, loop: LoopState, opening: SessionRequest) -> None:
         """Go on with a loop; one that cannot is said to wait or to be paused, and why is in the log."""
         session_id = loop.session_id
         if session_id in self._taken_up:

@@ -21,7 +21,7 @@ from sould.agents.sessions.store.info import SessionInfo
 from sould.agents.sessions.worktrees.records import Worktree
 from sould.agents.sessions.worktrees.repository import WorktreeError
 from sould.agents.sessions.worktrees.worktrees import Wish, Worktrees
-from sould.agents.soul.session_request import Opening
+from sould.agents.soul.session_request import SessionRequest
 
 if TYPE_CHECKING:
     from sould.agents.sessions.editor_mcp import ClientFilesOf
@@ -70,7 +70,7 @@ class OwnWorktrees:
 
     # --- a session's beginning ------------------------------------------------------------------------------------------
 
-    async def opened(self, opening: Opening) -> tuple[Worktree, Opening]:
+    async def opened(self, opening: SessionRequest) -> tuple[Worktree, SessionRequest]:
         """Make the one that an opening asks for; the opening in it. Directories of the same repository are those in it, too.
 
         Raises:
@@ -82,7 +82,7 @@ class OwnWorktrees:
         also = tuple(path for path in additional if path is not None)
         return made, replace(opening, cwd=made.directory, additional=also, worktree=None)
 
-    async def discard(self, made: Worktree, opening: Opening) -> None:
+    async def discard(self, made: Worktree, opening: SessionRequest) -> None:
         """No session came of it."""
         await run_shielded_in_thread(self._worktrees.discard, made, opening.environment)
 

@@ -1,6 +1,6 @@
 """The prompts of one client in one session that wait for their answer, also over restarts of the daemon (D11, D16).
 
-For every face. A face that shows the same session anew to the same client goes on with the same object.
+For every frontend. A frontend that shows the same session anew to the same client goes on with the same object.
 """
 
 import asyncio

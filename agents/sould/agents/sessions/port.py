@@ -1,7 +1,7 @@
-"""A session as a face sees it: everything a client may do with one, typed, whatever the protocol.
+"""A session as a frontend sees it: everything a client may do with one, typed, whatever the protocol.
 
 Prompts are turns (`prompt`, `steer`, `cancel`, `answer`); all else is an operation with a typed result, which every client
-of the session is shown as an event. The port holds nothing and knows no protocol; faces reach no part of a session
+of the session is shown as an event. The port holds nothing and knows no protocol; frontends reach no part of a session
 past it (`scripts/house.py` sees to it). Nothing here waits for a client.
 """
 
@@ -187,7 +187,7 @@ class SessionPort:
         return self._session.clients.watched(changed)
 
     def follow(self, sink: FollowerSink, outlet: Outlet) -> SessionFollower:
-        """What was said and what happens, fed to a face's `sink` as fast as the `outlet` takes it."""
+        """What was said and what happens, fed to a frontend's `sink` as fast as the `outlet` takes it."""
         return SessionFollower(self._session.log, sink, outlet, self.id)
 
     async def end_of(self, turn_id: str) -> TurnEnd:

@@ -26,7 +26,7 @@ from sould.agents.permissions.trust import TrustStore
 from sould.agents.sessions.settings.modeluse import ModelUse
 from sould.agents.sessions.settings.modes import Modes
 from sould.agents.sessions.settings.notices import News
-from sould.agents.sessions.settings.presence import Company
+from sould.agents.sessions.settings.presence import UserPresence
 from sould.agents.sessions.settings.workspace_info import Workplace
 from sould.agents.sessions.store.store import SessionStore, StoredSession
 from sould.agents.sessions.turns.approval_requests import ApprovalRequester
@@ -134,7 +134,7 @@ class Permission(Struct, frozen=True):
     modes: Modes
     plan_mode: PlanMode
     questions: Questions
-    company: Company
+    presence: UserPresence
 
 
 class SessionServices(Struct, frozen=True):

@@ -1,6 +1,6 @@
 """A live session: the turns that its clients ask for, run one after another over its parts.
 
-Faces reach it through `SessionPort` only. Nothing here waits for a client. State changes are published, so that all
+Frontends reach it through `SessionPort` only. Nothing here waits for a client. State changes are published, so that all
 clients see the same session.
 """
 
@@ -25,7 +25,7 @@ from sould.agents.sessions.preparation import TurnPreparation
 from sould.agents.sessions.session_builder import Parts
 from sould.agents.sessions.store.blank import noticing
 from sould.agents.sessions.store.store import SessionInfo
-from sould.agents.sessions.turns.immediate_commands import AnswersAtOnce, CommandsAtOnce, GoingAway
+from sould.agents.sessions.turns.immediate_commands import AwayCommand, CommandsAtOnce, ImmediateCommand
 from sould.agents.sessions.turns.loopcontrols import LoopControls
 from sould.agents.sessions.turns.missed_notices import MissedNotifications
 from sould.agents.sessions.turns.operating import Work
@@ -78,7 +78,7 @@ class Session:
         self._side_questions = SideQuestions(self.soul.model)
         self._title = ModelTitle(parts.entry, self.soul.model)
         permission, recorded = services.permission, services.files.recorded
-        self._whose = AskingWhose(recorded, permission.questions, permission.company, permission.approval)
+        self._whose = AskingWhose(recorded, permission.questions, permission.presence, permission.approval)
         if recorded.capture is not None:
             recorded.capture.tell_unsure(self._whose)
         self._turns = Turns(parts.log, self._run, listener)
@@ -92,14 +92,14 @@ class Session:
         review, registry, away = (
             make_review(parts, conversation),
             self._registry,
-            GoingAway(choices.mode_switch, self._turns),
+            AwayCommand(choices.mode_switch, self._turns),
         )
         worktree = WorktreeCommands(conversation, go_on)
         loops = self._loop_commands
         registry.add(*command_sources(parts, conversation, registry, self.waiting, loops, review, worktree))
         self._operating = CommandsAtOnce(parts.log, self.clients, review.at_once)
-        own: tuple[AnswersAtOnce, ...] = (self._side_questions, self.waiting, self._operating)
-        self._at_once: tuple[AnswersAtOnce, ...] = (*own, away, self.loops)
+        own: tuple[ImmediateCommand, ...] = (self._side_questions, self.waiting, self._operating)
+        self._at_once: tuple[ImmediateCommand, ...] = (*own, away, self.loops)
         self._preparation = TurnPreparation(parts)
 
     @property

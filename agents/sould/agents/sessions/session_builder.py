@@ -68,7 +68,7 @@ from sould.agents.sessions.settings.modeluse import ModelUse
 from sould.agents.sessions.settings.modes import Modes, usual_mode
 from sould.agents.sessions.settings.modeswitch import ModeSwitch
 from sould.agents.sessions.settings.options import SessionOptions
-from sould.agents.sessions.settings.presence import Company
+from sould.agents.sessions.settings.presence import UserPresence
 from sould.agents.sessions.settings.projectkey import project_key
 from sould.agents.sessions.settings.projectmemory import ProjectMemory
 from sould.agents.sessions.settings.state import SessionState, load_state
@@ -88,7 +88,7 @@ from sould.agents.soul.hooks.engine import Hooks
 from sould.agents.soul.hooks.project import ProjectHooks
 from sould.agents.soul.loop import StepExtension
 from sould.agents.soul.reminders import TaskReminder
-from sould.agents.soul.session_request import Opening
+from sould.agents.soul.session_request import SessionRequest
 from sould.agents.soul.skills.open import open_catalog
 from sould.agents.soul.subagents.crew import Crew
 from sould.agents.soul.subagents.market import LaborMarket
@@ -150,7 +150,7 @@ async def compose(
     host: HostServices,
     stored: StoredSession,
     log: SessionLog,
-    opening: Opening,
+    opening: SessionRequest,
     listener: IdleListener,
     opened: AsyncExitStack,
 ) -> Parts:
@@ -175,7 +175,7 @@ async def compose(
     projects = project_memory(host)
     modes = make_modes(configuration.live.now, projects.mode(opening.cwd), state, opening, new=not stored.info.turns)
     switch = ModeSwitch(modes, state, log, AwayMode(log.channel, modes), options, attached, projects, stored.info.cwd)
-    permission = make_permission(host, stored, log, workplace, switch, Company(attached, modes))
+    permission = make_permission(host, stored, log, workplace, switch, UserPresence(attached, modes))
     mailbox = host.dmail.open(stored.info.id, stored.info.directory)
     files = await open_files(host, stored, log, workplace, permission, mailbox)
     opened.push_async_callback(files.recorded.aclose)
@@ -229,7 +229,7 @@ def make_operations(
     )
 
 
-async def make_workplace(config: LiveConfig, policy: Policy, opening: Opening, log: SessionLog) -> Workplace:
+async def make_workplace(config: LiveConfig, policy: Policy, opening: SessionRequest, log: SessionLog) -> Workplace:
     """Where the session works, with the directories that were added to it."""
     directories = Directories(opening.cwd, (*opening.additional, *map(Path, log.context.directories)))
     environment = make_environment(config.now, opening, directories)
@@ -237,7 +237,9 @@ async def make_workplace(config: LiveConfig, policy: Policy, opening: Opening, l
     return Workplace(opening, directories, environment, skills, config, policy.trust)
 
 
-async def open_models(providers: ProviderPool, config: Config, state: SessionState, opening: Opening) -> SessionModels:
+async def open_models(
+    providers: ProviderPool, config: Config, state: SessionState, opening: SessionRequest
+) -> SessionModels:
     """The models of the client's environment, and the one the user chose."""
     thinking: ThoughtLevel = state.thought_level or ("medium" if config.default_thinking else "off")
     return await SessionModels.open(providers, opening.environment, opening.model or state.model, thinking)
@@ -249,14 +251,14 @@ def make_permission(
     log: SessionLog,
     workplace: Workplace,
     switch: ModeSwitch,
-    company: Company,
+    presence: UserPresence,
 ) -> Permission:
     """What the session may do unasked, and how its user is asked."""
     asker = ApprovalRequester(log)
     readable = (stored.directory / OUTPUTS, *workplace.skills.places)
-    approval = make_approval(host, asker, company.modes, workplace, readable)
+    approval = make_approval(host, asker, presence.modes, workplace, readable)
     plan_mode = PlanMode(switch, log, stored.directory)
-    return Permission(approval, asker, company.modes, plan_mode, Questions(log.channel), company)
+    return Permission(approval, asker, presence.modes, plan_mode, Questions(log.channel), presence)
 
 
 def local_workspace(guard: ProcessGuard, workplace: Workplace) -> LocalWorkspace:
@@ -285,7 +287,7 @@ async def make_agent(
     )
     crew = Crew(market, log, spec, services.mailbox.connect("", log))
     extensions = (TaskReminder(market.tasks), *extensions)
-    soul = build_soul(services, spec, log, todos, crew, extensions, services.permission.company)
+    soul = build_soul(services, spec, log, todos, crew, extensions, services.permission.presence)
     return SessionAgent(agents, soul, spec, name, services.workplace, models, crew, problem)
 
 
@@ -305,7 +307,7 @@ def make_market(
     )
 
 
-def make_environment(config: Config, opening: Opening, directories: Directories) -> Environment:
+def make_environment(config: Config, opening: SessionRequest, directories: Directories) -> Environment:
     """What the session's commands see: the client's own, without the keys of providers."""
     return Environment(
         opening.environment,
@@ -316,7 +318,7 @@ def make_environment(config: Config, opening: Opening, directories: Directories)
     )
 
 
-def _catalog(host: HostServices, opening: Opening, state: SessionState) -> AgentCatalog:
+def _catalog(host: HostServices, opening: SessionRequest, state: SessionState) -> AgentCatalog:
     folder = host.configuration.directory / "agents"
     return AgentCatalog(folder, opening.cwd, host.policy.trust, state.agent_files)
 
@@ -346,7 +348,7 @@ async def open_files(
     capture = Capture(stored.info.id, files, looked_at, words, host.files.writers, is_certain_within)
     capture.tell(LateNotices(log))
     files.watch(capture)
-    others = OtherSessions(stored.info.id, files, names, permission.company, projects.at_work)
+    others = OtherSessions(stored.info.id, files, names, permission.presence, projects.at_work)
     site = partial(_site, workplace, permission.approval, clients, stored.info.id)
     problems = NewProblems(host.editors, site, files)
     judged = CallFiles(files, permission.approval, projects.locks, looks=files.untold, others=others, problems=problems)
@@ -361,7 +363,9 @@ def _session_name(store: SessionStore, session_id: str) -> str:
         return session_id
 
 
-def make_modes(config: Config, remembered: Mode | None, state: SessionState, opening: Opening, *, new: bool) -> Modes:
+def make_modes(
+    config: Config, remembered: Mode | None, state: SessionState, opening: SessionRequest, *, new: bool
+) -> Modes:
     """The mode a session begins or goes on with. `remembered` is what was chosen last in its project."""
     usual = usual_mode(config, remembered, opening.default_mode)
     first: Mode = "plan" if config.default_plan_mode and new else usual

@@ -34,7 +34,7 @@ from sould.agents.soul.subagents.market import LaborMarket
 from sould.agents.soul.timetravel.machine import TimeMachine
 from sould.agents.soul.timetravel.rewind import Rewinder
 from sould.agents.soul.tool_runner import ToolRunner
-from sould.agents.soul.usage import Meter
+from sould.agents.soul.usage import UsageCounter
 from sould.agents.toolapi.background import BackgroundTasks
 from sould.agents.toolapi.session import ModelCapabilities, PromptArguments
 from sould.agents.toolapi.session import Session as ToolSession
@@ -69,7 +69,7 @@ def build_soul(
     if not log.context.system_prompt:
         log.publish(SystemPrompt(text=services.workplace.prompt(spec), made_of=spec.made_of))
     size = ContextSize(log, toolset)
-    meter = Meter(log, model.costs, size)
+    meter = UsageCounter(log, model.costs, size)
     rewinder, judged = services.files.rewinder, services.files.judged
     compactor = Compactor(log, size, model.models, model.costs, config, services.hooks, audience, services.session_id)
     counts = services.host.models.providers.repairs

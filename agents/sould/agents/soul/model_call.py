@@ -31,7 +31,7 @@ from sould.agents.llm.retry import RetryNotice, RetryPolicy, stream_with_retry
 from sould.agents.soul.callids import CallIds
 from sould.agents.soul.choices import ChoiceReader
 from sould.agents.soul.stepcalls import StepCalls
-from sould.agents.soul.usage import Meter
+from sould.agents.soul.usage import UsageCounter
 from sould.agents.toolapi.toolset import MOST_TOOLS, Toolset
 from sould.agents.wire.content import AudioPart, ImagePart, TextPart, ThinkPart, VideoPart, media_url
 from sould.agents.wire.messages import Choice, StepRetry, ToolCall, ToolCallPart
@@ -75,7 +75,7 @@ class ModelCaller(Struct):
     models: ModelChoice
     toolset: Toolset
     config: LiveConfig
-    meter: Meter
+    meter: UsageCounter
     session_id: str
     call_ids: CallIds
     sent: GrowingBytes[ChatMessage] = field(default_factory=GrowingBytes[ChatMessage])

@@ -31,7 +31,7 @@ class McpServer(Struct, frozen=True):
     """Why it cannot be used, as a sentence for the user; nothing else of it counts then."""
 
 
-class Opening(Struct, frozen=True):
+class SessionRequest(Struct, frozen=True):
     """How a session is opened. `environment` is the client's own and is never written to disk (D14), `umask` too is its own."""
 
     cwd: Path

@@ -10,7 +10,7 @@ from sould.agents.soul.compaction.size import ContextSize
 from sould.agents.wire.messages import StatusUpdate
 
 
-class Meter(Struct, frozen=True):
+class UsageCounter(Struct, frozen=True):
     """Of one agent: tells people after every model call how full the window is and what was spent."""
 
     log: SessionLog

@@ -118,7 +118,7 @@ class CallReporter:
         """See `ToolCallContext.reached`."""
 
 
-class Unheard(CallReporter):
+class NullReporter(CallReporter):
     """Nobody is told of the call."""
 
 
@@ -127,7 +127,7 @@ class ToolCallContext(Struct, frozen=True):
 
     id: str
     step: int
-    reporter: CallReporter = field(default_factory=Unheard)
+    reporter: CallReporter = field(default_factory=NullReporter)
     """Who is told what the methods here tell."""
     turn_id: str = ""
     """The turn the call belongs to; the edit log attributes edits to it."""

@@ -1,4 +1,4 @@
-"""A blocking client of the control face, for the command line.
+"""A blocking client of the control frontend, for the command line.
 
     with ControlClient.connect() as daemon:          # NotRunningError when nobody listens
         status = daemon.status()

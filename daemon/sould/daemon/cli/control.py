@@ -1,4 +1,4 @@
-"""A connection to the control face, with its failures as the command line says them."""
+"""A connection to the control frontend, with its failures as the command line says them."""
 
 from collections.abc import Generator
 from contextlib import contextmanager

@@ -1,6 +1,6 @@
 """The command line's entry: the table of commands, and how every failure becomes a sentence and an exit code.
 
-The faces (`sould acp`) are dispatched before this module, and click, are imported: they are here for `--help` only.
+The frontends (`sould acp`) are dispatched before this module, and click, are imported: they are here for `--help` only.
 Commands are imported when they are used, so that a short command does not pay for a long one.
 """
 
@@ -30,8 +30,8 @@ class Entry(NamedTuple):
 
 COMMANDS: dict[str, Entry] = {
     "run": Entry("run.command", "run", "Run one prompt and print the answer."),
-    "acp": Entry("faces", "acp", "Speak ACP on standard input and output; editors start this."),
-    "lsp": Entry("faces", "lsp", "Speak LSP on standard input and output; editors start this."),
+    "acp": Entry("frontends", "acp", "Speak ACP on standard input and output; editors start this."),
+    "lsp": Entry("frontends", "lsp", "Speak LSP on standard input and output; editors start this."),
     "review": Entry("review.command", "review", "Review what agents changed: list, show, keep, reject."),
     "inbox": Entry("inbox.command", "inbox", "Show what waits for you in all projects, and answer it."),
     "approve": Entry("answering", "approve", "Approve what a session asks, from here."),
@@ -57,7 +57,7 @@ COMMANDS: dict[str, Entry] = {
     "logout": Entry("login", "logout", "Remove a model provider's key."),
     "rules": Entry("rules", "rules", "List what is allowed here unasked, and forget it."),
     "trust": Entry("trust", "trust", "Trust this project's own configuration."),
-    "daemon": Entry("faces", "daemon", "Run the daemon in the foreground."),
+    "daemon": Entry("frontends", "daemon", "Run the daemon in the foreground."),
 }
 """Every command, in the order of `sould --help`."""
 

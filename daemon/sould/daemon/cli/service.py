@@ -194,12 +194,12 @@ def _overview(found: Status) -> None:
 
 
 def _connections(found: Status) -> None:
-    others = [c for c in found.connections if c.face != "control"]
+    others = [c for c in found.connections if c.frontend != "control"]
     if others:
         click.echo("\nConnections")
         echo_rows(
             table(
-                (f"  {c.face}", one_line(c.client or "-", 24), f"pid {c.pid}", span(c.age_s), _short(c.cwd))
+                (f"  {c.frontend}", one_line(c.client or "-", 24), f"pid {c.pid}", span(c.age_s), _short(c.cwd))
                 for c in others
             )
         )

@@ -1,4 +1,4 @@
-"""The daemon as one object: socket, faces, sessions and life, wired together; how it ends and how it hands over.
+"""The daemon as one object: socket, frontends, sessions and life, wired together; how it ends and how it hands over.
 
 `run` is readable from top to bottom: serve until the lifecycle says leave, then leave in the way it says.
 """
@@ -19,12 +19,12 @@ from sould.daemon.limits import Limits
 from sould.daemon.partial_lines import FrameTail
 from sould.daemon.paths import Paths
 from sould.daemon.process.accounts import StoredAccounts
-from sould.daemon.process.acpface import AcpFace
-from sould.daemon.process.facehost import FaceHost
+from sould.daemon.process.acp_frontend import AcpFrontend
+from sould.daemon.process.connection_host import ConnectionHost
 from sould.daemon.process.handover import HandedConnection, HandoverState, give, hand_over
 from sould.daemon.process.handshake import RefusedHelloError
 from sould.daemon.process.lifecycle import Exit, Lifecycle, describe_clients
-from sould.daemon.process.lspface import LspFace
+from sould.daemon.process.lsp_frontend import LspFrontend
 from sould.daemon.process.records import sweep_records
 from sould.daemon.process.server import Connection, Server
 from sould.daemon.process.sessions import Sessions
@@ -32,7 +32,7 @@ from sould.daemon.process.sessions import Sessions
 _log = logging.getLogger(__name__)
 
 SETTLE = 0.5
-CONTROL = "sould.daemon.process.controlface"
+CONTROL = "sould.daemon.process.control_frontend"
 
 
 class Daemon:
@@ -45,10 +45,10 @@ class Daemon:
         self.lock = inheritance.lock
         self.sessions = Sessions(paths, umask)
         self.lifecycle = Lifecycle(paths, limits, self.sessions, inheritance.lock, activated=inheritance.activated)
-        acp = FaceHost(paths, self.sessions, AcpFace(StoredAccounts(paths, self.sessions)))
-        lsp = FaceHost(paths, self.sessions, LspFace(), FrameTail)
-        faces = {"acp": acp, "lsp": lsp, "control": self._control, "wire": _absent}
-        self.server = Server(inheritance.listener, faces, limits, admit=self._admit, changed=self._changed)
+        acp = ConnectionHost(paths, self.sessions, AcpFrontend(StoredAccounts(paths, self.sessions)))
+        lsp = ConnectionHost(paths, self.sessions, LspFrontend(), FrameTail)
+        frontends = {"acp": acp, "lsp": lsp, "control": self._control, "wire": _absent}
+        self.server = Server(inheritance.listener, frontends, limits, admit=self._admit, changed=self._changed)
         self._inheritance = inheritance
         self._closed = asyncio.Event()
         self._hurry = asyncio.Event()
@@ -114,10 +114,10 @@ class Daemon:
 
     async def _control(self, connection: Connection) -> int:
         await load(CONTROL)
-        from sould.daemon.process.controlface import ControlFace  # noqa: PLC0415 -- an editor's first answer must not wait for it
+        from sould.daemon.process.control_frontend import ControlFrontend  # noqa: PLC0415 -- an editor's first answer must not wait for it
 
-        face = ControlFace(self.paths, self.server, self.sessions, self.lifecycle, started=self.started)
-        return await face(connection)
+        frontend = ControlFrontend(self.paths, self.server, self.sessions, self.lifecycle, started=self.started)
+        return await frontend(connection)
 
     @property
     def _connections(self) -> list[Connection]:
@@ -146,7 +146,7 @@ class Daemon:
             RefusedHelloError: no common protocol, and ours is the newer one; or an agent would be its own user.
         """
         hello = connection.hello
-        if connection.of_agent and hello.face != "control":
+        if connection.of_agent and hello.frontend != "control":
             raise RefusedHelloError(
                 "what the agent runs cannot use its sessions or start others, because it would answer for you; "
                 "do this in a terminal or an editor of your own"
@@ -166,7 +166,7 @@ class Daemon:
             )
             connection.wait_for_newer()
             self.lifecycle.leave(Exit.REPLACED)
-        elif hello.face != "control" and version_key(hello.version) > version_key(VERSION):
+        elif hello.frontend != "control" and version_key(hello.version) > version_key(VERSION):
             if turns or hello.reattach:
                 connection.say(f"{ours} is older than this client {hello.version}; to replace it run: sould restart")
             else:
@@ -199,7 +199,7 @@ class Daemon:
 
     async def _flush(self) -> None:
         """Answers that the ended turns gave are on their way: let them leave."""
-        await asyncio.sleep(0.01)  # the faces' tasks write them in the next ticks
+        await asyncio.sleep(0.01)  # the frontends' tasks write them in the next ticks
         streams = [connection.stream for connection in self._connections if connection.stream is not None]
         if streams:
             await self._at_most(0.3, asyncio.gather(*(stream.drained() for stream in streams)))
@@ -226,7 +226,7 @@ class Daemon:
         await self._at_most(self.lifecycle.stop_limit, stopping)
         await self._at_most(1.0, self._settled())
         await self._flush()
-        connections = [each for each in self._connections if each.hello.face != "control"]
+        connections = [each for each in self._connections if each.hello.frontend != "control"]
         heirs = list(map(hand_over, connections))
         for connection in connections:
             if connection.task is not None:
@@ -252,7 +252,7 @@ class Daemon:
 
 async def _absent(connection: Connection) -> int:
     connection.say(
-        f"sould: {connection.hello.face} is not in this version; this one speaks ACP and LSP: sould acp, sould lsp"
+        f"sould: {connection.hello.frontend} is not in this version; this one speaks ACP and LSP: sould acp, sould lsp"
     )
     return 1
 

@@ -127,7 +127,8 @@ class _ConnectionMessage(Struct, frozen=True):
 
     protocol: tuple[int, int]
     version: str
-    face: str
+    frontend: str = field(name="face")
+    """Under its name of the first release, which a daemon of that one says."""
     pid: int
     token: str
     pump: bool
@@ -158,7 +159,7 @@ def _describe(heir: HandedConnection) -> _ConnectionMessage:
     return _ConnectionMessage(
         protocol=hello.protocol,
         version=hello.version,
-        face=hello.face,
+        frontend=hello.frontend,
         pid=hello.pid,
         token=hello.token,
         pump=hello.pump,
@@ -176,7 +177,7 @@ def _heir(told: _ConnectionMessage, descriptors: tuple[int, ...]) -> HandedConne
     hello = Hello(
         protocol=(told.protocol[0], told.protocol[1]),
         version=told.version,
-        face=told.face,
+        frontend=told.frontend,
         pid=told.pid,
         token=told.token,
         cwd=_unpack(told.cwd),

@@ -1,7 +1,7 @@
 """Read a connection's hello frame (D11): exactly its bytes, with the descriptors that travel on the first one.
 
 What does not begin like our frame is not answered (a web page's HTTP, a port scanner, F82). Nothing after the frame is
-taken: those bytes belong to the face. Descriptors are closed here whenever the frame is refused.
+taken: those bytes belong to the frontend. Descriptors are closed here whenever the frame is refused.
 """
 
 import array
@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
-from sould.daemon.hello import FACES, HEADER, MAGIC, MAX_FRAME, decode
+from sould.daemon.hello import FRONTENDS, HEADER, MAGIC, MAX_FRAME, decode
 
 _TOKEN = re.compile(r"[0-9a-f]{32}")
 _UMASK = re.compile(rb"[0-7]{1,3}")
@@ -37,7 +37,7 @@ class Hello(Struct, frozen=True):
 
     protocol: tuple[int, int]
     version: str
-    face: str
+    frontend: str
     pid: int
     token: str
     cwd: str
@@ -50,7 +50,7 @@ class Hello(Struct, frozen=True):
     """It holds keys: never shown."""
 
     def __repr__(self) -> str:
-        return f"Hello(face={self.face!r}, version={self.version!r}, pid={self.pid}, cwd={self.cwd!r})"
+        return f"Hello(frontend={self.frontend!r}, version={self.version!r}, pid={self.pid}, cwd={self.cwd!r})"
 
 
 async def read_hello(connection: socket.socket) -> tuple[Hello, tuple[int, ...]]:
@@ -137,7 +137,7 @@ def _parse(body: bytes) -> Hello:
         hello = Hello(
             protocol=(int(low), int(high)),
             version=single[b"version"].decode("ascii")[:40],
-            face=single[b"face"].decode("ascii")[:20],
+            frontend=single[b"face"].decode("ascii")[:20],
             pid=int(single[b"pid"]),
             token=single[b"token"].decode("ascii"),
             cwd=os.fsdecode(single[b"cwd"]),
@@ -149,8 +149,8 @@ def _parse(body: bytes) -> Hello:
         )
     except (ValueError, KeyError) as error:
         raise NotHelloError(f"a malformed hello frame: {error}") from None
-    if hello.face not in FACES or not _TOKEN.fullmatch(hello.token):
-        raise NotHelloError(f"a hello frame for face {hello.face!r}")
+    if hello.frontend not in FRONTENDS or not _TOKEN.fullmatch(hello.token):
+        raise NotHelloError(f"a hello frame for the frontend {hello.frontend!r}")
     return hello
 
 

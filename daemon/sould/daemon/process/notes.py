@@ -1,4 +1,4 @@
-"""What a face notes of a connection for the next daemon beside its record: lines that are only ever added, or replaced as a whole.
+"""What a frontend notes of a connection for the next daemon beside its record: lines that are only ever added, or replaced as a whole.
 
 A private file in the runtime directory, written at once: `kill -9` loses no line, and cuts off the last one at most. It is made
 with the first line, and goes with the record.

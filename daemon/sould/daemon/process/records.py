@@ -3,7 +3,7 @@
 The file is mapped memory with two slots and a switch: a new state is written to the slot not in use, then the switch
 is set. `kill -9` at any moment leaves one whole state, and no write ever waits for a disk (a crash of the machine ends
 the editors, too). Before each state stand its marks: numbers that change more often than the rest, one at a time and in
-their place. What states and marks mean belongs to the face; this module keeps them and two flags, whether a write to
+their place. What states and marks mean belongs to the frontend; this module keeps them and two flags, whether a write to
 the client, or something that was read of it, was under way. Environments and conversation texts are never kept here (D14).
 """
 

@@ -1,7 +1,7 @@
-"""The socket: accept, check who it is, read the hello, run the face, clean up.
+"""The socket: accept, check who it is, read the hello, run the frontend, clean up.
 
 One task per connection, all owned by one task group. A connection owns its descriptors until it ends or gives them to
-the next daemon. What a face does is not known here: `faces` maps its name to a coroutine. Nothing may be imported on
+the next daemon. What a frontend does is not known here: `frontends` maps its name to a coroutine. Nothing may be imported on
 this path that is slower than the first answer can wait for (D9).
 """
 
@@ -36,11 +36,11 @@ from sould.daemon.process.handshake import (
 
 _log = logging.getLogger(__name__)
 
-Face = Callable[["Connection"], Awaitable[int]]
+Frontend = Callable[["Connection"], Awaitable[int]]
 """Serves one connection until the peer is gone; returns the exit code for its bridge."""
 
 
-class ConnectedFace(Protocol):
+class ConnectedFrontend(Protocol):
     """What serves a connection, as far as the daemon must know."""
 
     def client(self) -> str:
@@ -73,7 +73,7 @@ class ConnectedFace(Protocol):
 
 
 class Connection(Struct, eq=False):
-    """One client. `stream` is the face's; `sock` the bridge's, over which the daemon only says how it ended."""
+    """One client. `stream` is the frontend's; `sock` the bridge's, over which the daemon only says how it ended."""
 
     id: str
     sock: socket.socket
@@ -84,35 +84,35 @@ class Connection(Struct, eq=False):
     inherited: Released | None = None
     """What an earlier daemon had read or not yet written; its descriptors replace `descriptors`."""
     handed: bytes = b""
-    """What an earlier daemon handed over from memory: its face's `private`."""
+    """What an earlier daemon handed over from memory: its frontend's `private`."""
     opened: float = field(default_factory=time.monotonic)
     stream: FdStream | None = None
     task: "asyncio.Task[None] | None" = None
     waits_for_newer: bool = False
     """Not served here: the bridge is left waiting for the daemon to go."""
-    _face: ConnectedFace | None = None
+    _frontend: ConnectedFrontend | None = None
     _released: bool = False
     """The descriptors were handed over: leave them alone."""
 
     @property
     def client(self) -> str:
         """What the client calls itself; "" when nobody knows."""
-        return self._face.client() if self._face else ""
+        return self._frontend.client() if self._frontend else ""
 
     @property
     def sessions(self) -> tuple[str, ...]:
         """The sessions this client shows."""
-        return self._face.sessions() if self._face else ()
+        return self._frontend.sessions() if self._frontend else ()
 
     @property
     def settled(self) -> bool:
         """Nobody waits for an answer on this connection."""
-        return self._face is None or self._face.settled()
+        return self._frontend is None or self._frontend.settled()
 
     @property
     def private(self) -> bytes:
-        """What the next daemon is to be handed: what this one was, until a face has taken it up."""
-        return self._face.private() if self._face else self.handed
+        """What the next daemon is to be handed: what this one was, until a frontend has taken it up."""
+        return self._frontend.private() if self._frontend else self.handed
 
     @property
     def queued(self) -> int:
@@ -135,19 +135,19 @@ class Connection(Struct, eq=False):
     def release(self) -> Released | None:
         """Leave everything to the next daemon as it stands; what the stream had, if there was one."""
         released = self.stream.release() if self.stream is not None else None
-        if self._face is not None:
-            self._face.let_go()
+        if self._frontend is not None:
+            self._frontend.let_go()
         self._released = True
         return released
 
-    def open_stream(self, face: ConnectedFace | None = None, tail: Tail | None = None) -> FdStream:
-        """The face's byte stream: the client's own descriptors, or the socket when it pumps or is a socket client.
+    def open_stream(self, frontend: ConnectedFrontend | None = None, tail: Tail | None = None) -> FdStream:
+        """The frontend's byte stream: the client's own descriptors, or the socket when it pumps or is a socket client.
 
         `tail`: see `FdStream`.
         """
         if self.stream is not None:
             raise RuntimeError("a connection has one stream")
-        self._face = face
+        self._frontend = frontend
         stderr: int | None = None
         if self.descriptors:
             reader, writer, stderr = self.descriptors
@@ -161,8 +161,8 @@ class Connection(Struct, eq=False):
             stderr=stderr,
             unread=unread,
             unwritten=unwritten,
-            on_written=face.on_written if face is not None else _ignore_written,
-            on_reading=face.on_reading if face is not None else _ignore_reading,
+            on_written=frontend.on_written if frontend is not None else _ignore_written,
+            on_reading=frontend.on_reading if frontend is not None else _ignore_reading,
             tail=tail,
         )
         return self.stream
@@ -214,12 +214,12 @@ Changed: TypeAlias = Callable[[], None]
 
 
 class Server:
-    """Accepts connections on `listener` and runs `faces` until `close`."""
+    """Accepts connections on `listener` and runs `frontends` until `close`."""
 
     def __init__(
         self,
         listener: socket.socket,
-        faces: Mapping[str, Face],
+        frontends: Mapping[str, Frontend],
         limits: Limits,
         *,
         admit: Admit,
@@ -229,7 +229,7 @@ class Server:
         self.listener = listener
         self.connections: dict[str, Connection] = {}
         self.refused = 0
-        self._faces = faces
+        self._frontends = frontends
         self._limits = limits
         self._admit = admit
         self._changed = changed
@@ -265,7 +265,9 @@ class Server:
 
     def last_word(self) -> float:
         """When a client that is somebody's said something last, by the loop's clock; 0 for never."""
-        told = (each.stream.heard for each in self.connections.values() if each.stream and each.hello.face != "control")
+        told = (
+            each.stream.heard for each in self.connections.values() if each.stream and each.hello.frontend != "control"
+        )
         return max(told, default=0.0)
 
     def pause(self) -> None:
@@ -360,10 +362,10 @@ class Server:
         hello = connection.hello
         if len(self.connections) >= self._limits.connections:
             raise RefusedHelloError(f"{self._limits.connections} clients are connected, which is the limit; close one")
-        expected = 0 if hello.pump or hello.face == "control" else 3
+        expected = 0 if hello.pump or hello.frontend == "control" else 3
         if len(connection.descriptors) != expected:
             raise RefusedHelloError(f"{len(connection.descriptors)} descriptors came with the hello, not {expected}")
-        if hello.face != "control" and not self._can_spare(connection):
+        if hello.frontend != "control" and not self._can_spare(connection):
             raise RefusedHelloError(NO_DESCRIPTORS)
         self._admit(connection)
 
@@ -385,7 +387,9 @@ class Server:
     async def _serve(self, connection: Connection) -> None:
         WHERE.set(connection.id)
         hello = connection.hello
-        _log.info("%s client %s, pid %d%s", hello.face, hello.version, hello.pid, " (again)" if hello.reattach else "")
+        _log.info(
+            "%s client %s, pid %d%s", hello.frontend, hello.version, hello.pid, " (again)" if hello.reattach else ""
+        )
         code: int | None = 1
         try:
             if connection.waits_for_newer:
@@ -394,11 +398,11 @@ class Server:
                 return
             if hello.pump and connection.inherited is None:
                 connection.sock.send(b"ok\n")
-            code = await self._faces[hello.face](connection)
+            code = await self._frontends[hello.frontend](connection)
         except asyncio.CancelledError:
             code = None  # a restart: whoever holds the descriptors next goes on
         except Exception:  # noqa: BLE001 -- one connection's bug must not end the others
-            _log.exception("the %s face failed", hello.face)
+            _log.exception("the %s frontend failed", hello.frontend)
             connection.say("sould: internal error; see: sould logs")
         finally:
             del self.connections[connection.id]

@@ -44,7 +44,7 @@ class DaemonLeavingError(SouldError):
 
 
 class Sessions:
-    """What the faces, the lifecycle and the control face know of sessions. `run` owns the host's tasks."""
+    """What the frontends, the lifecycle and the control frontend know of sessions. `run` owns the host's tasks."""
 
     def __init__(self, paths: Paths, umask: int) -> None:
         """`umask`: of sessions whose client does not say its own, and of those without one."""
@@ -116,7 +116,7 @@ class Sessions:
         return self._group
 
     async def host(self) -> "HostPort":
-        """All sessions, as a face sees them."""
+        """All sessions, as a frontend sees them."""
         return (await self.composition()).port
 
     def load(self, *modules: str) -> None:
@@ -199,7 +199,7 @@ def _loops_may_go_on(paths: Paths) -> bool:
 
 
 def _compose(paths: Paths) -> "Composition":
-    # `waiting` is what the control face wants of sessions, as long as our files are there
+    # `waiting` is what the control frontend wants of sessions, as long as our files are there
     load_here("sould.daemon.process.compose", "sould.daemon.process.waiting", "sould.daemon.process.ownprocess")
     from sould.daemon.process.compose import compose  # noqa: PLC0415 -- slow: `initialize` must not wait for it
     from sould.daemon.process.ownprocess import protect  # noqa: PLC0415 -- slow: it loads ctypes

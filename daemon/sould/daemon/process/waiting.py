@@ -25,7 +25,7 @@ from sould.agents.wire.messages import (
 from sould.daemon.control import Answered, AnswerParams, Asked, LastingScope, Waiting
 
 if TYPE_CHECKING:
-    from sould.agents.clients.faces import ClientProcess
+    from sould.agents.clients.connections import ClientProcess
     from sould.agents.sessions.hostport import HostPort
     from sould.agents.sessions.inbox import Waiting as InboxItem
     from sould.agents.sessions.port import SessionPort

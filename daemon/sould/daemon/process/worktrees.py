@@ -1,4 +1,4 @@
-"""What the control face does about worktrees of sessions: reads words, asks the host, and says what came of it."""
+"""What the control frontend does about worktrees of sessions: reads words, asks the host, and says what came of it."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path

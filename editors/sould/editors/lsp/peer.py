@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from sould.agents.base.rpc.connection import Connection
 from sould.agents.base.rpc.errors import RpcError
-from sould.agents.clients.faces import FaceRecord, FaceServices, Unanswered
+from sould.agents.clients.connections import ConnectionRecord, ConnectionServices, Unanswered
 from sould.editors.lsp.connection.introduction import MOST_FOLDERS, EditorCapabilities, Introduction, Json, Settings
 from sould.editors.lsp.connection.outlet import CountedStream
 
@@ -40,7 +40,7 @@ MOST_SIGNED = 100
 class Peer:
     """One editor window; also the `ReviewClient` of its requests."""
 
-    def __init__(self, services: FaceServices, stream: CountedStream) -> None:
+    def __init__(self, services: ConnectionServices, stream: CountedStream) -> None:
         self.services = services
         self._stream = stream
         resume = services.memory.resume
@@ -273,9 +273,9 @@ class Peer:
         """See `Resumable`."""
         return None
 
-    def snapshot(self) -> FaceRecord:
+    def snapshot(self) -> ConnectionRecord:
         """See `Resumable`."""
-        return FaceRecord(
+        return ConnectionRecord(
             client_id=self.id,
             client_name=self.editor.name if self.editor else "",
             initialize=self._initialize,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sould.agents.files.projects.port import ProjectPort
-from sould.agents.soul.session_request import Opening
+from sould.agents.soul.session_request import SessionRequest
 from sould.agents.wire.messages import ToolResult
 from soultest.bench import Bench, Watcher, call, finish
 
@@ -30,7 +30,7 @@ async def write(bench: Bench, directory: Path, path: Path, **variables: str) -> 
     """What `directory` has by a session that works there and writes the file: nothing but the file. The session's id."""
     bench.script(call("WriteFile", path=str(path), content="agent\n"), "text: done")
     environment = {**os.environ, **variables}
-    session = await bench.host.new(Opening(directory, environment=environment, mode="full"))
+    session = await bench.host.new(SessionRequest(directory, environment=environment, mode="full"))
     await finish(session, "go")
     assert path.read_text() == "agent\n"
     return session.id
@@ -77,7 +77,7 @@ async def test_a_file_of_another_repository_is_that_ones_and_the_session_can_tak
     here, there = repository(bench.root / "here"), repository(bench.root / "there")
     bench.script(*(call("WriteFile", path=str(root / "a"), content="1\n") for root in (here, there)), "text: done")
     async with bench.running():
-        watcher = Watcher(await bench.host.new(Opening(here, environment=dict(os.environ), mode="full")))
+        watcher = Watcher(await bench.host.new(SessionRequest(here, environment=dict(os.environ), mode="full")))
         await finish(watcher.session, "go")
         await finish(watcher.session, "/undo")
         assert not (here / "a").exists()
@@ -151,7 +151,7 @@ async def test_files_of_home_and_of_the_temporary_directory_stand_alone_and_can_
         session_id = await write(bench, place, place / "a", **{variable: str(place)})
         await write(bench, place, place / "folder" / "b", **{variable: str(place)})
         await write(bench, place, project / "c", **{variable: str(place)})
-        opening = Opening(place, environment={**os.environ, variable: str(place)})
+        opening = SessionRequest(place, environment={**os.environ, variable: str(place)})
         await finish(await bench.host.open(session_id, opening), "/undo")
         assert not (place / "a").exists()
     assert await edited(bench, project) == {project / "c"}

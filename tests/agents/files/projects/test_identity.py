@@ -16,7 +16,7 @@ from sould.agents.files.edits.sessionlogs import OLD_LOG
 from sould.agents.files.projects.port import ProjectPort
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.settings.trusting import standing
-from sould.agents.soul.session_request import Opening
+from sould.agents.soul.session_request import SessionRequest
 from soultest.bench import Bench, Watcher, call, finish
 
 
@@ -36,7 +36,7 @@ def git(project: Path) -> None:
 
 async def new(bench: Bench, directory: Path) -> Session:
     """A session, with a client that says yes."""
-    return Watcher(await bench.host.new(Opening(directory, environment=dict(os.environ), mode="full"))).session
+    return Watcher(await bench.host.new(SessionRequest(directory, environment=dict(os.environ), mode="full"))).session
 
 
 async def write(bench: Bench, session: Session, path: Path, text: str) -> None:
@@ -85,7 +85,7 @@ async def test_a_session_forked_into_the_moved_directory_goes_back_to_before_the
         await write(bench, session, bench.project / "a.txt", "before the move\n")
     moved = bench.project.rename(bench.root / "elsewhere")
     async with bench.running():
-        opening = Opening(moved, environment=dict(os.environ), mode="full")
+        opening = SessionRequest(moved, environment=dict(os.environ), mode="full")
         fork = Watcher(await bench.host.fork(session.id, opening)).session
         await write(bench, fork, moved / "a.txt", "after it\n")
         await finish(fork, "/undo")

@@ -1,4 +1,4 @@
-"""A face and a project, without session, model or daemon: what agents changed is seen and taken back."""
+"""A frontend and a project, without session, model or daemon: what agents changed is seen and taken back."""
 
 from pathlib import Path
 

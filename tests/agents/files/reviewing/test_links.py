@@ -8,7 +8,7 @@ from tests.agents.files.reviewing.gitdesk import git_in
 
 from sould.agents.files.reviewing.listing import Selection
 from sould.agents.files.reviewing.orders import Order
-from sould.agents.soul.session_request import Opening
+from sould.agents.soul.session_request import SessionRequest
 from sould.agents.wire.messages import ApprovalRequest, ContextNote, ToolResult
 from soultest.bench import Bench, Watcher, call, finish
 
@@ -203,7 +203,7 @@ async def test_a_name_above_the_session_s_directory_is_not_judged_and_so_stays_a
     git_in(bench.project, "init", "-q")
     bench.script(through("b.txt"), "text: 1")
     async with bench.running() as host:
-        opening = Opening(bench.project / "sub", environment=dict(os.environ), mode="full")
+        opening = SessionRequest(bench.project / "sub", environment=dict(os.environ), mode="full")
         watcher = Watcher(await host.new(opening))
         await finish(watcher.session, "go")
         [result] = watcher.of(ToolResult)

@@ -10,7 +10,7 @@ from sould.agents.base.config import Config
 from sould.agents.base.filechanges import FileChanges
 from sould.agents.base.liveconfig import FixedConfig, LiveConfig
 from sould.agents.permissions.trust import TrustStore
-from sould.agents.soul.session_request import Opening
+from sould.agents.soul.session_request import SessionRequest
 from sould.agents.soul.skills.catalog import SkillCatalog
 from sould.agents.soul.skills.open import open_catalog
 from soultest.gitinit import git_init
@@ -52,7 +52,7 @@ class Changing:
 
 
 async def opened(world: Path, changes: FileChanges, config: LiveConfig | None = None) -> SkillCatalog:
-    opening = Opening(world / "repo" / "part", environment={"HOME": str(world / "home")})
+    opening = SessionRequest(world / "repo" / "part", environment={"HOME": str(world / "home")})
     trust = TrustStore(world / "state" / "trust.json")
     return await open_catalog(trust, opening, config or FixedConfig(Config()), changes)
 
@@ -103,7 +103,7 @@ async def test_what_changes_in_one_project_is_nothing_to_another(world: Path, ch
     trust = TrustStore(world / "state" / "trust.json")
     environment = {"HOME": str(world / "home")}
     theirs = await open_catalog(
-        trust, Opening(world / "other", environment=environment), FixedConfig(Config()), changes
+        trust, SessionRequest(world / "other", environment=environment), FixedConfig(Config()), changes
     )
     write(world / "other" / ".agents" / "skills", "more")
     assert mine.current is (sys.platform == "linux")

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from sould.acp.connection.services import Accounts
 from sould.acp.server.server import serve_acp
-from sould.agents.clients.faces import ClientProcess, FaceRecord, FaceServices, Resumable
+from sould.agents.clients.connections import ClientProcess, ConnectionRecord, ConnectionServices, Resumable
 from sould.agents.sessions.hostport import HostPort
 from soultest.acpclient import AcpClient, Json, Policy
 from soultest.bench import Bench
@@ -29,7 +29,7 @@ class Keys:
 
 
 class Notes:
-    """What a face noted, in memory."""
+    """What a frontend noted, in memory."""
 
     def __init__(self) -> None:
         self.lines = b""
@@ -49,8 +49,8 @@ class Memory:
 
     def __init__(
         self,
-        resume: FaceRecord | None,
-        keep: Callable[[FaceRecord], None],
+        resume: ConnectionRecord | None,
+        keep: Callable[[ConnectionRecord], None],
         handed: bytes = b"",
         notes: Notes | None = None,
     ) -> None:
@@ -74,8 +74,8 @@ class Connect(Protocol):
     def __call__(
         self,
         *,
-        resume: FaceRecord | None = None,
-        remember: Callable[[FaceRecord], None] = ...,
+        resume: ConnectionRecord | None = None,
+        remember: Callable[[ConnectionRecord], None] = ...,
         accounts: Accounts | None = None,
         pipe: int = ...,
         check: bool = True,
@@ -91,8 +91,8 @@ class Connect(Protocol):
 async def connected(
     bench: Bench,
     *,
-    resume: FaceRecord | None = None,
-    remember: Callable[[FaceRecord], None] = lambda resume: None,
+    resume: ConnectionRecord | None = None,
+    remember: Callable[[ConnectionRecord], None] = lambda resume: None,
     accounts: Accounts | None = None,
     pipe: int = 64 * 1024,
     check: bool = True,
@@ -105,7 +105,7 @@ async def connected(
         return bench.port
 
     process = ClientProcess(dict(os.environ) if environment is None else environment, 0o022)
-    services = FaceServices(host, lambda *_: None, process, Memory(resume, remember), "0.0.0")
+    services = ConnectionServices(host, lambda *_: None, process, Memory(resume, remember), "0.0.0")
     ours, theirs = stream_pair(pipe)
     async with asyncio.TaskGroup() as group:
         group.create_task(serve_acp(ours, services, accounts))

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol
 
-from sould.agents.clients.faces import ClientProcess, FaceRecord, FaceServices
+from sould.agents.clients.connections import ClientProcess, ConnectionRecord, ConnectionServices
 from sould.agents.sessions.hostport import HostPort
 from sould.editors.lsp.connection.server import serve_lsp
 from soultest.bench import Bench
@@ -21,8 +21,8 @@ class ConnectEditor(Protocol):
     def __call__(
         self,
         *,
-        resume: FaceRecord | None = None,
-        remember: Callable[[FaceRecord], None] = ...,
+        resume: ConnectionRecord | None = None,
+        remember: Callable[[ConnectionRecord], None] = ...,
         handed: bytes = ...,
         notes: Notes | None = None,
         pipe: int = ...,
@@ -37,8 +37,8 @@ class ConnectEditor(Protocol):
 async def editor_connected(
     bench: Bench,
     *,
-    resume: FaceRecord | None = None,
-    remember: Callable[[FaceRecord], None] = lambda resume: None,
+    resume: ConnectionRecord | None = None,
+    remember: Callable[[ConnectionRecord], None] = lambda resume: None,
     handed: bytes = b"",
     notes: Notes | None = None,
     pipe: int = 64 * 1024,
@@ -56,7 +56,7 @@ async def editor_connected(
     memory = Memory(resume, remember, handed, notes)
     ours, theirs = stream_pair(pipe)
     async with asyncio.TaskGroup() as group:
-        group.create_task(serve_lsp(ours, FaceServices(host, lambda *_: None, process, memory, "0.0.0")))
+        group.create_task(serve_lsp(ours, ConnectionServices(host, lambda *_: None, process, memory, "0.0.0")))
         async with LspClient(theirs, choose=choose, applies=applies) as client:
             yield client
     if check:

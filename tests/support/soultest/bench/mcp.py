@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sould.agents.sessions.session import Session
-from sould.agents.soul.session_request import McpServer, Opening
+from sould.agents.soul.session_request import McpServer, SessionRequest
 from sould.agents.wire.messages import McpServerStatus, StatusUpdate, ToolResult, ToolReturn
 from soultest.bench import Bench, Watcher, call, finish
 
@@ -45,7 +45,9 @@ async def new_session(bench: Bench, *servers: McpServer, **environment: str) -> 
     """A new session of an editor with these servers and variables."""
     home = bench.root / "home"
     home.mkdir(exist_ok=True)
-    opening = Opening(bench.project, environment={**ENVIRONMENT, "HOME": str(home), **environment}, mcp_servers=servers)
+    opening = SessionRequest(
+        bench.project, environment={**ENVIRONMENT, "HOME": str(home), **environment}, mcp_servers=servers
+    )
     return await bench.host.new(opening)
 
 

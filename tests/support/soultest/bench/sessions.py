@@ -19,7 +19,7 @@ from sould.agents.permissions.trust import TrustStore
 from sould.agents.sessions.host import SessionHost
 from sould.agents.sessions.hostport import HostPort
 from sould.agents.sessions.session import Session
-from sould.agents.soul.session_request import Opening
+from sould.agents.soul.session_request import SessionRequest
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import (
     ApprovalKind,
@@ -134,10 +134,10 @@ class Bench:
         """The projects as a daemon that has just begun knows them."""
         return Projects(self.state)
 
-    def opening(self, *, environment: Mapping[str, str] | None = None, **more: Any) -> Opening:
+    def opening(self, *, environment: Mapping[str, str] | None = None, **more: Any) -> SessionRequest:
         """How somebody opens a session in the project; with this machine's environment, where no other is given."""
         given = os.environ if environment is None else environment
-        return Opening(self.project, environment=dict(given), **more)
+        return SessionRequest(self.project, environment=dict(given), **more)
 
     def prepare(self) -> None:
         """Make the project."""
@@ -152,10 +152,10 @@ class Bench:
         """A session in the project."""
         return await self.host.new(self.opening(mode=mode))
 
-    def alone(self, mode: Any = None) -> Opening:
+    def alone(self, mode: Any = None) -> SessionRequest:
         """How somebody opens a session whose HOME is the bench's and who has nothing else of this machine."""
         environment = {"HOME": str(self.root), "PATH": "/usr/bin:/bin"}
-        return Opening(self.project, environment=environment, mode=mode)
+        return SessionRequest(self.project, environment=environment, mode=mode)
 
     async def begin(self, mode: Any = None) -> Session:
         """A session opened so."""

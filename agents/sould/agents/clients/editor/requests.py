@@ -16,8 +16,8 @@ from sould.agents.tools.editor.errors import EditorToolError
 from sould.agents.tools.editor.site import OtherAgent
 
 if TYPE_CHECKING:
+    from sould.agents.clients.connections import ConnectionServices
     from sould.agents.clients.editor.client import ConnectedEditor
-    from sould.agents.clients.faces import FaceServices
     from sould.agents.clients.review.client import ClientConnection
     from sould.agents.sessions.hostport import HostPort
 
@@ -45,7 +45,7 @@ class EditorPeer(Protocol):
         ...
 
     @property
-    def services(self) -> "FaceServices":
+    def services(self) -> "ConnectionServices":
         """What the daemon gives it, with the environment of its process."""
         ...
 

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from sould.agents.clients.faces import FaceServices
+    from sould.agents.clients.connections import ConnectionServices
     from sould.agents.clients.inbox.feed import FollowedInbox
     from sould.agents.sessions.hostport import HostPort
 
@@ -12,7 +12,7 @@ class InboxClient(Protocol):
     """Who asks something of the inbox."""
 
     @property
-    def services(self) -> "FaceServices":
+    def services(self) -> "ConnectionServices":
         """What the daemon gives it, with the environment of its process."""
         ...
 

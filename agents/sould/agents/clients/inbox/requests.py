@@ -9,7 +9,7 @@ from typing import Final
 
 from sould.agents.base.errors import SessionNotFoundError
 from sould.agents.base.rpc.connection import Reply
-from sould.agents.clients.faces import ClientProcess
+from sould.agents.clients.connections import ClientProcess
 from sould.agents.clients.inbox.answering import response_to
 from sould.agents.clients.inbox.client import InboxClient
 from sould.agents.clients.inbox.params import AnswerParams, InboxParams, ShowParams
@@ -21,7 +21,7 @@ from sould.agents.clients.review.shown import as_json
 from sould.agents.sessions.hostport import HostPort
 from sould.agents.sessions.inbox import Ended, Waiting
 from sould.agents.sessions.port import SessionPort
-from sould.agents.soul.session_request import Opening
+from sould.agents.soul.session_request import SessionRequest
 
 NOBODY: Final[Mapping[str, str]] = {
     "cancelled": "This was cancelled; nothing waits for an answer any more.",
@@ -81,7 +81,7 @@ async def session_of(waiting: Waiting, host: HostPort, process: ClientProcess) -
     if waiting.is_open:
         return host.live(session_id)
     answers = frozenset({"questions"})
-    opening = Opening(waiting.session.cwd, (), process.environment, process.umask, capabilities=answers)
+    opening = SessionRequest(waiting.session.cwd, (), process.environment, process.umask, capabilities=answers)
     try:
         session = await host.open(session_id, opening)
     except SessionNotFoundError:

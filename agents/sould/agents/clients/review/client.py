@@ -5,7 +5,7 @@ from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from sould.agents.clients.faces import FaceServices
+    from sould.agents.clients.connections import ConnectionServices
     from sould.agents.clients.review.projects import OpenProjects
     from sould.agents.clients.review.reports import Reports
     from sould.agents.sessions.hostport import HostPort
@@ -50,7 +50,7 @@ class ReviewClient(Protocol):
         ...
 
     @property
-    def services(self) -> "FaceServices":
+    def services(self) -> "ConnectionServices":
         """What the daemon gives it, with the environment of its process."""
         ...
 

@@ -50,7 +50,7 @@ from sould.agents.files.reviewing.comments import NothingThereError
 from sould.agents.files.reviewing.listing import FileReview, Selection
 from sould.agents.files.reviewing.orders import Order
 from sould.agents.sessions.port import SessionPort
-from sould.agents.soul.session_request import Opening
+from sould.agents.soul.session_request import SessionRequest
 
 REPORT: Final = "_sould/review/report"
 
@@ -169,7 +169,7 @@ async def _opened(client: ReviewClient, session_id: str) -> SessionPort | None:
         return live
     try:
         stored = await host.find(session_id)
-        opening = Opening(stored.info.cwd, environment=process.environment, umask=process.umask)
+        opening = SessionRequest(stored.info.cwd, environment=process.environment, umask=process.umask)
         return await host.open(stored.info.id, opening)
     except SessionNotFoundError:
         return None

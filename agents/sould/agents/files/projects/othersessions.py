@@ -47,13 +47,13 @@ class OtherSessions(OtherWork):
     """As one session sees them. `at_work`: those of which a turn runs, shared by all."""
 
     def __init__(
-        self, session_id: str, files: ReviewedSessionFiles, names: SessionNames, company: Presence, at_work: set[str]
+        self, session_id: str, files: ReviewedSessionFiles, names: SessionNames, presence: Presence, at_work: set[str]
     ) -> None:
         self._at_work = at_work
         self._session_id = session_id
         self._files = files
         self._names = names
-        self._company = company
+        self._presence = presence
         self._allowed: set[tuple[str, int]] = set()
 
     @contextmanager
@@ -79,7 +79,7 @@ class OtherSessions(OtherWork):
         return Contest(
             tuple(each.id for each in met),
             f"{path.name} has changes that nobody reviewed yet: {said}",
-            self._company.present,
+            self._presence.present,
         )
 
     def allowed(self, path: Path, contest: Contest) -> None:

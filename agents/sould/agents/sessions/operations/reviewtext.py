@@ -28,7 +28,7 @@ LOOK: Final = 60
 
 
 class Speech(Struct, frozen=True):
-    """How a face writes code, and what its user may type; behind each come numbers, files or `all`."""
+    """How a frontend writes code, and what its user may type; behind each come numbers, files or `all`."""
 
     code: str = "`"
     show: str = "/review"

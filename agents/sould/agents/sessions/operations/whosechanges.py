@@ -53,10 +53,10 @@ class UnsureFiles(Protocol):
 class AskingWhose:
     """Of one session. An `UnsureListener`. `serving` owns the task that asks, one question after the other."""
 
-    def __init__(self, files: UnsureFiles, questions: Questions, company: Presence, modes: CurrentMode) -> None:
+    def __init__(self, files: UnsureFiles, questions: Questions, presence: Presence, modes: CurrentMode) -> None:
         self._files = files
         self._questions = questions
-        self._company = company
+        self._presence = presence
         self._modes = modes
         self._calls: asyncio.Queue[AgentCall] = asyncio.Queue(MOST_WAITING)
 
@@ -77,7 +77,7 @@ class AskingWhose:
 
     async def _settle(self, call: AgentCall) -> None:
         found = self._unsure(call)
-        if not found or not self._company.present or self._modes.mode == "full":
+        if not found or not self._presence.present or self._modes.mode == "full":
             return
         item = _question([hunk for _, hunk in found])
         answers = await first_of(self._questions.ask(f"whose-{secrets.token_hex(4)}", (item,)), self._decided(call))

@@ -1,4 +1,4 @@
-"""The options of a session: what clients show of them, and the one list of them for every face (D20).
+"""The options of a session: what clients show of them, and the one list of them for every frontend (D20).
 
 What an option does is its source's; here a choice is checked, shown to all clients and kept.
 """

@@ -6,7 +6,7 @@ from sould.agents.sessions.settings.modes import Modes
 from sould.agents.soul.attachedclients import AttachedClients
 
 
-class Company(Struct, frozen=True):
+class UserPresence(Struct, frozen=True):
     """Of one session. An `Audience` of compactions."""
 
     clients: AttachedClients

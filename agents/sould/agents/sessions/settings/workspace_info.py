@@ -15,7 +15,7 @@ from sould.agents.permissions.trust import TrustStore
 from sould.agents.sessions.settings.directories import Directories
 from sould.agents.soul.instructions import prompt_arguments, render_prompt
 from sould.agents.soul.projectinstructions import project_instructions
-from sould.agents.soul.session_request import Opening
+from sould.agents.soul.session_request import SessionRequest
 from sould.agents.soul.skills.catalog import SkillCatalog
 from sould.agents.soul.spec import AgentSpec
 from sould.agents.soul.tool_conditions import Situation
@@ -24,7 +24,7 @@ from sould.agents.soul.tool_conditions import Situation
 class Workplace(Struct, frozen=True):
     """Of one session, the same for all its agents."""
 
-    opening: Opening
+    opening: SessionRequest
     directories: Directories
     environment: Environment
     skills: SkillCatalog

@@ -21,7 +21,7 @@ from sould.agents.wire.notice import answer_to
 logger = logging.getLogger(__name__)
 
 
-class AnswersAtOnce(Protocol):
+class ImmediateCommand(Protocol):
     """Knows a kind of prompt that cannot wait."""
 
     def take(self, user_input: UserInput, client_id: str) -> Prompt | None:
@@ -32,14 +32,14 @@ class AnswersAtOnce(Protocol):
         ...
 
 
-class GoingAway(Struct, frozen=True):
+class AwayCommand(Struct, frozen=True):
     """`/afk` while a turn runs holds for this turn already, and answers what it is asking."""
 
     mode_switch: ModeSwitch
     turns: Turns
 
     def take(self, user_input: UserInput, client_id: str) -> Prompt | None:
-        """See `AnswersAtOnce`."""
+        """See `ImmediateCommand`."""
         if self.turns.current is None or typed_text(user_input).strip() != BY:
             return None
         self.mode_switch.go_away()
@@ -93,7 +93,7 @@ class CommandsAtOnce:
                 self._ended = True
 
     def take(self, user_input: UserInput, client_id: str) -> Prompt | None:
-        """See `AnswersAtOnce`."""
+        """See `ImmediateCommand`."""
         if self._ended or _read(user_input)[0] not in self._commands:
             return None
         prompt = Prompt(user_input, client_id, command=True)

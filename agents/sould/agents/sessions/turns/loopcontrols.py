@@ -49,7 +49,7 @@ class LoopControls:
         return self.store.load(self.session_id)
 
     def take(self, user_input: UserInput, client_id: str) -> Prompt | None:
-        """See `AnswersAtOnce`: do what a `/loop` says that begins none, if a loop runs."""
+        """See `ImmediateCommand`: do what a `/loop` says that begins none, if a loop runs."""
         current = self._turns.current
         if current is None or not is_about_loops(user_input):
             return None

@@ -57,7 +57,7 @@ class PromptQueue(Struct, frozen=True):
         return "moved" if self.turns.move(turn_id, position) else "not_waiting"
 
     def take(self, user_input: UserInput, client_id: str) -> Prompt | None:
-        """See `AnswersAtOnce`: do what `/queue` says, if this is it."""
+        """See `ImmediateCommand`: do what `/queue` says, if this is it."""
         command, _, rest = typed_text(user_input).strip().partition(" ")
         if command != PREFIX:
             return None

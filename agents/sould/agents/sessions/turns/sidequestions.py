@@ -64,7 +64,7 @@ class SideQuestions(Struct):
                 self.cancel(None)
 
     def take(self, user_input: UserInput, client_id: str) -> Prompt | None:
-        """See `AnswersAtOnce`: begin to answer, if this is a side question."""
+        """See `ImmediateCommand`: begin to answer, if this is a side question."""
         command, _, typed = typed_text(user_input).strip().partition(" ")
         if command != PREFIX or not typed.strip() or self._ended:
             return None

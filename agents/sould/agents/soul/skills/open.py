@@ -7,7 +7,7 @@ from sould.agents.base.filechanges import FileChanges, Stamp
 from sould.agents.base.gitplaces import repository_marks
 from sould.agents.base.liveconfig import LiveConfig
 from sould.agents.permissions.trust import TrustStore
-from sould.agents.soul.session_request import Opening
+from sould.agents.soul.session_request import SessionRequest
 from sould.agents.soul.skills.catalog import SkillCatalog
 from sould.agents.soul.skills.discovery import Root, candidates, skill_roots
 from sould.agents.soul.skills.scripts import TrustedScripts
@@ -16,7 +16,7 @@ from sould.agents.soul.skills.scripts import TrustedScripts
 class SkillPlaces:
     """Where a session's skills may be, and whether what decides which it has is as it was. A `SkillSource`."""
 
-    def __init__(self, trust: TrustStore, opening: Opening, config: LiveConfig, changes: FileChanges) -> None:
+    def __init__(self, trust: TrustStore, opening: SessionRequest, config: LiveConfig, changes: FileChanges) -> None:
         self._trust = trust
         self._opening = opening
         self._config = config
@@ -46,7 +46,9 @@ class SkillPlaces:
         return now.extra_skill_dirs, now.merge_all_available_skills
 
 
-async def open_catalog(trust: TrustStore, opening: Opening, config: LiveConfig, changes: FileChanges) -> SkillCatalog:
+async def open_catalog(
+    trust: TrustStore, opening: SessionRequest, config: LiveConfig, changes: FileChanges
+) -> SkillCatalog:
     """The catalogue of a session, looked through once."""
     accepted = TrustedScripts(trust, opening.cwd)
     catalog = SkillCatalog(SkillPlaces(trust, opening, config, changes), accepted.refusal)

@@ -1,4 +1,4 @@
-"""What a restore of files came to, in words: the same for the user, the model and every face. Pure."""
+"""What a restore of files came to, in words: the same for the user, the model and every frontend. Pure."""
 
 from collections.abc import Sequence
 from pathlib import Path

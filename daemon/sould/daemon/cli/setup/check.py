@@ -18,7 +18,7 @@ from sould.daemon.cli.setup.format import Launch
 from sould.daemon.cli.setup.jsonc import get
 
 Json: TypeAlias = dict[str, JsonValue]
-Face: TypeAlias = Literal["acp", "lsp"]
+Frontend: TypeAlias = Literal["acp", "lsp"]
 
 PATIENCE_S = 30.0
 LEAVING_S = 5.0
@@ -29,7 +29,7 @@ class CheckError(Exception):
     """It does not work; the text is a clause that says why."""
 
 
-def answers(launch: Launch, face: Face, environment: Mapping[str, str]) -> str:
+def answers(launch: Launch, frontend: Frontend, environment: Mapping[str, str]) -> str:
     """Start it, shake hands, and end it; the name and version that it gave.
 
     Raises:
@@ -47,7 +47,7 @@ def answers(launch: Launch, face: Face, environment: Mapping[str, str]) -> str:
         except OSError as error:
             raise CheckError(f"{program} cannot be started: {error.strerror}") from None
         try:
-            said = _shake_hands(agent, face)
+            said = _shake_hands(agent, frontend)
         finally:
             _end(agent)
         if said is None:
@@ -55,24 +55,24 @@ def answers(launch: Launch, face: Face, environment: Mapping[str, str]) -> str:
             lines = complaints.read(MOST_BYTES).decode("utf-8", "replace").strip().splitlines()
             why = f": {one_line(lines[-1], 300)}" if lines else ""
             raise CheckError(f"`{' '.join(launch.words)}` ended without an answer{why}")
-    return _named(said, face)
+    return _named(said, frontend)
 
 
-def _shake_hands(agent: "subprocess.Popen[bytes]", face: Face) -> Json | None:
+def _shake_hands(agent: "subprocess.Popen[bytes]", frontend: Frontend) -> Json | None:
     """The answer to `initialize`; None when it ended instead."""
     assert agent.stdin is not None
     assert agent.stdout is not None
-    own: Json = {"protocolVersion": 1} if face == "acp" else {"processId": os.getpid(), "rootUri": None}
+    own: Json = {"protocolVersion": 1} if frontend == "acp" else {"processId": os.getpid(), "rootUri": None}
     params = {**own, "capabilities": {}, "clientCapabilities": {}, "clientInfo": {"name": "sould setup"}}
     body = json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}).encode()
     with contextlib.suppress(BrokenPipeError):
-        framed = body + b"\n" if face == "acp" else b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+        framed = body + b"\n" if frontend == "acp" else b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
         agent.stdin.write(framed)
         agent.stdin.flush()
-    return _answer(agent.stdout, face)
+    return _answer(agent.stdout, frontend)
 
 
-def _answer(output: IO[bytes], face: Face) -> Json | None:
+def _answer(output: IO[bytes], frontend: Frontend) -> Json | None:
     received, deadline = b"", time.monotonic() + PATIENCE_S
     with selectors.DefaultSelector() as selector:
         selector.register(output, selectors.EVENT_READ)
@@ -83,15 +83,15 @@ def _answer(output: IO[bytes], face: Face) -> Json | None:
             if not piece:
                 return None
             received += piece
-            for body in _bodies(received, face):
+            for body in _bodies(received, frontend):
                 if body.get("id") == 0 and "method" not in body:
                     return body
     raise CheckError("it says much, but does not answer")
 
 
-def _bodies(received: bytes, face: Face) -> list[Json]:
+def _bodies(received: bytes, frontend: Frontend) -> list[Json]:
     """The whole messages in what was received. What is none is passed over."""
-    if face == "acp":
+    if frontend == "acp":
         pieces = received.split(b"\n")[:-1]
     else:
         pieces = list[bytes]()
@@ -113,10 +113,10 @@ def _bodies(received: bytes, face: Face) -> list[Json]:
     return found
 
 
-def _named(said: Json, face: Face) -> str:
+def _named(said: Json, frontend: Frontend) -> str:
     if "error" in said:
         raise CheckError(f"it answers with an error: {_words(get(said, ('error', 'message')))}")
-    who = ("result", "agentInfo" if face == "acp" else "serverInfo")
+    who = ("result", "agentInfo" if frontend == "acp" else "serverInfo")
     name = get(said, (*who, "name"))
     if name != "sould":
         raise CheckError(f"what answers is not sould, but {_words(name) or 'something without a name'}")

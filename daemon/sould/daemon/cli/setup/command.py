@@ -221,7 +221,7 @@ def _check(editor: Editor, places: Places) -> None:
         launch = form.launch(files.read(path).text or "")
         if launch is None:
             raise CommandError(f"{editor.title}: {places.shown(path)} does not name sould; {again}")
-        said = answers(launch, editor.face, places.environment)
+        said = answers(launch, editor.frontend, places.environment)
     except UnfitError as error:
         raise CommandError(f"{editor.title}: {error}.") from None
     except CheckError as error:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from pydantic import JsonValue
 
 from sould.daemon.cli.output import one_line
-from sould.daemon.cli.setup.check import Face
+from sould.daemon.cli.setup.check import Frontend
 from sould.daemon.cli.setup.entry import Entry
 from sould.daemon.cli.setup.format import Format, Launch
 from sould.daemon.cli.setup.helix import Languages
@@ -41,7 +41,7 @@ class Editor(Struct, frozen=True):
     traces: Traces
     file: Locating
     form: Forming
-    face: Face
+    frontend: Frontend
     next: str
     """What to do now, as a sentence."""
     boxes: tuple[Box, ...] = ()
@@ -88,8 +88,8 @@ def _server(places: Places, **more: JsonValue) -> dict[str, JsonValue]:
     return {"command": [*_words(places, "lsp")], **more}
 
 
-def _words(places: Places, face: Face) -> Sequence[str]:
-    return [*(places.box.out if places.box else ()), program(places), face]
+def _words(places: Places, frontend: Frontend) -> Sequence[str]:
+    return [*(places.box.out if places.box else ()), program(places), frontend]
 
 
 def _sublime(places: Places) -> Path:

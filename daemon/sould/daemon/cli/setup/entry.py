@@ -84,8 +84,8 @@ class Entry(Struct, frozen=True):
         wanted = launched(self.value)
         if wanted is None or len(found.words) != len(wanted.words):
             return False
-        *out, program, face = found.words
-        fits = (*out, face) == (*wanted.words[:-2], wanted.words[-1]) and Path(program).name == "sould"
+        *out, program, frontend = found.words
+        fits = (*out, frontend) == (*wanted.words[:-2], wanted.words[-1]) and Path(program).name == "sould"
         return fits and (not self.absolute or program.startswith("/")) and shutil.which(program) is not None
 
     def _put(self, text: str, path: tuple[str, ...], value: JsonValue) -> str:

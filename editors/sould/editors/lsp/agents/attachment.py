@@ -6,7 +6,7 @@ The sink of its own follower; knows nothing of cursors, back-pressure or the jou
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from sould.agents.clients.faces import AttachedSession
+from sould.agents.clients.connections import AttachedSession
 from sould.agents.journal.channel import Cursor, Record
 from sould.agents.sessions.port import SessionPort
 from sould.agents.tools.editor.site import SHARED

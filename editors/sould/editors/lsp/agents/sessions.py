@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sould.agents.clients.faces import AttachedSession
+from sould.agents.clients.connections import AttachedSession
 from sould.agents.journal.channel import Cursor
 from sould.agents.sessions.port import SessionPort
-from sould.agents.soul.session_request import Opening
+from sould.agents.soul.session_request import SessionRequest
 from sould.agents.wire.messages import QuestionRequest, WireRequest
 from sould.editors.lsp.agents.attachment import Attachment
 from sould.editors.lsp.agents.dialogs import listed
@@ -147,9 +147,9 @@ class EditorSessions:
         root = await (await self._peer.host()).project_root(about, Path(self._peer.home))
         return root if root != Path("/") else about.parent
 
-    def _opening(self, directory: Path) -> Opening:
+    def _opening(self, directory: Path) -> SessionRequest:
         client, can = self._peer.services.client, self._peer.can
-        return Opening(
+        return SessionRequest(
             cwd=directory,
             environment=client.environment,
             umask=client.umask,

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from sould.agents.base.errors import SouldError
 from sould.agents.base.rpc.errors import RpcError
+from sould.agents.clients.connections import ConnectionRecord, Unanswered
 from sould.agents.clients.editor.requests import FORGOTTEN
-from sould.agents.clients.faces import FaceRecord, Unanswered
 from sould.editors.lsp.connection.introduction import read_introduction
 from sould.editors.lsp.peer import REQUEST_FAILED
 
@@ -20,7 +20,7 @@ CONTENT_MODIFIED = -32801
 """What is asked about a document is asked again by editors, without a word to their users."""
 
 
-async def go_on(peer: "Peer", resume: FaceRecord) -> None:
+async def go_on(peer: "Peer", resume: ConnectionRecord) -> None:
     """Take up a connection whose daemon died: end its cut message, answer what died with it, take its documents up again."""
     connection = peer.connection
     if resume.cut and resume.owed:

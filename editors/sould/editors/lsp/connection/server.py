@@ -12,7 +12,7 @@ from sould.agents.base.rpc.connection import Connection
 from sould.agents.base.rpc.dialect import HEADERS
 from sould.agents.base.rpc.errors import INVALID_REQUEST, RpcError
 from sould.agents.base.rpc.stream import ByteStream
-from sould.agents.clients.faces import FaceServices
+from sould.agents.clients.connections import ConnectionServices
 from sould.agents.clients.late import LateHandler
 from sould.editors.lsp.connection import handshake
 from sould.editors.lsp.connection.introduction import Json
@@ -20,11 +20,11 @@ from sould.editors.lsp.connection.outlet import CountedStream
 from sould.editors.lsp.peer import Peer
 
 if TYPE_CHECKING:
-    from sould.agents.clients.faces import FaceRecord
+    from sould.agents.clients.connections import ConnectionRecord
     from sould.editors.lsp.dispatch import Dispatcher
 
 
-async def serve_lsp(stream: ByteStream, services: FaceServices) -> None:
+async def serve_lsp(stream: ByteStream, services: ConnectionServices) -> None:
     """Serve one editor window until it is gone. What an earlier daemon left goes on (D11)."""
     counted = CountedStream(stream)
     peer = Peer(services, counted)
@@ -79,7 +79,7 @@ async def _dispatcher(peer: Peer) -> "Dispatcher":
     return Dispatcher(peer)
 
 
-async def _go_on(peer: Peer, resume: "FaceRecord") -> None:
+async def _go_on(peer: Peer, resume: "ConnectionRecord") -> None:
     await load("sould.editors.lsp.connection.resuming")
     from sould.editors.lsp.connection.resuming import go_on  # noqa: PLC0415 -- hardly ever needed; imports what initialize must not wait for
 

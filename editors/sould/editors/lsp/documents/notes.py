@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.json import decode, encode
 
 from sould.agents.base.diskfile import digest_of
-from sould.agents.clients.faces import FaceNotes
+from sould.agents.clients.connections import ConnectionNotes
 from sould.agents.clients.review.reported import Reported
 from sould.agents.clients.review.reports import Change, Report
 from sould.agents.clients.review.textbuffer import PositionEncoding, TextBuffer
@@ -58,7 +58,7 @@ class KnownDocument(Struct, frozen=True):
 class DocumentNotes:
     """Of one editor window. Told of each report after it was taken."""
 
-    def __init__(self, notes: FaceNotes, home: str, ends: LineEnds) -> None:
+    def __init__(self, notes: ConnectionNotes, home: str, ends: LineEnds) -> None:
         self._notes = notes
         self._ends = ends
         self._home = Path(home)

@@ -1,6 +1,6 @@
-"""What serves a connection of any face: the client's byte stream, what the last daemon knew of it, and who speaks the protocol.
+"""What serves a connection of any frontend: the client's byte stream, what the last daemon knew of it, and who speaks the protocol.
 
-Keeps the connection's record (D11): the face says what must survive before it acts, and what it has said to the client
+Keeps the connection's record (D11): the frontend says what must survive before it acts, and what it has said to the client
 counts only when the bytes have left. Nothing leaves before the journals have it. Knows nothing of any protocol.
 """
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec.structs import replace
 
 from sould.agents.base.rpc.stream import ByteStream
-from sould.agents.clients.faces import ClientProcess, FaceRecord, FaceServices, Resumable, mark
+from sould.agents.clients.connections import ClientProcess, ConnectionRecord, ConnectionServices, Resumable, mark
 from sould.daemon.hello import VERSION
 from sould.daemon.partial_lines import LineTail, NewTail
 from sould.daemon.paths import Paths
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-class FaceProtocol(Protocol):
+class FrontendProtocol(Protocol):
     """Speaks one protocol."""
 
-    async def __call__(self, stream: ByteStream, services: FaceServices) -> None:
+    async def __call__(self, stream: ByteStream, services: ConnectionServices) -> None:
         """Serve one client until it is gone; what an earlier daemon left of it goes on."""
         ...
 
 
-class FaceHost:
-    """One object serves all connections of one face."""
+class ConnectionHost:
+    """One object serves all connections of one frontend."""
 
-    def __init__(self, paths: Paths, sessions: Sessions, protocol: FaceProtocol, tail: NewTail = LineTail) -> None:
+    def __init__(self, paths: Paths, sessions: Sessions, protocol: FrontendProtocol, tail: NewTail = LineTail) -> None:
         """`tail`: what finds the beginning of a message that has not come whole."""
         self._tail = tail
         self._paths = paths
@@ -56,7 +56,7 @@ class FaceHost:
         hello = connection.hello
         umask = self._sessions.umask if hello.umask is None else hello.umask
         process = ClientProcess(hello.environment, umask)
-        services = FaceServices(self._sessions.host, self._sessions.load, process, recorder, VERSION)
+        services = ConnectionServices(self._sessions.host, self._sessions.load, process, recorder, VERSION)
         try:
             await self._protocol(stream, services)
         except asyncio.CancelledError:
@@ -66,13 +66,13 @@ class FaceHost:
         return 0
 
 
-def _resume(path: str, connection: Connection) -> FaceRecord | None:
+def _resume(path: str, connection: Connection) -> ConnectionRecord | None:
     """What an earlier daemon knew; None for a new client, or one whose record is no use: it begins anew."""
     found = read_record(path) if connection.hello.reattach else None
     if found is None:
         return None
     try:
-        resume = FaceRecord.load(found.state).at(found.marks)
+        resume = ConnectionRecord.load(found.state).at(found.marks)
     except ValueError as error:
         _log.warning("a connection starts over: %s", error)
         return None
@@ -84,13 +84,13 @@ def _resume(path: str, connection: Connection) -> FaceRecord | None:
 class ResumeRecorder:
     """Writes one connection's record: requests as soon as they are known, answers and updates when they have left.
 
-    The `FaceMemory` of the face, and the `ConnectedFace` of the connection.
+    The `ConnectionStore` of the frontend, and the `ConnectedFrontend` of the connection.
     """
 
     def __init__(
         self,
         record: Record,
-        resume: FaceRecord | None,
+        resume: ConnectionRecord | None,
         connection: Connection,
         sessions: Sessions,
         notes: NotesFile,
@@ -103,27 +103,27 @@ class ResumeRecorder:
         self._connection = connection
         self._journals = sessions
         self._open = True
-        self._face: Resumable | None = None
-        self._sent = resume or FaceRecord()
+        self._frontend: Resumable | None = None
+        self._sent = resume or ConnectionRecord()
         """What held when the last byte of it had left."""
         self._moved: dict[str, Cursor] = {}
         """How far its sessions have got since."""
         self._places: dict[str, int] = {}
         """Which mark of the record is which session's."""
         self._writing = False
-        self._waiting: deque[tuple[int, FaceRecord]] = deque()
+        self._waiting: deque[tuple[int, ConnectionRecord]] = deque()
         """What will hold when so many bytes have left."""
         if resume is not None:
             self._write(resume)
 
-    # --- for the face -----------------------------------------------------------------------------------------------
+    # --- for the frontend -----------------------------------------------------------------------------------------------
 
     def watch(self, connection: Resumable) -> None:
-        """See `FaceMemory`."""
-        self._face = connection
+        """See `ConnectionStore`."""
+        self._frontend = connection
 
     def remember(self) -> None:
-        """See `FaceMemory`."""
+        """See `ConnectionStore`."""
         if not self._open:
             return
         now = self._now()
@@ -136,7 +136,7 @@ class ResumeRecorder:
     # --- for the connection -----------------------------------------------------------------------------------------
 
     def on_reading(self, under_way: bool) -> None:
-        """See `FdStream`: what was read is in the record when the face asks for more."""
+        """See `FdStream`: what was read is in the record when the frontend asks for more."""
         if self._open:
             self._record.note_taking(under_way=under_way)
 
@@ -145,16 +145,16 @@ class ResumeRecorder:
         self._writing = not self._writing
         if self._writing:
             self._journals.save()  # what the client is about to be shown
-        if not self._open or self._face is None:
+        if not self._open or self._frontend is None:
             return
         if self._writing:
             self._record.note_cut(cut=True)
             return
         if not whole:
-            self._fall_behind(total, self._face.snapshot())
-        elif self._waiting or not self._move(self._face.moved()):
+            self._fall_behind(total, self._frontend.snapshot())
+        elif self._waiting or not self._move(self._frontend.moved()):
             self._waiting.clear()
-            self._keep(self._face.snapshot())
+            self._keep(self._frontend.snapshot())
         self._record.note_cut(cut=not whole)
 
     def _move(self, moved: "Mapping[str, Cursor] | None") -> bool:
@@ -166,7 +166,7 @@ class ResumeRecorder:
             self._record.mark(self._places[session_id], mark(*cursor))
         return True
 
-    def _fall_behind(self, total: int, now: FaceRecord) -> None:
+    def _fall_behind(self, total: int, now: ConnectionRecord) -> None:
         """The client has not taken everything."""
         queued = self._connection.queued
         if not self._waiting or self._waiting[-1][0] < queued:
@@ -176,35 +176,35 @@ class ResumeRecorder:
             self._moved.clear()
         self._write(self._merged(now))
 
-    def _keep(self, now: FaceRecord) -> None:
+    def _keep(self, now: ConnectionRecord) -> None:
         """All that was written has left."""
         self._sent = now
         self._moved.clear()
         self._write(now)
 
-    def _write(self, state: FaceRecord) -> None:
+    def _write(self, state: ConnectionRecord) -> None:
         self._places = {session_id: place for place, session_id in enumerate(state.sessions)}
         self._record.write(state.dump(), state.marks)
 
     def settled(self) -> bool:
-        """See `ConnectedFace`."""
+        """See `ConnectedFrontend`."""
         now = self._now()
         return not now.unanswered and not now.asked and not now.unsure
 
     def sessions(self) -> tuple[str, ...]:
-        """See `ConnectedFace`."""
+        """See `ConnectedFrontend`."""
         return tuple(self._now().sessions)
 
     def client(self) -> str:
-        """See `ConnectedFace`."""
+        """See `ConnectedFrontend`."""
         return self._now().client_name
 
     def private(self) -> bytes:
-        """See `ConnectedFace`: of a face that has not begun, what was handed to it."""
-        return self._face.private() if self._face is not None else self.handed
+        """See `ConnectedFrontend`: of a frontend that has not begun, what was handed to it."""
+        return self._frontend.private() if self._frontend is not None else self.handed
 
     def let_go(self) -> None:
-        """See `ConnectedFace`."""
+        """See `ConnectedFrontend`."""
         self._open = False
         self._record.close()
         self.notes.close()
@@ -215,10 +215,10 @@ class ResumeRecorder:
         self._record.forget()
         self.notes.forget()
 
-    def _now(self) -> FaceRecord:
-        return self._face.snapshot() if self._face is not None else FaceRecord()
+    def _now(self) -> ConnectionRecord:
+        return self._frontend.snapshot() if self._frontend is not None else ConnectionRecord()
 
-    def _merged(self, now: FaceRecord) -> FaceRecord:
+    def _merged(self, now: ConnectionRecord) -> ConnectionRecord:
         """`now`, but with the cursors that have left, and with requests whose answers have not."""
         earlier = [self._sent, *(state for _, state in self._waiting), now]
         sessions = {

@@ -1,4 +1,4 @@
-"""Serve the control face: one answer per line, from what the daemon knows.
+"""Serve the control frontend: one answer per line, from what the daemon knows.
 
 A handler raises `SouldError` for what the user did wrong; anything
 else it raises is ours, logged, and answered as an internal error.
@@ -87,8 +87,8 @@ PROMPT = 200
 """Characters of a queued prompt in a list."""
 
 
-class ControlFace:
-    """The face; one object serves all control connections."""
+class ControlFrontend:
+    """The frontend; one object serves all control connections."""
 
     def __init__(
         self, paths: Paths, server: Server, sessions: Sessions, lifecycle: Lifecycle, *, started: float
@@ -302,12 +302,12 @@ class ControlFace:
 
     async def _fork(self, params: ForkParams, hello: Hello) -> SessionRow:
         """With the environment of who asks; it then waits on disk for a client."""
-        from sould.agents.soul.session_request import Opening  # noqa: PLC0415 -- a session is to be made: all is loaded
+        from sould.agents.soul.session_request import SessionRequest  # noqa: PLC0415 -- a session is to be made: all is loaded
 
         source, host = (await self._find(params.id)).info, await self._sessions.host()
         umask = self._umask(hello)
         cwd = Path(params.cwd) if params.cwd else source.cwd
-        opening = Opening(cwd, source.additional, hello.environment, umask)
+        opening = SessionRequest(cwd, source.additional, hello.environment, umask)
         fork = await host.fork(source.id, opening)
         if source.title:
             await host.rename(fork.id, f"{source.title} (fork)")
@@ -351,7 +351,7 @@ class ControlFace:
 
     async def _answer_request(self, params: AnswerParams, hello: Hello) -> Answered:
         """With the environment of who answers, should its session not be in memory."""
-        from sould.agents.clients.faces import ClientProcess  # noqa: PLC0415 -- as above
+        from sould.agents.clients.connections import ClientProcess  # noqa: PLC0415 -- as above
         from sould.daemon.process.waiting import answer  # noqa: PLC0415 -- as above
 
         return await answer(await self._sessions.host(), ClientProcess(hello.environment, self._umask(hello)), params)
@@ -371,24 +371,24 @@ class ControlFace:
 
 
 class Caller:
-    """One client of the face: some answers depend on who asks."""
+    """One client of the frontend: some answers depend on who asks."""
 
-    def __init__(self, face: ControlFace, connection: Connection) -> None:
-        self._face = face
+    def __init__(self, frontend: ControlFrontend, connection: Connection) -> None:
+        self._frontend = frontend
         self._connection = connection
 
     async def request(self, method: str, params: Params) -> Any:
         """See `sould.agents.base.rpc.connection.Handler`."""
-        return await self._face.answer(self._connection, method, params)
+        return await self._frontend.answer(self._connection, method, params)
 
     async def notification(self, method: str, params: Params) -> None:
-        """The control face has none."""
+        """The control frontend has none."""
 
 
 def _connection(connection: Connection) -> ConnectionInfo:
     return ConnectionInfo(
         id=connection.id,
-        face=connection.hello.face,
+        frontend=connection.hello.frontend,
         pid=connection.hello.pid,
         client=connection.client,
         cwd=connection.hello.cwd.encode("utf-8", "replace").decode(),

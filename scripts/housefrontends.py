@@ -1,9 +1,9 @@
-"""What a face may know of a session or a project: its port, the values the port takes and gives, and no more.
+"""What a frontend may know of a session or a project: its port, the values the port takes and gives, and no more.
 
 Pure functions over module names; `house.py` reads the files and prints.
 """
 
-FACES = ("acp/", "editors/", "daemon/")
+FRONTENDS = ("acp/", "editors/", "daemon/")
 COMPOSITION_ROOT = "daemon/sould/daemon/process/compose.py"
 """Makes the host that everybody else sees through a port."""
 
@@ -20,7 +20,7 @@ MAY_IMPORT: dict[str, str] = {
     "files.reviewing.orders.Order": "a value: what `ProjectPort.decide` is asked for",
     "files.reviewing.listing": "values: what `ProjectPort.review` gives",
     "files.reviewing.answers": "values: what `ProjectPort.decide` gives",
-    "clients.faces": "what a face gets for a connection, and leaves to the next daemon",
+    "clients.connections": "what a frontend gets for a connection, and leaves to the next daemon",
     "sessions.pendingprompts": "the prompts that a client waits for, over restarts",
     "sessions.operations": "what an operation of a port comes to",
     "sessions.commands.slash.SlashCommand": "a value: a command on offer",
@@ -47,14 +47,14 @@ MAY_IMPORT: dict[str, str] = {
     "soul.tool_conditions": "`sould agents`: as above",
     "soul.spec": "`sould agents`: as above",
 }
-"""Modules, packages and names of theirs, each with what it is to a face."""
+"""Modules, packages and names of theirs, each with what it is to a frontend."""
 
 _BEHIND = tuple(f"sould.agents.{package}." for package in BEHIND_PORTS)
 _ALLOWED = tuple(f"sould.agents.{name}." for name in MAY_IMPORT)
 
 
 def past_ports(path: str, names: list[str]) -> list[str]:
-    """Of the dotted names that a file imports (with what is taken from a module), those that a face may not know."""
-    if not path.startswith(FACES) or path == COMPOSITION_ROOT:
+    """Of the dotted names that a file imports (with what is taken from a module), those that a frontend may not know."""
+    if not path.startswith(FRONTENDS) or path == COMPOSITION_ROOT:
         return []
     return [name for name in names if f"{name}.".startswith(_BEHIND) and not f"{name}.".startswith(_ALLOWED)]

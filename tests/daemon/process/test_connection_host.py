@@ -7,9 +7,9 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sould.agents.clients.faces import AttachedSession, FaceRecord, Unanswered
+from sould.agents.clients.connections import AttachedSession, ConnectionRecord, Unanswered
 from sould.agents.wire.stream import Cursor
-from sould.daemon.process.facehost import ResumeRecorder
+from sould.daemon.process.connection_host import ResumeRecorder
 from sould.daemon.process.notes import NotesFile
 from sould.daemon.process.records import Record, read_record
 
@@ -17,7 +17,7 @@ SESSIONS = ("s1", "s2", "s3")
 
 
 class Talk:
-    """A face, its connection, and the journals: says things, of which some have left."""
+    """A frontend, its connection, and the journals: says things, of which some have left."""
 
     handed = b""
 
@@ -53,10 +53,10 @@ class Talk:
         self.say(10)
         self.unanswered[request] = self.queued
 
-    # --- as the face ---
+    # --- as the frontend ---
 
-    def snapshot(self) -> FaceRecord:
-        return FaceRecord(
+    def snapshot(self) -> ConnectionRecord:
+        return ConnectionRecord(
             sessions={key: AttachedSession("/", (), *cursor) for key, cursor in self.cursors.items()},
             unanswered=tuple(Unanswered(number, "m") for number, left in self.unanswered.items() if not left),
         )
@@ -69,10 +69,10 @@ class Talk:
         return b""
 
 
-def known(path: Path) -> FaceRecord:
+def known(path: Path) -> ConnectionRecord:
     found = read_record(str(path))
     assert found is not None
-    return FaceRecord.load(found.state).at(found.marks)
+    return ConnectionRecord.load(found.state).at(found.marks)
 
 
 STEPS = st.lists(

@@ -1,16 +1,16 @@
-"""The LSP face: the protocol."""
+"""The LSP frontend: the protocol."""
 
 from sould.agents.base.importing import load
 from sould.agents.base.rpc.stream import ByteStream
-from sould.agents.clients.faces import FaceServices
+from sould.agents.clients.connections import ConnectionServices
 
 SERVER = "sould.editors.lsp.connection.server"
 
 
-class LspFace:
-    """The `FaceProtocol` of the language server protocol."""
+class LspFrontend:
+    """The `FrontendProtocol` of the language server protocol."""
 
-    async def __call__(self, stream: ByteStream, services: FaceServices) -> None:
+    async def __call__(self, stream: ByteStream, services: ConnectionServices) -> None:
         """Serve one editor window until it is gone."""
         await load(SERVER)
         from sould.editors.lsp.connection.server import serve_lsp  # noqa: PLC0415 -- only where somebody wants it

@@ -1,6 +1,6 @@
-"""What a face gets for one connection, and what it leaves behind so that the next daemon can go on with it (D11).
+"""What a frontend gets for one connection, and what it leaves behind so that the next daemon can go on with it (D11).
 
-For every face (ACP, LSP, Wire, a terminal); it knows the words of none. Imports nothing heavy: a client's first request
+For every frontend (ACP, LSP, Wire, a terminal); it knows the words of none. Imports nothing heavy: a client's first request
 is answered before sessions are imported (D9).
 """
 
@@ -42,7 +42,7 @@ class Unanswered(Struct, frozen=True):
     """Of a prompt: its turn, once it was taken."""
 
 
-class FaceRecord(Struct, frozen=True):
+class ConnectionRecord(Struct, frozen=True):
     """What the next daemon must know to go on with a connection. No environment, no keys, no commands."""
 
     client_id: str = ""
@@ -76,7 +76,7 @@ class FaceRecord(Struct, frozen=True):
         """Where its sessions stand, in their order, each as one number: it can change without the rest."""
         return tuple(mark(session.seq, session.offset) for session in self.sessions.values())
 
-    def at(self, marks: Sequence[int]) -> "FaceRecord":
+    def at(self, marks: Sequence[int]) -> "ConnectionRecord":
         """The same, with its sessions where these marks say."""
         sessions = dict(self.sessions)
         for (key, session), found in zip(self.sessions.items(), marks, strict=False):
@@ -88,7 +88,7 @@ class FaceRecord(Struct, frozen=True):
         return encode(self)
 
     @classmethod
-    def load(cls, data: bytes) -> "FaceRecord":
+    def load(cls, data: bytes) -> "ConnectionRecord":
         """From `dump`, also of an older version. Raises ValueError for anything else."""
         try:
             raw = cast("dict[str, Any]", orjson.loads(data))
@@ -116,9 +116,9 @@ def mark(seq: int, offset: int) -> int:
 
 
 class Resumable(Protocol):
-    """A face's side of one connection, which can say at any time what the next daemon would need."""
+    """A frontend's side of one connection, which can say at any time what the next daemon would need."""
 
-    def snapshot(self) -> FaceRecord:
+    def snapshot(self) -> ConnectionRecord:
         """If this one died now and everything written had left."""
         ...
 
@@ -131,8 +131,8 @@ class Resumable(Protocol):
         ...
 
 
-class FaceNotes(Protocol):
-    """What a face notes beside its record: lines that are only added, or replaced as a whole."""
+class ConnectionNotes(Protocol):
+    """What a frontend notes beside its record: lines that are only added, or replaced as a whole."""
 
     def read(self) -> bytes:
         """What an earlier daemon noted: whole lines."""
@@ -147,16 +147,16 @@ class FaceNotes(Protocol):
         ...
 
 
-class FaceMemory(Protocol):
+class ConnectionStore(Protocol):
     """What survives the daemon of one connection."""
 
     @property
-    def resume(self) -> FaceRecord | None:
+    def resume(self) -> ConnectionRecord | None:
         """What an earlier daemon left; None for a new client."""
         ...
 
     @property
-    def notes(self) -> FaceNotes:
+    def notes(self) -> ConnectionNotes:
         """For what is too much to be written anew with each change."""
         ...
 
@@ -193,15 +193,15 @@ class LoadSessions(Protocol):
     """Begins to load, in the background, what `HostSource` gives; to be called when a client has its first answer (D9)."""
 
     def __call__(self, *modules: str) -> None:
-        """Begin. `modules`: what the face itself needs for sessions, loaded behind them."""
+        """Begin. `modules`: what the frontend itself needs for sessions, loaded behind them."""
         ...
 
 
-class FaceServices(Struct, frozen=True):
-    """What every face gets for a connection. `version` is the daemon's."""
+class ConnectionServices(Struct, frozen=True):
+    """What every frontend gets for a connection. `version` is the daemon's."""
 
     host: HostSource
     load: LoadSessions
     client: ClientProcess
-    memory: FaceMemory
+    memory: ConnectionStore
     version: str
