@@ -24,10 +24,6 @@ TYPED = "  # mine"
 REJECTED = NEW.replace("return width", "return w")
 """Without the third hunk."""
 
-WAITING = "test_a_daemon_that_is_silent_keeps_nobody_from_typing_and_decides_later"
-NOT_SO = {"vscode": "a change that is rejected in VS Code while the daemon is silent may stay there"}
-"""Where that is not so yet, by how the client's name begins."""
-
 CLIENTS = [
     *(pytest.param(name, marks=pytest.mark.editors) for name in ("nvim-0.10", "nvim-0.12", "emacs-28", "emacs-30")),
     pytest.param("terminal", marks=pytest.mark.editors),
@@ -57,9 +53,6 @@ def settings() -> dict[str, object]:
 def client(world: World, request: pytest.FixtureRequest) -> Generator[Callable[[], Deciding]]:
     """Opens each client in turn."""
     name = str(request.param)
-    for known, reason in NOT_SO.items():
-        if request.node.originalname == WAITING and name.startswith(known):
-            request.applymarker(pytest.mark.xfail(reason=reason, run=False))
     with ExitStack() as stack:
         if name == "vscode":
             open_window = request.getfixturevalue("open_window")
