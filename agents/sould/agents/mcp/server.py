@@ -469,5 +469,5 @@ class Server:
 
 
 def _import() -> None:
-    for module in ("link", "pipes", "carried"):
+    for module in ("link", "stdio_transport", "client_transport"):
         import_module(f"sould.agents.mcp.{module}")
