@@ -360,9 +360,9 @@ async def test_an_edit_that_the_editor_reports_piece_by_piece_is_one(
         await editor.initialize(FULL, bench.project)
         uri = editor.open(bench.project / "a.txt")
         editor.type(uri, "3\n", "drei\n")
-        outcome = await editor.execute("sould.rejectFile", {"uri": uri})
-        assert (len(outcome["done"]), outcome["left"]) == (2, [])
+        await editor.execute("sould.rejectFile", {"uri": uri})
+        while await editor.lenses(uri):
+            pass  # the command is answered whether or not the second piece was reported by then
         assert editor.buffers[uri].text == "1\n2\ndrei\n4\n5\n"
-        assert await editor.lenses(uri) == []
         listed = await editor.request("_sould/review/rejected", cwd=str(bench.project))
         assert len(listed["hunks"]) == 2
