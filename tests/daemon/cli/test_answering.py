@@ -254,19 +254,19 @@ def test_the_arguments_of_an_mcp_call_are_shown_where_it_is_asked_about(user: Us
         screen.read_until("continue:")
 
 
-def test_stop_names_a_turn_that_waits_for_an_approval_and_carries_it_over(user: User) -> None:
-    user.scripted(call("Shell", "c1", command="touch marker"), "text: done")
-    user.daemon.start()
-    editor = Editor(user.daemon, user.daemon.acp(), answer="")
+def test_stop_names_a_turn_that_waits_for_an_approval_and_carries_it_over(newcomer: User) -> None:
+    newcomer.scripted(call("Shell", "c1", command="touch marker"), "text: done")
+    newcomer.daemon.start()
+    editor = Editor(newcomer.daemon, newcomer.daemon.acp(), answer="")
     editor.open()
     editor.begin("a title", "turn")
     editor.wait(lambda message: message.get("method") == "session/request_permission")
-    stopped = user.sould("stop")
+    stopped = newcomer.sould("stop")
     assert stopped.returncode == 0
-    assert f"{user.project.name}: “a title” asks: Run a command in" in stopped.stderr
+    assert f"{newcomer.project.name}: “a title” asks: Run a command in" in stopped.stderr
     assert "marker" in stopped.stderr
-    assert not (user.project / "marker").exists()
-    assert "marker" in user.sould("inbox").stdout
+    assert not (newcomer.project / "marker").exists()
+    assert "marker" in newcomer.sould("inbox").stdout
 
 
 def test_stop_carries_a_question_over_and_waits_for_no_prompt_behind_it(user: User) -> None:

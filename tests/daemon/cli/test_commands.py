@@ -107,8 +107,8 @@ RUN = {
     "annotationlib", "io",  # what Python 3.14 needs for dataclasses
     # ours
     "errno", "fcntl", "importlib", "json", "select", "signal", "time", "unicodedata",
-    "sould", "sould.agents", "sould.agents.base.errors", "sould.agents.base.filelock", "sould.agents.base.privatefile",
-    "sould.agents.base.rpc", "sould.agents.base.rpc.errors", "sould.agents.base.text",
+    "sould", "sould.agents", "sould.agents.base", "sould.agents.base.errors", "sould.agents.base.filelock",
+    "sould.agents.base.privatefile", "sould.agents.base.rpc", "sould.agents.base.rpc.errors", "sould.agents.base.text",
     "sould.daemon", "sould.daemon.bridge", "sould.daemon.cli",
     "sould.daemon.cli.run.headless", "sould.daemon.cli.helptext", "sould.daemon.cli.link", "sould.daemon.cli.main",
     "sould.daemon.cli.output", "sould.daemon.cli.peer", "sould.daemon.cli.run.render", "sould.daemon.cli.run.command",
