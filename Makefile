@@ -67,10 +67,9 @@ test-lowest: $(READY) $(CLIENTS_READY)  ## the tests with the oldest releases th
 	@scripts/resolved.sh build/lowest lowest-direct
 	@build/lowest/bin/python -m pytest -n $(WORKERS) -m "$(FAST)" $(ARGS)
 
-test-newest: $(READY) $(CLIENTS_READY)  ## the tests with the newest releases of everything that sould depends on
+test-newest: $(READY) $(CLIENTS_READY)  ## the quick tests with the newest releases of everything that sould depends on
 	@scripts/resolved.sh build/newest highest
 	@build/newest/bin/python -m pytest -n $(WORKERS) -m "quick and $(FAST)" $(INNER) $(ARGS)
-	@build/newest/bin/python -m pytest -n $(WORKERS) -m "$(FAST)" tests/e2e $(ARGS)
 
 test-pythons: $(READY) $(CLIENTS_READY) $(EDITORS_READY)  ## the demo and the tests of programs with Python 3.12, 3.13 and 3.14
 	@scripts/pythons.sh -n $(WORKERS) -m "$(FAST)" tests/e2e $(ARGS)
