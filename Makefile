@@ -18,6 +18,7 @@ VSIX := $(EXTENSION)/dist/sould.vsix
 WORKERS ?= 3
 PYTEST := $(BIN)/python -m pytest
 FAST := not acpx and not docs and not editors and not vscode and not panel and not bench and not faults and not install
+QUICK := quick and not long and not model_servers and $(FAST)
 # Where tests that start no process are.
 INNER := tests/agents tests/acp tests/daemon tests/test_house.py tests/test_readme.py tests/test_sealed.py
 # Git, ignored files, HOME, the user's settings; the installed program, too.
@@ -44,7 +45,7 @@ panel: $(READY)  ## the agent panel of the VS Code extension in a plain browser;
 	@scripts/extension.sh panel $(DIR)
 
 test-quick: $(READY)  ## in a minute or two: the tests that start no process
-	@SOULD_LUCK=quick $(PYTEST) -q -n $(WORKERS) -m "quick and not long and not model_servers and $(FAST) and not node" $(INNER) $(ARGS)
+	@SOULD_LUCK=quick $(PYTEST) -q -n $(WORKERS) -m "$(QUICK) and not node" $(INNER) $(ARGS)
 
 test: $(READY)  ## run the tests, the program itself too, without network and npm
 	@$(PYTEST) -n $(WORKERS) -m "$(FAST) and not node" $(ARGS)
@@ -63,13 +64,14 @@ test-hunt: $(READY)  ## the properties with ten times as many examples and anoth
 test-install: $(READY)  ## install each lock with old and new installers, where newer releases exist; downloads
 	@$(PYTEST) -n 2 -m install tests/install $(ARGS)
 
-test-lowest: $(READY) $(CLIENTS_READY)  ## the tests with the oldest releases that pyproject.toml allows
+test-lowest: $(READY) $(CLIENTS_READY)  ## the quick tests and those of whole programs with the oldest releases that pyproject.toml allows
 	@scripts/resolved.sh build/lowest lowest-direct
-	@build/lowest/bin/python -m pytest -n $(WORKERS) -m "$(FAST)" $(ARGS)
+	@build/lowest/bin/python -m pytest -n $(WORKERS) -m "$(QUICK)" $(INNER) $(ARGS)
+	@build/lowest/bin/python -m pytest -n $(WORKERS) -m "$(FAST)" tests/e2e $(ARGS)
 
 test-newest: $(READY) $(CLIENTS_READY)  ## the quick tests with the newest releases of everything that sould depends on
 	@scripts/resolved.sh build/newest highest
-	@build/newest/bin/python -m pytest -n $(WORKERS) -m "quick and $(FAST)" $(INNER) $(ARGS)
+	@build/newest/bin/python -m pytest -n $(WORKERS) -m "$(QUICK)" $(INNER) $(ARGS)
 
 test-pythons: $(READY) $(CLIENTS_READY) $(EDITORS_READY)  ## the demo and the tests of programs with Python 3.12, 3.13 and 3.14
 	@scripts/pythons.sh -n $(WORKERS) -m "$(FAST)" tests/e2e $(ARGS)
