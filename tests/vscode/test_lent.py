@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, expect
 from playwright.sync_api import TimeoutError as NotThere
+from playwright.sync_api import expect
 
 from soultest.daemon import until
 from soultest.otherextension import package
@@ -26,8 +26,7 @@ PLACE = {"symbol": "area", "lineText": "export function"}
 
 
 @pytest.fixture(scope="session")
-def extensions(browser: Browser) -> Generator[Path]:
-    del browser
+def extensions() -> Generator[Path]:
     with tempfile.TemporaryDirectory(prefix="sould-vsix-") as root:
         yield install(Path(root), package(Path(root)))
 

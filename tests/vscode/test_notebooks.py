@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from soultest.otherextension import package
 from soultest.toolresults import results
@@ -27,8 +27,7 @@ def kernels() -> bool:
 
 
 @pytest.fixture
-def extensions(browser: Browser, kernels: bool) -> Generator[Path]:
-    del browser
+def extensions(kernels: bool) -> Generator[Path]:
     with tempfile.TemporaryDirectory(prefix="sould-vsix-") as root:
         yield install(Path(root), *([package(Path(root))] if kernels else []))
 

@@ -17,6 +17,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final, TypeAlias
 
+import pytest
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 from playwright.sync_api import TimeoutError as NotThere
 
@@ -105,6 +106,9 @@ def chromium() -> Generator[Browser]:
 
 def install(root: Path, *more: Path) -> Path:
     """Install the extension, and `more`, into a directory of extensions, to be copied for each workbench."""
+    for needed in (CODE_SERVER, VSIX):
+        if not needed.exists():
+            pytest.skip(f"{needed.name} is not there: make test-vscode")
     extensions = root / "extensions"
     environment = {**os.environ, "HOME": str(root), "EXTENSIONS_GALLERY": GALLERY, "PATH": _path()}
     command = [CODE_SERVER, "--user-data-dir", root / "data", "--extensions-dir", extensions]

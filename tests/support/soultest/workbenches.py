@@ -1,4 +1,4 @@
-"""A workbench for each test; the browser and the installed extension are shared by those of a worker.
+"""A workbench for each test; the installed extension is shared by those of a worker.
 
 Fixtures, which a conftest takes in by importing them. They want a fixture `world`.
 """
@@ -12,24 +12,14 @@ import pytest
 from playwright.sync_api import Browser
 
 from soultest.failed import has_failed
-from soultest.workbench import CODE_SERVER, VSIX, Failed, Server, Workbench, chromium, install, windows
+from soultest.workbench import Failed, Server, Workbench, install, windows
 from soultest.world import World
 
 Open = Callable[[], Workbench]
 
 
 @pytest.fixture(scope="session")
-def browser() -> Generator[Browser]:
-    for needed in (CODE_SERVER, VSIX):
-        if not needed.exists():
-            pytest.skip(f"{needed.name} is not there: make test-vscode")
-    with chromium() as started:
-        yield started
-
-
-@pytest.fixture(scope="session")
-def extensions(browser: Browser) -> Generator[Path]:
-    del browser
+def extensions() -> Generator[Path]:
     with tempfile.TemporaryDirectory(prefix="sould-vsix-") as root:
         yield install(Path(root))
 
