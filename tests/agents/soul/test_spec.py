@@ -189,7 +189,7 @@ def test_tools_are_allowed_and_excluded_by_path_or_name(tmp_path: Path) -> None:
 
 def situation(root: Path, **changes: frozenset[str]) -> Situation:
     variables = {"PATH": str(root / "bin"), "CI": "1"}
-    return Situation(root, Environment(variables), variables, **changes)
+    return Situation(root, Environment(variables, provider_keys=()), variables, **changes)
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_a_server_at_any_address_is_tried_kept_and_used(user: User) -> None:
         assert done.returncode == 0, done.stderr
         assert "local/large answers." in done.stderr
         config = tomllib.loads((user.config / "config.toml").read_text())
-        assert config["providers"]["local"] == {"type": "openai", "base_url": url}
+        assert config["providers"]["local"] == {"type": "openai_compatible", "base_url": url}
         assert config["default_model"] == "local/large"
         ran = user.sould("run", "hello")
         assert ran.stdout == "red\n", ran.stderr

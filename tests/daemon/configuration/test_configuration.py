@@ -118,7 +118,7 @@ def test_a_named_file_that_is_missing_is_an_error(environment: dict[str, str], t
         ("[loop_controll]\nx = 1\n", "loop_controll", 1, "loop_control"),
         ("[models.a]\nprovider = 'p'\nmodel = 'm'\nmax_context_sise = 1\n", "models.a.max_context_sise", 4, "max_context_size"),
         ("[loop_control]\nmax_steps_per_turn = 0\n", "loop_control.max_steps_per_turn", 2, ""),
-        ("[providers.p]\ntype = 'kimmi'\n", "providers.p.type", 2, ""),
+        ("[providers.p]\ntype = 'kimmi'\n", "providers.p.type", 2, "kimi"),
         ("[providers.p]\ntype = 'kimi'\napi_key = 7\n", "providers.p.api_key", 3, ""),
         ("[[hooks]]\nevent='a'\ncommand='b'\n[[hooks]]\nevent='c'\ncomand='d'\n", "hooks.1.comand", 6, "command"),
         ("[providers.pp]\ntype='kimi'\n[models.a]\nprovider='p'\nmodel='m'\nmax_context_size=9000\n", "models.a.provider", 4, "pp"),
@@ -252,7 +252,7 @@ def test_letters_in_another_order_mean_the_word_that_has_them_all(
 def test_what_is_meant_for_tests_is_not_offered(environment: dict[str, str]) -> None:
     write(environment, "[providers.p]\ntype = 'nonsense'\n")
     message = mistake(environment).message
-    assert "it must be one of openai, " in message
+    assert "it must be one of openai_compatible, " in message
     assert "echo" not in message
 
 

@@ -9,7 +9,7 @@ from pydantic import SecretStr
 from sould.agents.base.config import ModelTimeouts
 from sould.agents.base.network.settings import NetworkSettings
 from sould.agents.llm.openai import OpenAIClient, OpenAIProvider
-from sould.agents.llm.provider import ChatMessage, ChatRequest, Finish, ModelInfo, ProviderError
+from sould.agents.llm.provider import ChatMessage, ChatProvider, ChatRequest, Finish, ModelInfo, ProviderError
 from sould.agents.llm.requests import RequestStyle
 from sould.agents.llm.retry import RetryNotice, RetryPolicy, stream_with_retry
 from sould.agents.llm.server import ProviderSettings
@@ -55,7 +55,7 @@ async def provider_for(
 
 
 async def ask(
-    provider: OpenAIProvider, text: str, policy: RetryPolicy = QUICK, request: ChatRequest | None = None
+    provider: ChatProvider, text: str, policy: RetryPolicy = QUICK, request: ChatRequest | None = None
 ) -> Outcome:
     """Ask with retries, collecting everything; a provider error is kept, not raised."""
     outcome = Outcome()

@@ -20,7 +20,7 @@ NOWHERE = PolicyContext(ROOT, home=HOME, path=(Path("/usr/bin"), ROOT / "tools")
 
 def environment_of(home: Path = HOME, path: str = "/usr/bin:/bin", **more: str) -> Environment:
     """Somebody's, with this machine's programs."""
-    return Environment({"PATH": path, "HOME": str(home), **more})
+    return Environment({"PATH": path, "HOME": str(home), **more}, provider_keys=())
 
 
 def place_of(root: Path, environment: Environment | None = None, account: tuple[Path, ...] = ()) -> PolicyContext:

@@ -20,19 +20,6 @@ from pydantic import (
 
 from sould.agents.base.parsed import Parsed
 
-ProviderType: TypeAlias = Literal[
-    "openai",
-    "openai_legacy",
-    "openai_responses",
-    "kimi",
-    "anthropic",
-    "google_genai",
-    "gemini",
-    "vertexai",
-    "_echo",
-    "_scripted_echo",
-    "_chaos",
-]
 ModeName: TypeAlias = Literal["plan", "ask", "review", "auto", "full"]
 LanguageName: TypeAlias = Literal[
     "c",
@@ -114,10 +101,12 @@ class OAuth(Section):
 class ProviderConfig(Section):
     """A server that answers model calls.
 
-    The key is taken from `api_key`, else from the session's environment (`api_key_env`), else from the keyring.
+    The key is taken from `api_key`, else from the session's environment (`api_key_env`), else from the keyring. What is not said
+    is the vendor's: of `vendor`, of the `type`, or of the provider's own name (`llm.registry`).
     """
 
-    type: ProviderType
+    type: str = ""
+    vendor: str = ""
     base_url: str = ""
     api_key: SecretStr = SecretStr("")
     api_key_env: str = ""

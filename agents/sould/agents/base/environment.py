@@ -9,19 +9,6 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-PROVIDER_KEYS: frozenset[str] = frozenset(
-    {
-        "KIMI_API_KEY",
-        "MOONSHOT_API_KEY",
-        "OPENAI_API_KEY",
-        "OPENROUTER_API_KEY",
-        "ANTHROPIC_API_KEY",
-        "GEMINI_API_KEY",
-        "GOOGLE_API_KEY",
-    }
-)
-"""The variables that providers are found by; the caller adds those that its configuration names."""
-
 _DROPPED = frozenset(
     {
         "BASH_ENV",
@@ -58,12 +45,12 @@ class Environment:
         self,
         session: Mapping[str, str],
         *,
-        provider_keys: Iterable[str] = PROVIDER_KEYS,
+        provider_keys: Iterable[str],
         pass_keys: Iterable[str] = (),
         outside: Iterable[Path] = (),
         umask: int = USUAL_UMASK,
     ) -> None:
-        """`session`: the variables of the client that opened the session. `pass_keys` are kept whatever they are (D14).
+        """`session`: the client's variables. `provider_keys` are taken out; `pass_keys` are kept whatever they are (D14).
 
         `outside`: the session's directories. What sould runs by itself is never one of their programs.
         `umask`: the client's own, for what the agent and its commands make.

@@ -6,7 +6,7 @@ an environment is used only with a key from the same environment (D14).
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias, get_args
 from urllib.parse import urlsplit
 
@@ -14,10 +14,8 @@ import orjson
 from msgspec import Struct
 from pydantic import SecretStr, ValidationError
 
-from sould.agents.base.config import Capability, ModelConfig, ProviderConfig, ProviderType
-
-KEY_VARIABLES = ("MOONSHOT_API_KEY", "KIMI_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY")
-"""Variables that hold provider keys: found here, kept from commands (D14)."""
+from sould.agents.base.config import Capability, ModelConfig, ProviderConfig
+from sould.agents.llm.registry import TYPES, VENDORS, Vendor
 
 _PROBE_S = 0.4
 _PROBE_BYTES = 1024 * 1024
@@ -49,25 +47,7 @@ class Found(Struct, frozen=True):
     models: Mapping[str, ModelConfig]
 
 
-class _Service(Struct, frozen=True):
-    name: str
-    type: ProviderType
-    key_variables: tuple[str, ...]
-    url_variable: str
-    model_variable: str
-    base_url: str
-    model: str
-    context: int
-
-
-_SERVICES = (
-    _Service("kimi", "kimi", ("MOONSHOT_API_KEY", "KIMI_API_KEY"), "KIMI_BASE_URL", "KIMI_MODEL_NAME",
-             "https://api.moonshot.ai/v1", "kimi-k2.5", 262_144),
-    _Service("openai", "openai", ("OPENAI_API_KEY",), "OPENAI_BASE_URL", "OPENAI_MODEL",
-             "https://api.openai.com/v1", "gpt-5.1", 400_000),
-    _Service("openrouter", "openai", ("OPENROUTER_API_KEY",), "OPENROUTER_BASE_URL", "OPENROUTER_MODEL",
-             "https://openrouter.ai/api/v1", "moonshotai/kimi-k2.5", 262_144),
-)  # fmt: skip
+_OFFERED = tuple(vendor for vendor in VENDORS.values() if vendor.model)
 
 _KIMI_SETTINGS = {
     "temperature": ("KIMI_MODEL_TEMPERATURE",),
@@ -77,8 +57,8 @@ _KIMI_SETTINGS = {
 """What kimi-cli's users say of the model in variables."""
 
 DISCOVERY_VARIABLES = (
-    *KEY_VARIABLES,
-    *(name for service in _SERVICES for name in (service.url_variable, service.model_variable)),
+    *(name for vendor in _OFFERED for name in vendor.key_variables),
+    *(name for service in _OFFERED for name in (service.url_variable, service.model_variable)),
     "KIMI_MODEL_MAX_CONTEXT_SIZE",
     "KIMI_MODEL_CAPABILITIES",
     *(variable for variables in _KIMI_SETTINGS.values() for variable in variables),
@@ -100,27 +80,51 @@ async def discover(
     local: tuple[tuple[str, str], ...] = _LOCAL,
 ) -> tuple[Found, ...]:
     """What the environment, stored keys and this machine offer, in the order of preference: services, then local servers."""
-    services = [_service(service, environment, probe, keys) for service in _SERVICES]
+    services = [_service(service, environment, probe, keys) for service in _OFFERED]
     servers = [_local(name, base_url, probe) for name, base_url in local]
     found = await asyncio.gather(*services, *servers)
     return tuple(item for item in found if item is not None)
 
 
-def unused_addresses(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """A sentence for each address in the environment that no key goes with, so that it is not used."""
-    return tuple(
-        f"{service.url_variable} is not used: an address goes with a key from the same environment, and {keys} is not set "
-        "(a server that wants none takes any word)."
-        for service in _SERVICES
-        if environment.get(service.url_variable, "").strip()
-        and not any(environment.get(name, "").strip() for name in service.key_variables)
-        for keys in (" or ".join(service.key_variables),)
-    )
+def unused(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """A sentence for each address and each key in the environment that is not used as it stands there, with what to do."""
+    return (*_unused_addresses(environment), *_unused_keys(environment))
+
+
+def _unused_addresses(environment: Mapping[str, str]) -> Iterator[str]:
+    for service in _OFFERED:
+        keys = service.key_variables
+        if environment.get(service.url_variable, "").strip() and not _set(keys, environment):
+            yield (
+                f"{service.url_variable} is not used: an address goes with a key from the same environment, and "
+                f"{' or '.join(keys)} is not set (a server that wants none takes any word)."
+            )
+
+
+def _unused_keys(environment: Mapping[str, str]) -> Iterator[str]:
+    for vendor in VENDORS.values():
+        variable = _set(vendor.key_variables, environment)
+        if variable and not vendor.model:
+            yield (
+                f"{variable} is set, but no model to use it with: add one to the configuration (`sould config edit`), "
+                f'[models.NAME] with provider = "{vendor.name}", model = "..." and max_context_size = {vendor.context}.'
+            )
+
+
+def _set(variables: Iterable[str], environment: Mapping[str, str]) -> str:
+    return next((name for name in variables if environment.get(name, "").strip()), "")
+
+
+def _provider(vendor: Vendor) -> ProviderConfig:
+    """The vendor at its own address, as a configuration would name it."""
+    if vendor.name in TYPES:
+        return ProviderConfig(type=vendor.name, base_url=vendor.base_url)
+    return ProviderConfig(type="openai_compatible", vendor=vendor.name, base_url=vendor.base_url)
 
 
 def address_variable(provider: str, environment: Mapping[str, str]) -> str:
     """The variable that the address of a found provider stands in; "" where none says it."""
-    names = (service.url_variable for service in _SERVICES if service.name == provider)
+    names = (service.url_variable for service in _OFFERED if service.name == provider)
     return next((name for name in names if environment.get(name)), "")
 
 
@@ -129,19 +133,19 @@ def known_services() -> tuple[Found, ...]:
     return tuple(
         Found(
             service.name,
-            ProviderConfig(type=service.type, base_url=service.base_url),
+            _provider(service),
             _models(service.name, (ServedModel(service.model, service.context),), _CLOUD, _DEFAULT_CONTEXT),
         )
-        for service in _SERVICES
+        for service in _OFFERED
     )
 
 
-async def _service(service: _Service, environment: Mapping[str, str], probe: Probe, keys: KeyLookup) -> Found | None:
-    variable = next((name for name in service.key_variables if environment.get(name, "").strip()), None)
-    if variable is None:
+async def _service(service: Vendor, environment: Mapping[str, str], probe: Probe, keys: KeyLookup) -> Found | None:
+    variable = _set(service.key_variables, environment)
+    if not variable:
         return _stored(service, environment, await keys(service.name))
     own_url = environment.get(service.url_variable) or ""
-    provider = ProviderConfig(type=service.type, base_url=own_url or service.base_url, api_key_env=variable)
+    provider = _provider(service).model_copy(update={"base_url": own_url or service.base_url, "api_key_env": variable})
     wanted = environment.get(service.model_variable)
     served: tuple[ServedModel, ...] = (ServedModel(wanted or service.model, service.context),)
     if own_url and not wanted:
@@ -155,11 +159,11 @@ async def _service(service: _Service, environment: Mapping[str, str], probe: Pro
     return Found(service.name, provider, models)
 
 
-def _stored(service: _Service, environment: Mapping[str, str], key: SecretStr | None) -> Found | None:
+def _stored(service: Vendor, environment: Mapping[str, str], key: SecretStr | None) -> Found | None:
     """A service the user has logged in to: at its own address, whatever the environment's URL says (D14)."""
     if key is None:
         return None
-    provider = ProviderConfig(type=service.type, base_url=service.base_url, api_key=key)
+    provider = _provider(service).model_copy(update={"api_key": key})
     served = ServedModel(environment.get(service.model_variable) or service.model, service.context)
     return Found(service.name, provider, _models(service.name, (served,), _CLOUD, _DEFAULT_CONTEXT))
 
@@ -185,7 +189,7 @@ async def _local(name: str, base_url: str, probe: Probe) -> Found | None:
     served = await probe(base_url, SecretStr(""))
     if not served:
         return None
-    provider = ProviderConfig(type="openai", base_url=base_url)
+    provider = ProviderConfig(type="openai_compatible", base_url=base_url)
     return Found(name, provider, _models(name, served, frozenset(), _LOCAL_CONTEXT))
 
 

@@ -64,6 +64,10 @@ class OpenAIClient:
         """The same client with another key; it lives as long as this one."""
         return OpenAIClient(replace(self.settings, api_key=key), self)
 
+    def model(self, info: ModelInfo, style: RequestStyle) -> "OpenAIProvider":
+        """One of its models."""
+        return OpenAIProvider(info, self, style)
+
     async def connections(self) -> "Connections":
         """Those that are used again."""
         if self._lender is not None:

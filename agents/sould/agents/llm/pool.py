@@ -9,21 +9,19 @@ import difflib
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Final, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 from pydantic import SecretStr
 
-from sould.agents.base.config import Capability, Config, ModelConfig, ProviderConfig
+from sould.agents.base.config import Capability, Config, ModelConfig
 from sould.agents.base.errors import ConfigError, NoModelError
 from sould.agents.base.importing import begin_loading, is_loaded
 from sould.agents.base.liveconfig import LiveConfig
 from sould.agents.base.network.settings import NetworkSettings
 from sould.agents.llm.discovery import (
     DISCOVERY_VARIABLES,
-    KEY_VARIABLES,
     Found,
     KeyLookup,
     Probe,
@@ -31,13 +29,14 @@ from sould.agents.llm.discovery import (
     discover,
     no_keys,
     probe_server,
-    unused_addresses,
+    unused,
 )
-from sould.agents.llm.openai import CONNECTIONS, OpenAIClient, OpenAIProvider
+from sould.agents.llm.openai import CONNECTIONS, OpenAIClient
 from sould.agents.llm.provider import ChatProvider, ModelInfo
-from sould.agents.llm.requests import Dialect, RequestStyle
+from sould.agents.llm.registry import CHAT, ECHO, KEY_VARIABLES, OFFLINE, TYPES, Known, ProviderType, known
+from sould.agents.llm.requests import RequestStyle
 from sould.agents.llm.scripted import SCRIPTS_VARIABLE, EchoProvider, ScriptedProvider
-from sould.agents.llm.server import ProviderSettings
+from sould.agents.llm.server import Connect, ModelClient, ProviderSettings
 from sould.agents.llm.tokens import TokenStore
 
 if TYPE_CHECKING:
@@ -48,36 +47,19 @@ NO_MODEL = (
     "OPENAI_API_KEY or OPENROUTER_API_KEY, or write a configuration file (`sould config edit`)."
 )
 
-_BASE_URLS: dict[str, str] = {
-    "kimi": "https://api.moonshot.ai/v1",
-    "openai": "https://api.openai.com/v1",
-    "openai_legacy": "https://api.openai.com/v1",
-    "openai_responses": "https://api.openai.com/v1",
-    "anthropic": "https://api.anthropic.com/v1",
-    "google_genai": "https://generativelanguage.googleapis.com/v1beta/openai",
-    "gemini": "https://generativelanguage.googleapis.com/v1beta/openai",
-}
-_KEY_VARIABLES: dict[str, tuple[str, ...]] = {
-    "kimi": ("KIMI_API_KEY", "MOONSHOT_API_KEY"),
-    "openai": ("OPENAI_API_KEY",),
-    "openai_legacy": ("OPENAI_API_KEY",),
-    "openai_responses": ("OPENAI_API_KEY",),
-    "anthropic": ("ANTHROPIC_API_KEY",),
-    "google_genai": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-    "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-}
-_CANNOT_WORK = {"vertexai": "its sign-in is not supported", "_chaos": "it is a test type of another program"}
 _FOUND_HOLDS_S = 5.0
 AFTER_OPENING = 0.25
 """Seconds from a first session to loading it: that session is open by then, and nobody has typed a question yet."""
-_OFFLINE = frozenset({"_echo", "_scripted_echo"})
 
 
 def key_variables(config: Config) -> frozenset[str]:
     """Every variable that may hold a provider key: what commands and MCP servers do not get (D14)."""
-    known = {name for names in _KEY_VARIABLES.values() for name in names} | set(KEY_VARIABLES)
     named = {provider.api_key_env for provider in config.providers.values() if provider.api_key_env}
-    return frozenset(known | named) - set(config.environment.pass_keys)
+    return (KEY_VARIABLES | named) - set(config.environment.pass_keys)
+
+
+PROTOCOLS: Final[Mapping[str, Connect]] = {CHAT: OpenAIClient}
+"""How servers are asked, by the names that `registry.TYPES` gives the protocols."""
 
 
 class _Choice(Struct, frozen=True):
@@ -85,7 +67,7 @@ class _Choice(Struct, frozen=True):
 
     key: str
     model: ModelConfig
-    provider: ProviderConfig
+    provider: Known
 
 
 def troubles(config: Config) -> tuple[str, ...]:
@@ -98,8 +80,9 @@ def remarks(config: Config) -> tuple[str, ...]:
     return _said(config, _remark)
 
 
-def _said(config: Config, about: Callable[[str, ModelConfig, ProviderConfig | None], str | None]) -> tuple[str, ...]:
-    said = (about(key, model, config.providers.get(model.provider)) for key, model in config.models.items())
+def _said(config: Config, about: Callable[[str, ModelConfig, Known | None], str | None]) -> tuple[str, ...]:
+    named = ((key, model, config.providers.get(model.provider)) for key, model in config.models.items())
+    said = (about(key, model, known(model.provider, written)) for key, model, written in named)
     return tuple(sentence for sentence in said if sentence)
 
 
@@ -127,6 +110,8 @@ class ProviderPool:
         tokens: TokenStore | None = None,
         probe: Probe = probe_server,
         hint: EnvironmentHint = _no_hint,
+        types: Mapping[str, ProviderType] = TYPES,
+        protocols: Mapping[str, Connect] = PROTOCOLS,
     ) -> None:
         """`tokens` None: nobody can be signed in. `hint`: why this environment may miss a model, said with the error."""
         self.repairs = Counter[str]()
@@ -138,7 +123,9 @@ class ProviderPool:
         self._probe = probe
         self._hint = hint
         self._found: dict[object, tuple[float, tuple[Found, ...]]] = {}
-        self._clients: dict[object, OpenAIClient] = {}
+        self._types = types
+        self._protocols = protocols
+        self._clients: dict[object, ModelClient] = {}
         self._scripted: dict[tuple[ModelInfo, Path], tuple[int, ScriptedProvider]] = {}
 
     async def models(self, environment: Mapping[str, str]) -> tuple[ModelInfo, ...]:
@@ -157,15 +144,15 @@ class ProviderPool:
         """
         choices = await self._choices(environment)
         if not choices:
-            known = (NO_MODEL, *troubles(self._config.now), *unused_addresses(environment), self._hint(environment))
-            raise NoModelError(" ".join(filter(None, known)))
+            said = (NO_MODEL, *troubles(self._config.now), *unused(environment), self._hint(environment))
+            raise NoModelError(" ".join(filter(None, said)))
         wanted = model_key or self._config.now.default_model or next(iter(choices))
         choice = choices.get(wanted)
         if choice is None:
             near = difflib.get_close_matches(wanted, choices, 1)
             hint = f"Did you mean {near[0]!r}?" if near else f"Available: {', '.join(choices)}."
             raise NoModelError(f"There is no usable model {wanted!r}. {hint} {self._hint(environment)}".rstrip())
-        if choice.provider.type in _OFFLINE:
+        if choice.provider.type.protocol in OFFLINE:
             return self._offline(choice, environment)
         return await self._online(choice, environment)
 
@@ -178,10 +165,14 @@ class ProviderPool:
 
     async def _choices(self, environment: Mapping[str, str]) -> dict[str, _Choice]:
         config = self._config.now
-        configured = {
-            key: _Choice(key, model, config.providers[model.provider])
+        named = {
+            key: (model, known(model.provider, config.providers.get(model.provider), self._types))
             for key, model in config.models.items()
-            if model.provider in config.providers and config.providers[model.provider].type not in _CANNOT_WORK
+        }
+        configured = {
+            key: _Choice(key, model, provider)
+            for key, (model, provider) in named.items()
+            if provider is not None and not provider.type.unsupported
         }
         if configured and (not config.default_model or config.default_model in configured):
             return configured
@@ -201,9 +192,9 @@ class ProviderPool:
 
     def _offline(self, choice: _Choice, environment: Mapping[str, str]) -> ChatProvider:
         info = _info(choice)
-        if choice.provider.type == "_echo":
+        if choice.provider.type.protocol == ECHO:
             return EchoProvider(info)
-        secret = choice.provider.env.get(SCRIPTS_VARIABLE)
+        secret = choice.provider.config.env.get(SCRIPTS_VARIABLE)
         path = Path(secret.get_secret_value() if secret else environment.get(SCRIPTS_VARIABLE, "")).expanduser()
         version = path.stat().st_mtime_ns if path.is_file() else None
         if version is None:
@@ -217,13 +208,10 @@ class ProviderPool:
         return known[1]
 
     async def _online(self, choice: _Choice, environment: Mapping[str, str]) -> ChatProvider:
-        provider = choice.provider
+        provider, base_url = choice.provider.config, choice.provider.base_url
         if provider.env:  # variables of this provider alone, over the session's
             environment = {**environment, **{name: value.get_secret_value() for name, value in provider.env.items()}}
-        base_url = (
-            (provider.base_url or _BASE_URLS.get(provider.type, "")).rstrip("/").removesuffix("/chat/completions")
-        )
-        key, remedy = await self._key(choice, environment, base_url)
+        key, remedy = await self._key(choice, environment)
         settings = ProviderSettings(
             base_url=base_url,
             api_key=key or SecretStr(""),
@@ -233,11 +221,12 @@ class ProviderPool:
             remedy=remedy,
             variable="" if self._is_written(choice) else address_variable(choice.model.provider, environment),
         )
-        identity = _identity(settings)
+        protocol = choice.provider.type.protocol
+        identity = (protocol, _identity(settings))
         client = self._clients.get(identity)
         if client is None:
             try:
-                client = self._clients[identity] = OpenAIClient(settings)
+                client = self._clients[identity] = self._protocols[protocol](settings)
             except ConfigError as error:
                 raise ConfigError(f"Provider {choice.model.provider!r} cannot be used: {error.message}") from None
             if not is_loaded(CONNECTIONS):
@@ -245,9 +234,9 @@ class ProviderPool:
         place, _, _ = client.server.url.partition("?")
         setting = f"models.{choice.key}.model" if self._is_written(choice) else ""
         info = replace(_info(choice), origin=f"{place} {choice.model.model}", setting=setting)
-        style = _style(choice, base_url)
+        style = _style(choice)
         if key is not None:
-            return OpenAIProvider(info, client, style)
+            return client.model(info, style)
         from sould.agents.llm.signin import SignedInProvider  # noqa: PLC0415 -- loads what signs in
 
         return SignedInProvider(info, client, style, await self._sign_in(choice, environment))
@@ -261,7 +250,7 @@ class ProviderPool:
         from sould.agents.llm.authserver import AuthServer  # noqa: PLC0415 -- as in `_online`
         from sould.agents.llm.signin import KimiSignIn, StoredSignIn  # noqa: PLC0415 -- as in `_online`
 
-        name, oauth = choice.model.provider, choice.provider.oauth
+        name, oauth = choice.model.provider, choice.provider.config.oauth
         assert oauth is not None
         if not oauth.token_url:
             kimi = KimiSignIn.of(name, oauth, environment)
@@ -280,11 +269,9 @@ class ProviderPool:
             raise NoModelError(f"You are not signed in to {name!r}: run `sould login {name}`.")
         return sign_in
 
-    async def _key(
-        self, choice: _Choice, environment: Mapping[str, str], base_url: str
-    ) -> tuple[SecretStr | None, str]:
+    async def _key(self, choice: _Choice, environment: Mapping[str, str]) -> tuple[SecretStr | None, str]:
         """The key, None where a sign-in takes its place, and what to do when it is refused."""
-        provider, name = choice.provider, choice.model.provider
+        provider, name = choice.provider.config, choice.model.provider
         login = f"`sould login {name}`"
         if provider.api_key.get_secret_value().strip():
             written = name in self._config.now.providers
@@ -292,8 +279,8 @@ class ProviderPool:
             remedy = edit if written else f"Run {login} with another key."
             return _sendable(provider.api_key, f"The key of provider {name!r}", remedy), remedy
         # a key of the environment goes to its own vendor, or to the server that names its variable
-        official = not provider.base_url or provider.base_url.rstrip("/") == _BASE_URLS.get(provider.type, "")
-        usual = _KEY_VARIABLES.get(provider.type, ()) if official and provider.oauth is None else ()
+        vendor = choice.provider.vendor if choice.provider.is_at_vendor and provider.oauth is None else None
+        usual = vendor.key_variables if vendor is not None else ()
         names = (provider.api_key_env,) if provider.api_key_env else usual
         variable = next((each for each in names if environment.get(each, "").strip()), None)
         if variable is not None:
@@ -306,7 +293,7 @@ class ProviderPool:
         if stored is not None:
             remedy = f"Run {login} with another key."
             return _sendable(stored, f"The stored key of provider {name!r}", remedy), remedy
-        if base_url in _BASE_URLS.values() or provider.api_key_env:
+        if choice.provider.is_at_vendor or provider.api_key_env:
             where = f" (run {login}, or set {' or '.join(names)})" if names else ""
             raise NoModelError(f"There is no key for provider {name!r} of model {choice.key!r}{where}.")
         variables = f", or set `api_key_env` of provider {name} to the variable that holds its key" if not names else ""
@@ -327,7 +314,8 @@ def _sendable(key: SecretStr, whose: str, remedy: str) -> SecretStr:
 
 
 def _of(found: Found) -> list[tuple[str, _Choice]]:
-    return [(key, _Choice(key, model, found.provider)) for key, model in found.models.items()]
+    provider = known(found.name, found.provider)
+    return [(key, _Choice(key, model, provider)) for key, model in found.models.items() if provider is not None]
 
 
 def _info(choice: _Choice) -> ModelInfo:
@@ -364,35 +352,28 @@ def _identity(settings: ProviderSettings) -> object:
     )
 
 
-def _style(choice: _Choice, base_url: str) -> RequestStyle:
-    host = urlsplit(base_url).hostname or ""
-    dialect: Dialect = "plain"
-    if choice.provider.type == "kimi":
-        dialect = "kimi"
-    elif host == "api.openai.com":
-        dialect = "openai"
-    elif host == "openrouter.ai":
-        dialect = "openrouter"
+def _style(choice: _Choice) -> RequestStyle:
     return RequestStyle(
-        dialect=dialect,
-        reasoning_key=choice.provider.reasoning_key,
+        dialect=choice.provider.dialect,
+        reasoning_key=choice.provider.config.reasoning_key,
         max_output_tokens=choice.model.max_output_tokens,
         temperature=choice.model.temperature,
         top_p=choice.model.top_p,
     )
 
 
-def _trouble(key: str, model: ModelConfig, provider: ProviderConfig | None) -> str | None:
+def _trouble(key: str, model: ModelConfig, provider: Known | None) -> str | None:
     if provider is None:
         return f"Model {key!r} cannot be used: there is no provider {model.provider!r}."
-    if provider.type in _CANNOT_WORK:
-        return f"Model {key!r} cannot be used: a provider of type {provider.type!r} does not work here, {_CANNOT_WORK[provider.type]}."
+    if provider.type.unsupported:
+        return f"Model {key!r} cannot be used: a provider of type {provider.config.type!r} does not work here, {provider.type.unsupported}."
     return None
 
 
-def _remark(key: str, _model: ModelConfig, provider: ProviderConfig | None) -> str | None:
-    if provider is not None and provider.oauth is not None and not provider.oauth.token_url:
+def _remark(key: str, _model: ModelConfig, provider: Known | None) -> str | None:
+    oauth = provider.config.oauth if provider is not None else None
+    if oauth is not None and not oauth.token_url:
         return f"Model {key!r} uses the sign-in of kimi-cli while that is valid; sould never renews it."
-    if provider is not None and provider.type == "openai_responses":
-        return f"Model {key!r} uses chat completions; its server must offer them besides the responses API."
+    if provider is not None and provider.type.remark:
+        return f"Model {key!r} {provider.type.remark}."
     return None

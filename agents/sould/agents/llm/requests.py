@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from hashlib import sha256
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import orjson
 from msgspec import Struct
@@ -17,6 +17,7 @@ from msgspec import Struct
 from sould.agents.base.config import Capability
 from sould.agents.llm.provider import ChatMessage, ChatRequest, ModelInfo, ThoughtLevel, ToolSpec
 from sould.agents.llm.quirks import Quirks
+from sould.agents.llm.registry import Dialect
 from sould.agents.llm.request_cache import GrowingBytes
 from sould.agents.wire.content import (
     AudioPart,
@@ -29,9 +30,6 @@ from sould.agents.wire.content import (
     media_url,
 )
 from sould.agents.wire.messages import ServerState, ToolCall
-
-Dialect: TypeAlias = Literal["plain", "openai", "kimi", "openrouter"]
-"""Which of the documented ways a server wants reasoning and caching asked for."""
 
 JsonObject: TypeAlias = dict[str, Any]
 

@@ -5,7 +5,8 @@ Nothing here asks it, and no HTTP library is loaded: a session is opened with th
 
 import base64
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Protocol, TypeAlias
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from msgspec import Struct, field
@@ -16,8 +17,15 @@ from sould.agents.base.errors import ConfigError
 from sould.agents.base.network.certificates import advice, trusted
 from sould.agents.base.network.failures import is_refused, is_unknown_host, is_untrusted, why_unreachable
 from sould.agents.base.network.settings import NetworkSettings, NetworkSettingsError
-from sould.agents.llm.provider import ProviderConnectionError, ProviderError, ProviderTimeoutError
+from sould.agents.llm.provider import (
+    ChatProvider,
+    ModelInfo,
+    ProviderConnectionError,
+    ProviderError,
+    ProviderTimeoutError,
+)
 from sould.agents.llm.provider_errors import Asked, Redactor
+from sould.agents.llm.requests import RequestStyle
 
 _SCHEMES = frozenset({"http", "https"})
 _HEADERS = {
@@ -152,3 +160,28 @@ def _password(url: str) -> SecretStr:
         return SecretStr(unquote(urlsplit(url).password or ""))
     except ValueError:
         return SecretStr("")
+
+
+class ModelClient(Protocol):
+    """A server as one wire protocol asks it, for all its models, with one key and environment."""
+
+    @property
+    def server(self) -> Server:
+        """The server."""
+        ...
+
+    def signed(self, key: SecretStr) -> "ModelClient":
+        """The same client with another key; it lives as long as this one."""
+        ...
+
+    def model(self, info: ModelInfo, style: RequestStyle) -> ChatProvider:
+        """One of its models."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        ...
+
+
+Connect: TypeAlias = Callable[[ProviderSettings], ModelClient]
+"""Makes a client. Raises ConfigError."""

@@ -22,9 +22,17 @@ from pydantic import BaseModel, SecretStr, ValidationError
 from sould.agents.base.config import OAuth
 from sould.agents.base.errors import ConfigError
 from sould.agents.llm.authserver import AuthServer, SignInError, SignInRefusedError
-from sould.agents.llm.openai import OpenAIClient, OpenAIProvider
-from sould.agents.llm.provider import ChatRequest, DeltaStream, ModelInfo, ProviderConnectionError, ProviderError
+from sould.agents.llm.provider import (
+    ChatProvider,
+    ChatRequest,
+    DeltaStream,
+    Embeds,
+    ModelInfo,
+    ProviderConnectionError,
+    ProviderError,
+)
 from sould.agents.llm.requests import RequestStyle
+from sould.agents.llm.server import ModelClient
 from sould.agents.llm.tokens import Tokens, TokenStore
 
 _log = logging.getLogger(__name__)
@@ -216,7 +224,7 @@ class SignedInProvider(Struct, frozen=True):
     """One model of a server that is asked with a sign-in's tokens."""
 
     info: ModelInfo
-    client: OpenAIClient
+    client: ModelClient
     """Without a key; it lends its connections to the clients with one."""
     style: RequestStyle
     sign_in: SignIn
@@ -237,10 +245,13 @@ class SignedInProvider(Struct, frozen=True):
 
     async def embed(self, model: str, texts: Sequence[str]) -> list[list[float]]:
         """See `Embeds`."""
-        return await self._with(await self.sign_in.token()).embed(model, texts)
+        provider = self._with(await self.sign_in.token())
+        if not isinstance(provider, Embeds):
+            raise ProviderError(f"{self.info.model} cannot tell how alike texts are.")
+        return await provider.embed(model, texts)
 
-    def _with(self, token: SecretStr) -> OpenAIProvider:
-        return OpenAIProvider(self.info, self.client.signed(token), self.style)
+    def _with(self, token: SecretStr) -> ChatProvider:
+        return self.client.signed(token).model(self.info, self.style)
 
     @asynccontextmanager
     async def _again(self, token: SecretStr, request: ChatRequest) -> AsyncGenerator[DeltaStream, None]:

@@ -8,8 +8,9 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sould.agents.base.environment import PROVIDER_KEYS, Environment
+from sould.agents.base.environment import Environment
 from sould.agents.llm.pool import key_variables
+from sould.agents.llm.registry import KEY_VARIABLES
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import Mode
 from sould.agents.permissions.policycontext import PolicyContext, SecretNames
@@ -35,7 +36,7 @@ class Unasked(Struct, frozen=True):
 
     def environment(self, agent: OtherAgent) -> Environment:
         """Without keys of models."""
-        keys = PROVIDER_KEYS | key_variables(self.services.configuration.live.now)
+        keys = KEY_VARIABLES | key_variables(self.services.configuration.live.now)
         return Environment(agent.environment, provider_keys=keys, outside=(agent.cwd,), umask=agent.umask)
 
     def approval(self, agent: OtherAgent, environment: Environment) -> Approval:

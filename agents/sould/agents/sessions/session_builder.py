@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sould.agents.base.config import Config
-from sould.agents.base.environment import PROVIDER_KEYS, Environment
+from sould.agents.base.environment import Environment
 from sould.agents.base.errors import SessionNotFoundError
 from sould.agents.base.liveconfig import LiveConfig
 from sould.agents.base.localworkspace import LocalWorkspace
@@ -311,7 +311,7 @@ def make_environment(config: Config, opening: SessionRequest, directories: Direc
     """What the session's commands see: the client's own, without the keys of providers."""
     return Environment(
         opening.environment,
-        provider_keys=PROVIDER_KEYS | key_variables(config),
+        provider_keys=key_variables(config),
         pass_keys=config.environment.pass_keys,
         outside=(opening.cwd, *directories),
         umask=opening.umask,

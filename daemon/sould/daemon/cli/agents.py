@@ -10,9 +10,10 @@ from pathlib import Path
 import click
 
 from sould.agents.base.config import can_search
-from sould.agents.base.environment import PROVIDER_KEYS, Environment
+from sould.agents.base.environment import Environment
 from sould.agents.base.errors import SouldError
 from sould.agents.journal.records import read_records
+from sould.agents.llm.registry import KEY_VARIABLES
 from sould.agents.soul.catalog import TEMPLATE, AgentCatalog, AgentFile
 from sould.agents.soul.spec import AgentSpec, SubagentEntry, ToolChoice
 from sould.agents.soul.tool_conditions import Situation
@@ -123,7 +124,7 @@ def _here(model: frozenset[str], client: frozenset[str]) -> Situation:
     default = settings.models.get(settings.default_model or "")
     return Situation(
         Path.cwd(),
-        Environment(variables, provider_keys=PROVIDER_KEYS),
+        Environment(variables, provider_keys=KEY_VARIABLES),
         variables,
         frozenset[str](default.capabilities if default is not None else ()) | model,
         client,

@@ -223,7 +223,8 @@ def configure(service: Found, loaded: Loaded) -> None:
 
 def _tables(service: Found, *, default: bool) -> str:
     provider = service.provider
-    lines = [f'[providers.{service.name}]\ntype = "{provider.type}"\nbase_url = "{provider.base_url}"']
+    vendor = f'vendor = "{provider.vendor}"\n' if provider.vendor else ""
+    lines = [f'[providers.{service.name}]\ntype = "{provider.type}"\n{vendor}base_url = "{provider.base_url}"']
     for key, model in service.models.items():
         if default:
             lines.insert(0, f'default_model = "{key}"')

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 import orjson
 
-from sould.agents.base.environment import PROVIDER_KEYS, Environment
+from sould.agents.base.environment import Environment
 from sould.agents.base.privatefile import write_private
+from sould.agents.llm.registry import KEY_VARIABLES
 from sould.agents.mcp.signins import StoredSignIns
 from sould.agents.mcp.specs import Loaded, ServerSpec, always, load_file, merge, read_entries
 from sould.agents.mcp.trusted import TrustedServers
@@ -230,7 +231,7 @@ def _pair(text: str, mark: str, option: str) -> tuple[str, str]:
 
 
 def _environment() -> Environment:
-    return Environment(dict(os.environ), provider_keys=PROVIDER_KEYS)
+    return Environment(dict(os.environ), provider_keys=KEY_VARIABLES)
 
 
 def _sign_ins() -> StoredSignIns:

@@ -77,7 +77,7 @@ def found_at(address: str, name: str, model: ServedModel) -> Found:
     """The provider with that model, as it is to be configured."""
     context = max(1000, model.context or CONTEXT)
     models = {f"{name}/{model.name}": ModelConfig(provider=name, model=model.name, max_context_size=context)}
-    return Found(name, ProviderConfig(type="openai", base_url=address), models)
+    return Found(name, ProviderConfig(type="openai_compatible", base_url=address), models)
 
 
 def why_silent(found: Found, key: SecretStr) -> str:

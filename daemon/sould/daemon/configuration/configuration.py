@@ -20,6 +20,7 @@ from sould.agents.base.config import NOT_USED, Config
 from sould.agents.base.errors import ConfigError
 from sould.agents.base.file_ownership import why_not_own
 from sould.agents.base.regularfile import read_text
+from sould.agents.llm.registry import TYPES, VENDORS, public_types
 from sould.agents.soul.hooks.events import EVENTS
 from sould.daemon.configuration.configfile import config_path, config_places
 from sould.daemon.configuration.configlines import Place, json_lines, json_object, toml_lines
@@ -284,9 +285,17 @@ def _bare(annotation: Any) -> Any:
 
 
 def _check_references(config: Config, document: _Document) -> None:
+    for name, provider in config.providers.items():
+        if provider.type and provider.type not in TYPES:
+            near = next(iter(difflib.get_close_matches(provider.type, public_types(), 1)), "")
+            said = f"there is no type {provider.type!r}; it must be one of {', '.join(public_types())}"
+            raise document.error(("providers", name, "type"), said, near)
+        if provider.vendor and provider.vendor not in VENDORS:
+            near = next(iter(difflib.get_close_matches(provider.vendor, VENDORS, 1, 0.5)), "")
+            raise document.error(("providers", name, "vendor"), f"there is no vendor {provider.vendor!r}", near)
     for key, model in config.models.items():
-        if model.provider not in config.providers:
-            near = next(iter(difflib.get_close_matches(model.provider, config.providers, 1, 0.5)), "")
+        if model.provider not in config.providers and model.provider not in VENDORS:
+            near = next(iter(difflib.get_close_matches(model.provider, (*config.providers, *VENDORS), 1, 0.5)), "")
             raise document.error(
                 ("models", key, "provider"),
                 f"model {key!r} names an undefined provider {model.provider!r}",

@@ -138,7 +138,7 @@ async def test_the_runner_runs_the_exact_line_with_bash_and_no_start_up_files(
     (tmp_path / "evil").write_text("echo evil\n")
     (tmp_path / ".bashrc").write_text("echo evil\n")
     session = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "BASH_ENV": str(tmp_path / "evil"), "WORD": "given"}
-    runner = CommandRunner(guard, Environment(session, umask=0o027))
+    runner = CommandRunner(guard, Environment(session, provider_keys=(), umask=0o027))
     running = await runner.run(Command("umask; echo \"$WORD\" 'a  b'; echo err >&2", tmp_path, timeout=10))
     assert b"".join([piece async for piece in running.output()]) == b"0027\ngiven a  b\nerr\n"
     assert (await running.wait()).code == 0

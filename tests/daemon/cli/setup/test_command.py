@@ -448,7 +448,7 @@ def test_somebody_with_a_server_of_their_own_gets_its_models(user: User) -> None
         shown.expect("Try: sould run")
         assert shown.wait() == 0
     config = tomllib.loads((user.config / "config.toml").read_text())
-    assert config["providers"]["local"] == {"type": "openai", "base_url": url}
+    assert config["providers"]["local"] == {"type": "openai_compatible", "base_url": url}
     assert config["default_model"] == "local/test-model"
 
 

@@ -84,7 +84,7 @@ class ToolBench:
             {
                 CallFiles: CallFiles(self.workspace, self.approval, FileLocks()),
                 Approval: self.approval,
-                Environment: Environment({"PATH": path or os.fspath(root / "no-such-directory")}),
+                Environment: Environment({"PATH": path or os.fspath(root / "no-such-directory")}, provider_keys=()),
                 TodoList: self.todos,
                 SearchLimits: SearchLimits(seconds=seconds),
                 Ripgrep: ripgrep or Ripgrep(),

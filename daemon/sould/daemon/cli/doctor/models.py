@@ -21,7 +21,7 @@ from sould.agents.base.liveconfig import FixedConfig
 from sould.agents.base.network.certificates import advice
 from sould.agents.base.network.clients import client_to
 from sould.agents.base.network.failures import is_untrusted, why_unreachable
-from sould.agents.llm.discovery import unused_addresses
+from sould.agents.llm.discovery import unused
 from sould.agents.llm.openai import OpenAIProvider
 from sould.agents.llm.pool import NO_MODEL, ProviderPool, remarks, troubles
 from sould.agents.llm.provider import ModelInfo
@@ -72,11 +72,11 @@ async def _examine(setup: SetUp) -> AsyncIterator[Finding]:
         models = await pool.models(setup.environment)
         for notice in troubles(config):
             yield fail("models", notice, "Change that provider's `type`, or remove the model: sould config edit")
-        for unused in unused_addresses(setup.environment):
+        for sentence in unused(setup.environment):
             yield warn(
                 "models",
-                unused,
-                "Set that key beside it, or write the server into the configuration: sould config edit",
+                sentence,
+                "Write the server and its model into the configuration: sould config edit",
             )
         for remark in remarks(config):
             yield ok("models", remark)
@@ -122,7 +122,7 @@ async def _model(
             yield _expired(info, tokens)
             return
         client = client.signed(tokens.access)
-    settings = client.settings
+    settings = client.server.settings
     known = next((answer for other, answer in asked if other == settings), None)
     answer = known or await _ask(client.server, info, setup.timeout)
     asked.append((settings, answer))

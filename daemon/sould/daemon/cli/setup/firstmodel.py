@@ -80,4 +80,4 @@ def _use_server(loaded: Loaded) -> None:
             )
             for each in served
         }
-        configure(Found(LOCAL, ProviderConfig(type="openai", base_url=address), models), loaded)
+        configure(Found(LOCAL, ProviderConfig(type="openai_compatible", base_url=address), models), loaded)

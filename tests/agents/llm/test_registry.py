@@ -1,0 +1,164 @@
+"""Providers as data: vendors by their names, what a configuration adds to them, and a wire protocol of one's own."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from urllib.parse import urlsplit
+
+import pytest
+from msgspec import Struct
+from msgspec.structs import replace
+from pydantic import SecretStr
+
+from sould.agents.base.config import Config
+from sould.agents.base.errors import NoModelError
+from sould.agents.base.liveconfig import FixedConfig
+from sould.agents.llm.discovery import ServedModel
+from sould.agents.llm.openai import OpenAIProvider
+from sould.agents.llm.pool import PROTOCOLS, ProviderPool, remarks, troubles
+from sould.agents.llm.provider import ChatRequest, DeltaStream, Finish, ModelInfo
+from sould.agents.llm.registry import TYPES, ProviderType
+from sould.agents.llm.requests import RequestStyle
+from sould.agents.llm.server import ProviderSettings, Server
+from sould.agents.wire.content import TextPart
+from soultest.llmclient import ask
+
+
+async def no_servers(_url: str, _key: SecretStr) -> tuple[ServedModel, ...]:
+    return ()
+
+
+def config(provider: str, **said: object) -> Config:
+    model = {"provider": provider, "model": "test-model", "max_context_size": 8000}
+    return Config.model_validate({"models": {"m": model}, "providers": {provider: said} if said else {}})
+
+
+async def opened(written: Config, environment: Mapping[str, str]) -> OpenAIProvider:
+    pool = ProviderPool(FixedConfig(written), probe=no_servers)
+    try:
+        provider = await pool.get("m", environment)
+        assert isinstance(provider, OpenAIProvider)
+        return provider
+    finally:
+        await pool.aclose()
+
+
+@pytest.mark.parametrize(
+    ("provider", "said", "environment", "address", "key", "dialect"),
+    [
+        ("openrouter", {}, {"OPENROUTER_API_KEY": "env"}, "https://openrouter.ai/api/v1", "env", "openrouter"),
+        ("openrouter", {"api_key": "own"}, {}, "https://openrouter.ai/api/v1", "own", "openrouter"),
+        ("anthropic", {}, {"ANTHROPIC_API_KEY": "env"}, "https://api.anthropic.com/v1", "env", "plain"),
+        ("work", {"vendor": "kimi"}, {"KIMI_API_KEY": "env"}, "https://api.moonshot.ai/v1", "env", "kimi"),
+        (
+            "work",
+            {"type": "openai_compatible", "vendor": "google"},
+            {"GEMINI_API_KEY": "env"},
+            "https://generativelanguage.googleapis.com/v1beta/openai",
+            "env",
+            "plain",
+        ),
+        (
+            "openai",
+            {"base_url": "http://llm.example/v1"},
+            {"OPENAI_API_KEY": "env"},
+            "http://llm.example/v1",
+            "",
+            "plain",
+        ),
+        (
+            "acme",
+            {"base_url": "http://llm.example/v1"},
+            {"OPENAI_API_KEY": "env"},
+            "http://llm.example/v1",
+            "",
+            "plain",
+        ),
+    ],
+    ids=[
+        "no entry",
+        "an entry adds a key",
+        "a vendor without a model of its own",
+        "under another name",
+        "by its vendor",
+        "an address replaces the vendor's, whose key stays away",
+        "nobody we know",
+    ],
+)
+async def test_what_an_entry_does_not_say_is_the_vendors(
+    provider: str, said: dict[str, object], environment: dict[str, str], address: str, key: str, dialect: str
+) -> None:
+    found = await opened(config(provider, **said), environment)
+    settings = found.client.settings
+    assert (settings.base_url, settings.api_key.get_secret_value(), found.style.dialect) == (address, key, dialect)
+
+
+async def test_a_key_of_a_vendor_without_a_model_is_answered_with_what_to_do() -> None:
+    with pytest.raises(NoModelError, match=r'ANTHROPIC_API_KEY is set.* provider = "anthropic".* 200000'):
+        await opened(Config(), {"ANTHROPIC_API_KEY": "k"})
+
+
+def test_a_type_that_cannot_work_is_refused_by_its_name() -> None:
+    for name in ("vertexai", "grpc"):
+        (said,) = troubles(config("p", type=name))
+        assert f"a provider of type {name!r} does not work here" in said
+
+
+def test_an_old_type_works_with_one_notice() -> None:
+    (said,) = remarks(config("p", type="anthropic"))
+    assert 'write `type = "openai_compatible"` and `vendor = "anthropic"` instead' in said
+    assert remarks(config("p", type="openai_compatible", vendor="anthropic")) == ()
+
+
+# --- a protocol of one's own: one line of JSON there, one back ------------------------------------------------------------
+
+
+class LineModel(Struct, frozen=True):
+    info: ModelInfo
+    server: Server
+
+    @asynccontextmanager
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[DeltaStream, None]:
+        yield self._answer(request)
+
+    async def _answer(self, request: ChatRequest) -> DeltaStream:
+        place = urlsplit(self.server.url)
+        reader, writer = await asyncio.open_connection(place.hostname, place.port)
+        said = [part.text for each in request.messages for part in each.content if isinstance(part, TextPart)]
+        writer.write(json.dumps({"model": self.info.model, "said": said}).encode() + b"\n")
+        yield [TextPart(text=json.loads(await reader.readline())["text"])]
+        writer.close()
+        yield [Finish("stop")]
+
+
+class LineClient:
+    def __init__(self, settings: ProviderSettings) -> None:
+        self.server = Server(settings)
+
+    def signed(self, key: SecretStr) -> "LineClient":
+        return LineClient(replace(self.server.settings, api_key=key))
+
+    def model(self, info: ModelInfo, style: RequestStyle) -> LineModel:
+        return LineModel(info, self.server)
+
+    async def aclose(self) -> None: ...
+
+
+async def test_a_protocol_is_a_client_and_a_row() -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked = json.loads(await reader.readline())
+        writer.write(json.dumps({"text": f"{asked['model']} heard {asked['said'][-1]}"}).encode() + b"\n")
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        pool = ProviderPool(
+            FixedConfig(config("p", type="lines", base_url=f"http://127.0.0.1:{port}", api_key="k")),
+            probe=no_servers,
+            types={**TYPES, "lines": ProviderType("lines")},
+            protocols={**PROTOCOLS, "lines": LineClient},
+        )
+        outcome = await ask(await pool.get("m", {}), "hello")
+        await pool.aclose()
+    assert outcome.shown == "test-model heard hello"
