@@ -160,7 +160,7 @@ async def test_an_identical_call_is_reminded_then_asked_about_then_stopped(bench
     (asked,) = watcher.of(ApprovalRequest)
     assert asked.description.splitlines() == [
         "Call ReadFile again, with the same arguments",
-        "it brought the same result each time",
+        "the same call brought the same result each time",
     ]
     assert len(results) == 12
     assert end.stop_reason == "repeated_calls"

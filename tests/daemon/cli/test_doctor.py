@@ -224,7 +224,9 @@ def test_no_model_lists_the_ways_to_get_one(user: User) -> None:
 def test_an_address_without_a_key_is_named(user: User) -> None:
     address = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
     findings = user.doctor("models", env=address)
-    assert_advice(findings[0], "warn", "OPENAI_BASE_URL is not used", "Write the server and its model into the configuration")
+    assert_advice(
+        findings[0], "warn", "OPENAI_BASE_URL is not used", "Write the server and its model into the configuration"
+    )
     assert "OPENAI_API_KEY is not set" in user.result("go", env=address)["error"]["message"]
 
 

@@ -27,7 +27,7 @@ def test_who_meets_a_secret_is_told_why_it_is_asked_and_of_no_mode_that_would_he
 def test_a_call_that_is_repeated_too_often_says_that_this_is_why_it_is_asked(user: User) -> None:
     user.scripted(*[call("Glob", pattern="*.none")] * 20)
     message = user.result("go")["error"]["message"]
-    assert "it brought the same result each time" in message
+    assert "the same call brought the same result each time" in message
     assert "--yes" in message
 
 

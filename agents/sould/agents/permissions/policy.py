@@ -101,7 +101,11 @@ def decide(action: Action, rules: Rules, trust: Trust, mode: Mode, where: Policy
         case FetchPage():
             return _judge_fetch(action, rules, mode)
         case RepeatCall():
-            return Verdict("allow") if mode == "full" else Verdict("ask", "it brought the same result each time")
+            return (
+                Verdict("allow")
+                if mode == "full"
+                else Verdict("ask", "the same call brought the same result each time")
+            )
 
 
 def may_search(action: RunCommand) -> bool:
