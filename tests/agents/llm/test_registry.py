@@ -94,6 +94,12 @@ async def test_what_an_entry_does_not_say_is_the_vendors(
     assert (settings.base_url, settings.api_key.get_secret_value(), found.style.dialect) == (address, key, dialect)
 
 
+async def test_a_vendors_address_is_not_asked_without_a_key_whatever_the_type() -> None:
+    written = config("p", type="openai", base_url="https://api.moonshot.ai/v1")
+    with pytest.raises(NoModelError, match="There is no key for provider 'p'"):
+        await opened(written, {"OPENAI_API_KEY": "another vendor's"})
+
+
 async def test_a_key_of_a_vendor_without_a_model_is_answered_with_what_to_do() -> None:
     with pytest.raises(NoModelError, match=r'ANTHROPIC_API_KEY is set.* provider = "anthropic".* 200000'):
         await opened(Config(), {"ANTHROPIC_API_KEY": "k"})

@@ -33,7 +33,7 @@ from sould.agents.llm.discovery import (
 )
 from sould.agents.llm.openai import CONNECTIONS, OpenAIClient
 from sould.agents.llm.provider import ChatProvider, ModelInfo
-from sould.agents.llm.registry import CHAT, ECHO, KEY_VARIABLES, OFFLINE, TYPES, Known, ProviderType, known
+from sould.agents.llm.registry import ADDRESSES, CHAT, ECHO, KEY_VARIABLES, OFFLINE, TYPES, Known, ProviderType, known
 from sould.agents.llm.requests import RequestStyle
 from sould.agents.llm.scripted import SCRIPTS_VARIABLE, EchoProvider, ScriptedProvider
 from sould.agents.llm.server import Connect, ModelClient, ProviderSettings
@@ -293,7 +293,7 @@ class ProviderPool:
         if stored is not None:
             remedy = f"Run {login} with another key."
             return _sendable(stored, f"The stored key of provider {name!r}", remedy), remedy
-        if choice.provider.is_at_vendor or provider.api_key_env:
+        if choice.provider.base_url in ADDRESSES or provider.api_key_env:
             where = f" (run {login}, or set {' or '.join(names)})" if names else ""
             raise NoModelError(f"There is no key for provider {name!r} of model {choice.key!r}{where}.")
         variables = f", or set `api_key_env` of provider {name} to the variable that holds its key" if not names else ""

@@ -96,6 +96,9 @@ VENDORS: Final[Mapping[str, Vendor]] = {
 KEY_VARIABLES: Final = frozenset(name for vendor in VENDORS.values() for name in vendor.key_variables)
 """Variables that hold providers' keys: found here, kept from commands (D14)."""
 
+ADDRESSES: Final = frozenset(vendor.base_url for vendor in VENDORS.values())
+"""Servers that answer nobody without a key."""
+
 CHAT: Final = "chat_completions"
 ECHO: Final = "echo"
 SCRIPT: Final = "script"
