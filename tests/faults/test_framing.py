@@ -1,4 +1,4 @@
-"""F15-F19, F21, F22 on the JSON-RPC connection itself, over memory: rubbish in, one clear error out, the rest unharmed."""
+"""Bad lines on the JSON-RPC connection itself, over memory: rubbish in, one clear error out, the rest unharmed."""
 
 import asyncio
 import contextlib
@@ -118,7 +118,6 @@ REQUEST = b'{"jsonrpc":"2.0","id":1,"method":"initialize"}'
 async def test_a_line_that_is_no_message_is_answered_with_an_error_without_id_and_the_next_works(
     line: bytes, code: int
 ) -> None:
-    """F15, F16, F18."""
     async with serving() as peer:
         peer.send(line)
         answer = await peer.receive()
@@ -136,14 +135,13 @@ async def test_blank_lines_are_not_answered(line: bytes) -> None:
 
 @pytest.mark.parametrize("wrap", [b"\xef\xbb\xbf%s", b"%s\r", b"  %s  "])
 async def test_byte_order_mark_carriage_return_and_blanks_are_accepted(wrap: bytes) -> None:
-    """F16."""
     async with serving() as peer:
         peer.send(wrap % b'{"jsonrpc":"2.0","id":7,"method":"echo","params":{"text":"\xe2\x80\xa8\\u0000"}}')
         assert await peer.receive() == {"jsonrpc": "2.0", "id": 7, "result": {"text": "\u2028\0"}}
 
 
 async def test_half_a_surrogate_pair_is_refused_with_the_id_of_its_request() -> None:
-    """F16: it reaches no handler."""
+    """It reaches no handler."""
     async with serving() as peer:
         peer.send(b'{"jsonrpc":"2.0","id":7,"method":"echo","params":{"text":"\\ud800"}}')
         answer = await peer.receive()
@@ -154,7 +152,6 @@ async def test_half_a_surrogate_pair_is_refused_with_the_id_of_its_request() -> 
 
 
 async def test_a_hundred_bad_lines_close_the_connection() -> None:
-    """F15."""
     async with serving(Limits(bad_lines=5)) as peer:
         for _ in range(5):
             peer.send(b"{")
@@ -164,7 +161,6 @@ async def test_a_hundred_bad_lines_close_the_connection() -> None:
 
 
 async def test_a_line_that_is_too_long_is_discarded_as_it_arrives_and_refused_with_its_size_and_id() -> None:
-    """F17."""
     async with serving(Limits(line=1000)) as peer:
         peer.call("echo", 5, data="x" * 5000)
         answer = await peer.receive()
@@ -174,14 +170,14 @@ async def test_a_line_that_is_too_long_is_discarded_as_it_arrives_and_refused_wi
 
 
 async def test_a_line_above_a_mebibyte_is_handled() -> None:
-    """F17: parsed in a thread."""
+    """Parsed in a thread."""
     async with serving() as peer:
         peer.call("echo", 5, data="x" * 3_000_000)
         assert len((await peer.receive())["result"]["data"]) == 3_000_000
 
 
 async def test_one_byte_at_a_time_is_as_good_as_all_at_once() -> None:
-    """F19, also inside a character."""
+    """Also inside a character."""
     async with serving() as peer:
         line = '{"jsonrpc":"2.0","id":1,"method":"echo","params":{"text":"日本😀"}}\n'.encode()
         for offset in range(len(line)):
@@ -191,7 +187,6 @@ async def test_one_byte_at_a_time_is_as_good_as_all_at_once() -> None:
 
 
 async def test_a_thousand_messages_in_one_write_are_all_answered_in_order() -> None:
-    """F19."""
     async with serving() as peer:
         lines = [b'{"jsonrpc":"2.0","id":%d,"method":"echo"}\n' % number for number in range(1000)]
         peer.stream.write(b"".join(lines))
@@ -200,7 +195,6 @@ async def test_a_thousand_messages_in_one_write_are_all_answered_in_order() -> N
 
 @pytest.mark.parametrize("identifier", [0, -1, "", "x" * 10_000, None, 2**63 - 1])
 async def test_every_lawful_id_comes_back_as_it_was(identifier: Any) -> None:
-    """F21."""
     async with serving() as peer:
         peer.call("echo", identifier)
         answer = await peer.receive()
@@ -209,7 +203,6 @@ async def test_every_lawful_id_comes_back_as_it_was(identifier: Any) -> None:
 
 @pytest.mark.parametrize("identifier", [b"1.5", b"{}", b"[1]", b"true", b"9223372036854775808"])
 async def test_an_unlawful_id_is_refused(identifier: bytes) -> None:
-    """F21."""
     async with serving() as peer:
         peer.send(b'{"jsonrpc":"2.0","id":' + identifier + b',"method":"echo"}')
         answer = await peer.receive()
@@ -218,7 +211,6 @@ async def test_an_unlawful_id_is_refused(identifier: bytes) -> None:
 
 
 async def test_an_id_already_in_flight_is_refused_and_the_first_request_is_unaffected() -> None:
-    """F21."""
     async with serving() as peer:
         peer.call("wait", 3)
         peer.call("echo", 3)
@@ -230,7 +222,7 @@ async def test_an_id_already_in_flight_is_refused_and_the_first_request_is_unaff
 
 
 async def test_answers_to_nothing_are_ignored_and_counted() -> None:
-    """F21, and the answers SDKs give to a stray print."""
+    """The answers SDKs give to a stray print are among them."""
     async with serving() as peer:
         peer.send(b'{"jsonrpc":"2.0","id":99,"result":{}}')
         peer.send(b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}')
@@ -240,7 +232,6 @@ async def test_answers_to_nothing_are_ignored_and_counted() -> None:
 
 
 async def test_notifications_are_never_answered_whatever_they_are() -> None:
-    """F22."""
     async with serving() as peer:
         for method in ("told", "crash", "$/unknown", "x" * 10_000):
             peer.send(orjson.dumps({"jsonrpc": "2.0", "method": method}))
@@ -260,7 +251,6 @@ async def test_notifications_are_never_answered_whatever_they_are() -> None:
     ],
 )
 async def test_a_wrong_request_is_answered_with_its_id(line: bytes, code: int) -> None:
-    """F22."""
     async with serving() as peer:
         peer.send(line)
         answer = await peer.receive()
@@ -326,7 +316,7 @@ async def test_a_peer_that_closes_its_side_after_asking_still_gets_its_answer() 
 
 
 async def test_a_peer_that_takes_no_answers_is_not_read_any_further() -> None:
-    """F37: what waits for it stays bounded."""
+    """What waits for it stays bounded."""
     async with serving(Limits(unsent=100_000, high_water=10_000)) as peer:
         for number in range(200):
             peer.call("echo", number, data="x" * 10_000)

@@ -1,4 +1,4 @@
-"""F62 for every write of a turn: from the n-th on the disk takes nothing more, until there is room again.
+"""A full disk for every write of a turn: from the n-th on the disk takes nothing more, until there is room again.
 
 The kernel itself refuses. A test sees where Python calls into the system, counts what is written to files there, and at the
 n-th write takes the room away; nothing of the product is replaced.
@@ -159,7 +159,7 @@ def _listed(watcher: Watcher) -> bool:
     return any(not result.return_value.is_error for result in watcher.of(ToolResult)[:1])
 
 
-async def test_f62_no_write_of_a_turn_that_fails_is_taken_for_a_bug_or_loses_what_was_said(
+async def test_no_write_of_a_turn_that_fails_is_taken_for_a_bug_or_loses_what_was_said(
     quota: Disk, tmp_path: Path
 ) -> None:
     bench = make_bench(tmp_path, {}, ["text: one", *TURN, "text: three"])
@@ -167,7 +167,7 @@ async def test_f62_no_write_of_a_turn_that_fails_is_taken_for_a_bug_or_loses_wha
 
 
 @pytest.mark.needs_root
-async def test_f62_nor_where_the_disk_itself_is_full(small_disk: Disk, tmp_path: Path) -> None:
+async def test_nor_where_the_disk_itself_is_full(small_disk: Disk, tmp_path: Path) -> None:
     bench = make_bench(tmp_path, {}, ["text: one", *TURN, "text: three"])
     await _keeps_all(bench, small_disk, count(1, 12))
 
@@ -182,7 +182,7 @@ async def _keeps_all(bench: Bench, disk: Disk, step: int) -> None:
             await bench.host.delete(session_id)
 
 
-async def test_f62_a_choice_on_a_full_disk_holds_is_shown_and_is_kept_once_there_is_room(
+async def test_a_choice_on_a_full_disk_holds_is_shown_and_is_kept_once_there_is_room(
     quota: Disk, tmp_path: Path
 ) -> None:
     bench = make_bench(tmp_path, {}, ["text: one", "text: two"])

@@ -1,4 +1,4 @@
-"""F15-F18, F21-F23, F26 through the real bridge: whatever an editor writes, one answer, and everybody else unharmed."""
+"""Hostile input through the real bridge: whatever an editor writes, one answer, and everybody else unharmed."""
 
 import json
 import random
@@ -110,7 +110,7 @@ def mutated(rng: random.Random, line: bytes) -> bytes:
 
 
 def test_mutated_conversations_get_json_or_nothing(sould_after: Sould) -> None:
-    """F26 in its short form: seeded, so that a failure can be repeated; every line that comes back is a frame (F23)."""
+    """A fuzzer in its short form: seeded, so that a failure can be repeated; every line that comes back is a frame."""
     rng = random.Random(20261121)
     seeds: list[dict[str, Any]] = [
         {

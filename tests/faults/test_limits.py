@@ -1,4 +1,4 @@
-"""F19, F54, F55, F57: half-open clients, inherited descriptors, used-up resources, signals."""
+"""Half-open clients, inherited descriptors, used-up resources, signals."""
 
 import os
 import resource
@@ -20,7 +20,7 @@ from soultest.faulty import Editor
 from soultest.processes import memory
 
 
-def test_f19_a_connection_without_a_hello_is_dropped_and_others_are_served_meanwhile(sould: Sould) -> None:
+def test_a_connection_without_a_hello_is_dropped_and_others_are_served_meanwhile(sould: Sould) -> None:
     pid = sould.start(env={"SOULD_HELLO": "0.3"})
     canary = sould.canary()
     half_open = [sould.raw() for _ in range(count(500, 60))]
@@ -33,7 +33,7 @@ def test_f19_a_connection_without_a_hello_is_dropped_and_others_are_served_meanw
     sould.assert_healthy(pid, canary)
 
 
-def test_f19_a_hello_that_dribbles_in_is_understood(sould_after: Sould) -> None:
+def test_a_hello_that_dribbles_in_is_understood(sould_after: Sould) -> None:
     sock = sould_after.raw()
     fields = b"protocol=1-1\0version=0.1.0\0face=control\0pid=1\0token=" + b"0" * 32 + b"\0cwd=/\0"
     for byte in b"sould hello %08x\n" % len(fields) + fields + b'{"jsonrpc":"2.0","id":7,"method":"ping"}\n':
@@ -41,7 +41,7 @@ def test_f19_a_hello_that_dribbles_in_is_understood(sould_after: Sould) -> None:
     assert b'"id":7' in sock.recv(1000)
 
 
-def test_f19_more_clients_than_the_limit_are_told_so(sould: Sould) -> None:
+def test_more_clients_than_the_limit_are_told_so(sould: Sould) -> None:
     sould.start(env={"SOULD_CONNECTIONS": "3"})
     clients = [sould.hello() for _ in range(3)]
     for sock in clients:
@@ -62,7 +62,7 @@ def _first(sould: Sould) -> bytes:
         return b"limit"
 
 
-def test_f54_the_daemon_holds_no_descriptor_of_its_starter(sould: Sould) -> None:
+def test_the_daemon_holds_no_descriptor_of_its_starter(sould: Sould) -> None:
     read_end, write_end = os.pipe()
     bridge = sould.bridge(pass_fds=[write_end])
     bridge.initialize()
@@ -72,7 +72,7 @@ def test_f54_the_daemon_holds_no_descriptor_of_its_starter(sould: Sould) -> None
     os.close(read_end)
 
 
-def test_f54_a_connection_leaves_no_descriptor_behind(sould_after: Sould) -> None:
+def test_a_connection_leaves_no_descriptor_behind(sould_after: Sould) -> None:
     def descriptors() -> int:
         with sould_after.control() as daemon:
             return daemon.status().descriptors
@@ -93,7 +93,7 @@ def _settled(sould: Sould) -> bool:
         return len(daemon.status().connections) == 1
 
 
-def test_f55_without_descriptors_clients_wait_or_are_told_and_the_daemon_recovers(sould: Sould) -> None:
+def test_without_descriptors_clients_wait_or_are_told_and_the_daemon_recovers(sould: Sould) -> None:
     pid = sould.start(env={"SOULD_KEEP_ULIMIT": "1"})
     canary = sould.canary()
     _limit(pid, 40)
@@ -133,7 +133,7 @@ def _pings(sould: Sould, pid: int) -> bool:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_f57_a_told_daemon_lets_its_clients_go_and_leaves_nothing(sould: Sould, number: signal.Signals) -> None:
+def test_a_told_daemon_lets_its_clients_go_and_leaves_nothing(sould: Sould, number: signal.Signals) -> None:
     bridge = sould.acp()
     owner = sould.owner
     assert owner is not None
@@ -146,13 +146,13 @@ def test_f57_a_told_daemon_lets_its_clients_go_and_leaves_nothing(sould: Sould, 
     assert sould.log().count("Traceback") == 0
 
 
-def test_f57_hangup_and_broken_pipe_do_not_end_it(sould_after: Sould) -> None:
+def test_hangup_and_broken_pipe_do_not_end_it(sould_after: Sould) -> None:
     os.kill(sould_after.pid, signal.SIGHUP)
     os.kill(sould_after.pid, signal.SIGPIPE)
     until(lambda: "reloading the configuration" in sould_after.log())
 
 
-def test_f57_a_second_term_hurries(sould: Sould) -> None:
+def test_a_second_term_hurries(sould: Sould) -> None:
     sould.acp()
     owner = sould.owner
     assert owner is not None
@@ -170,7 +170,7 @@ def kill_bridge(bridge: Bridge) -> None:
 
 
 @pytest.mark.parametrize("leave", [close_pipes, kill_bridge])
-def test_f27_when_the_editor_or_the_bridge_goes_the_daemon_closes_its_copies_at_once(
+def test_when_the_editor_or_the_bridge_goes_the_daemon_closes_its_copies_at_once(
     sould_after: Sould, leave: Callable[[Bridge], None]
 ) -> None:
     bridge = sould_after.acp()

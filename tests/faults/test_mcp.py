@@ -1,4 +1,4 @@
-"""F51, F52, F73, F74, F79: MCP servers that hang, crash, talk nonsense, cling to life, lie, or come with a project."""
+"""MCP servers that hang, crash, talk nonsense, cling to life, lie, or come with a project."""
 
 import asyncio
 import secrets

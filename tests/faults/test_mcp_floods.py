@@ -1,4 +1,4 @@
-"""F51 through the real daemon: servers that say far too much cost neither its memory nor the next call."""
+"""Floods through the real daemon: servers that say far too much cost neither its memory nor the next call."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""F38-F48 at the provider: what a model server can do wrong, and what is said about it."""
+"""Faults at the provider: what a model server can do wrong, and what is said about it."""
 
 import asyncio
 import contextlib
@@ -34,7 +34,7 @@ async def server() -> AsyncGenerator[ModelServer, None]:
         yield running
 
 
-# --- F38, F39: statuses ---------------------------------------------------------------------------------------------
+# --- statuses -------------------------------------------------------------------------------------------------------
 
 
 async def test_a_rate_limit_is_waited_out_as_long_as_the_server_asks(server: ModelServer) -> None:
@@ -110,7 +110,7 @@ async def test_attempts_end_when_their_time_is_over(server: ModelServer) -> None
     assert isinstance(outcome.error, ProviderStatusError)
 
 
-# --- F40: cuts -----------------------------------------------------------------------------------------------------------
+# --- cuts ----------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("how", ["reset", "close", "clean"])
@@ -148,7 +148,7 @@ async def test_a_server_that_is_not_there_is_named_after_three_tries() -> None:
     assert "127.0.0.1" in outcome.error.message
 
 
-# --- F41: malformed and unusual streams -----------------------------------------------------------------------------------
+# --- malformed and unusual streams ----------------------------------------------------------------------------------------
 
 
 async def test_one_bad_event_is_an_error_with_its_bytes(server: ModelServer) -> None:
@@ -178,7 +178,7 @@ async def test_an_error_in_the_stream_is_retried_only_before_text(server: ModelS
     assert "Provider disconnected" in after.error.message
 
 
-# --- F42, F43: calls -----------------------------------------------------------------------------------------------------------
+# --- calls ---------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ async def test_interleaved_calls_are_put_together(server: ModelServer) -> None:
     assert list(outcome.calls.values()) == [["A", '{"first": "aaaaaaaa"}'], ["B", '{"second": "bb"}']]
 
 
-# --- F44: empty answers ---------------------------------------------------------------------------------------------------------
+# --- empty answers --------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("how", "reason"), [("choices", "none given"), ("content", "stop"), ("nothing", "none given")])
@@ -253,7 +253,7 @@ async def test_missing_usage_is_unknown_not_zero(server: ModelServer) -> None:
     assert outcome.finish.usage is None
 
 
-# --- F45: not the API ---------------------------------------------------------------------------------------------------------------
+# --- not the API --------------------------------------------------------------------------------------------------------------------
 
 
 async def test_a_web_page_is_an_error_in_one_line(server: ModelServer) -> None:
@@ -304,7 +304,7 @@ async def test_an_answer_compressed_unasked_is_read(server: ModelServer) -> None
     assert server.requests[0].headers["accept-encoding"] == "identity"
 
 
-# --- F46: stalls ------------------------------------------------------------------------------------------------------------------------
+# --- stalls -----------------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("scenario", "shown"), [("silent:1", "w0 "), ("drip:20", "")])
@@ -367,7 +367,7 @@ async def test_a_slow_reader_is_not_the_servers_fault(server: ModelServer) -> No
     assert seen == 5
 
 
-# --- F47: endless ------------------------------------------------------------------------------------------------------------------------
+# --- endless -----------------------------------------------------------------------------------------------------------------------------
 
 
 async def test_leaving_an_endless_stream_closes_the_connection(server: ModelServer) -> None:
@@ -382,7 +382,7 @@ async def test_leaving_an_endless_stream_closes_the_connection(server: ModelServ
         await server.until(lambda s: s.disconnects == 1)
 
 
-# --- F48: keys --------------------------------------------------------------------------------------------------------------------------
+# --- keys -------------------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("scenario", ["s401", "html", "malformed", "cut:reset", "cut:before", "status:500", "bomb"])

@@ -1,4 +1,4 @@
-"""F38-F48 as an editor sees them: a bad model server behind the real daemon, one clear error, and the session goes on."""
+"""Faults of model servers as an editor sees them: a bad model server behind the real daemon, one clear error, and the session goes on."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -141,7 +141,7 @@ def test_an_endless_answer_is_stopped(faulty: Faulty) -> None:
 
 
 def test_cancelling_answers_cancelled_in_every_phase(faulty: Faulty) -> None:
-    """F33, F34: silent model, streaming, a running tool, a waiting approval; the next prompt works and is well formed."""
+    """Silent model, streaming, a running tool, a waiting approval; the next prompt works and is well formed."""
     editor = faulty.editor()
     phases = [
         ("[[hang]]", "ask"),

@@ -1,4 +1,4 @@
-"""F58-F60, F62-F65: torn, damaged, full, killed, shared and foreign journals."""
+"""Torn, damaged, full, killed, shared and foreign journals."""
 
 import asyncio
 import contextlib
@@ -65,7 +65,7 @@ LINES = [metadata_line({"session_id": "s"})] + [
 ]
 WHOLE = b"".join(LINES)
 
-# --- F58 ---
+# --- junk in the file ---------------------------------------------------------------------------------------
 
 JUNK = {
     "nothing": b"",
@@ -77,7 +77,7 @@ JUNK = {
 
 
 @pytest.mark.parametrize("junk", JUNK)
-async def test_f58_a_torn_tail_is_set_aside_and_the_next_record_survives(
+async def test_a_torn_tail_is_set_aside_and_the_next_record_survives(
     junk: str, tmp_path: Path, writer: JournalWriter
 ) -> None:
     ends = [len(b"".join(LINES[: count + 1])) for count in range(4)]
@@ -104,10 +104,10 @@ async def test_f58_a_torn_tail_is_set_aside_and_the_next_record_survives(
         await again.aclose()
 
 
-# --- F59 ---
+# --- flipped bits -------------------------------------------------------------------------------------------
 
 
-def test_f59_every_single_flipped_bit_costs_at_most_its_own_record(tmp_path: Path) -> None:
+def test_every_single_flipped_bit_costs_at_most_its_own_record(tmp_path: Path) -> None:
     path = tmp_path / "wire.jsonl"
     for position in range(len(WHOLE)):
         for bit in range(8):
@@ -125,7 +125,7 @@ def test_f59_every_single_flipped_bit_costs_at_most_its_own_record(tmp_path: Pat
             assert found == sorted(found)
 
 
-async def test_f59_damage_in_the_middle_is_passed_over_reported_and_left_alone(
+async def test_damage_in_the_middle_is_passed_over_reported_and_left_alone(
     tmp_path: Path, writer: JournalWriter
 ) -> None:
     path = tmp_path / "wire.jsonl"
@@ -141,10 +141,10 @@ async def test_f59_damage_in_the_middle_is_passed_over_reported_and_left_alone(
     assert path.read_bytes() == damaged
 
 
-# --- F60 ---
+# --- killed writers -----------------------------------------------------------------------------------------
 
 
-async def test_f60_nothing_acknowledged_is_lost_however_often_the_writer_is_killed(tmp_path: Path) -> None:
+async def test_nothing_acknowledged_is_lost_however_often_the_writer_is_killed(tmp_path: Path) -> None:
     chance = random.Random(60)
     acknowledged = -1
     for _ in range(KILLS):
@@ -160,7 +160,7 @@ async def test_f60_nothing_acknowledged_is_lost_however_often_the_writer_is_kill
         assert [record.seq for record in records] == list(range(1, len(records) + 1))
 
 
-async def test_f60_what_a_killed_stream_had_shown_is_kept_and_named(tmp_path: Path, writer: JournalWriter) -> None:
+async def test_what_a_killed_stream_had_shown_is_kept_and_named(tmp_path: Path, writer: JournalWriter) -> None:
     with child(tmp_path, "stream") as process:
         assert line_of(process) == "streamed"
     log = await SessionLog.open(tmp_path, writer)
@@ -186,7 +186,7 @@ STREAMS: dict[str, tuple[WireMessage, list[str]]] = {
 
 
 @pytest.mark.parametrize("kind", STREAMS)
-async def test_f60_wherever_a_streaming_message_is_cut_all_of_it_that_was_written_is_kept(
+async def test_wherever_a_streaming_message_is_cut_all_of_it_that_was_written_is_kept(
     kind: str, tmp_path: Path, writer: JournalWriter
 ) -> None:
     first, more = STREAMS[kind]
@@ -217,10 +217,10 @@ async def test_f60_wherever_a_streaming_message_is_cut_all_of_it_that_was_writte
         await again.aclose()
 
 
-# --- F62 ---
+# --- full disks ---------------------------------------------------------------------------------------------
 
 
-def test_f62_a_file_size_limit_makes_the_session_read_only_until_it_is_lifted(tmp_path: Path) -> None:
+def test_a_file_size_limit_makes_the_session_read_only_until_it_is_lifted(tmp_path: Path) -> None:
     with child(tmp_path, "limit") as process:
         said, _ = process.communicate(timeout=30)
     refusal, whole, kept = said.splitlines()
@@ -237,7 +237,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.needs_root
-async def test_f62_a_full_disk_refuses_prompts_loses_nothing_and_recovers_by_itself(
+async def test_a_full_disk_refuses_prompts_loses_nothing_and_recovers_by_itself(
     small_disk: Path, writer: JournalWriter
 ) -> None:
     store = SessionStore(small_disk)
@@ -275,7 +275,7 @@ async def test_f62_a_full_disk_refuses_prompts_loses_nothing_and_recovers_by_its
 
 
 @pytest.mark.needs_root
-def test_f62_a_new_session_on_a_full_disk_is_refused_whole(small_disk: Path) -> None:
+def test_a_new_session_on_a_full_disk_is_refused_whole(small_disk: Path) -> None:
     store = SessionStore(small_disk)
     with contextlib.suppress(OSError), (small_disk / "filler").open("wb", buffering=0) as filler:
         while True:
@@ -286,10 +286,10 @@ def test_f62_a_new_session_on_a_full_disk_is_refused_whole(small_disk: Path) -> 
     store.close()
 
 
-# --- F63 ---
+# --- two writers --------------------------------------------------------------------------------------------
 
 
-async def test_f63_the_second_writer_is_told_who_has_the_session_and_may_read_it(
+async def test_the_second_writer_is_told_who_has_the_session_and_may_read_it(
     tmp_path: Path, writer: JournalWriter
 ) -> None:
     path = tmp_path / "wire.jsonl"
@@ -303,10 +303,10 @@ async def test_f63_the_second_writer_is_told_who_has_the_session_and_may_read_it
     await log.aclose()
 
 
-# --- F64 ---
+# --- failed syncs -------------------------------------------------------------------------------------------
 
 
-def test_f64_after_a_failed_sync_the_unsynced_lines_are_written_anew_once(tmp_path: Path) -> None:
+def test_after_a_failed_sync_the_unsynced_lines_are_written_anew_once(tmp_path: Path) -> None:
     path = tmp_path / "wire.jsonl"
     path.touch()
     descriptor = os.open(path, os.O_RDWR | os.O_APPEND)
@@ -328,7 +328,7 @@ def test_f64_after_a_failed_sync_the_unsynced_lines_are_written_anew_once(tmp_pa
     file.close()
 
 
-def test_f64_a_message_that_streams_goes_on_after_a_failed_sync(tmp_path: Path) -> None:
+def test_a_message_that_streams_goes_on_after_a_failed_sync(tmp_path: Path) -> None:
     path = tmp_path / "wire.jsonl"
     path.touch()
     descriptor = os.open(path, os.O_RDWR | os.O_APPEND)
@@ -351,7 +351,7 @@ def test_f64_a_message_that_streams_goes_on_after_a_failed_sync(tmp_path: Path) 
     file.close()
 
 
-def test_f64_a_journal_that_reads_back_differently_stays_read_only(tmp_path: Path) -> None:
+def test_a_journal_that_reads_back_differently_stays_read_only(tmp_path: Path) -> None:
     path = tmp_path / "wire.jsonl"
     path.touch()
     descriptor = os.open(path, os.O_RDWR | os.O_APPEND)
@@ -384,7 +384,7 @@ def not_syncable(descriptor: int) -> Generator[None]:
         os.close(spare)
 
 
-# --- F65 ---
+# --- bad sessions in a list ---------------------------------------------------------------------------------
 
 
 def make_bad(kind: str, directory: Path) -> None:
@@ -409,7 +409,7 @@ def make_bad(kind: str, directory: Path) -> None:
     "kind",
     ["directory instead of a file", "empty file", "nuls", "broken session.json", "link to nowhere", "empty directory"],
 )
-async def test_f65_a_bad_session_never_hides_the_others(kind: str, tmp_path: Path, writer: JournalWriter) -> None:
+async def test_a_bad_session_never_hides_the_others(kind: str, tmp_path: Path, writer: JournalWriter) -> None:
     store = SessionStore(tmp_path)
     good = [store.create(Path("/w")).info.id for _ in range(3)]
     make_bad(kind, tmp_path / "sessions" / "bad")

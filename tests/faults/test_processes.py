@@ -1,4 +1,4 @@
-"""F49, F50, F53, F54 at the level of the process guard: real processes, nothing left, nothing leaked."""
+"""The process guard: real processes, nothing left, nothing leaked."""
 
 import asyncio
 import os
@@ -56,7 +56,7 @@ TREES = {
 
 
 @pytest.mark.parametrize("line", TREES.values(), ids=TREES.keys())
-async def test_f49_a_timeout_ends_the_whole_tree_whatever_it_did(bench: Bench, line: str) -> None:
+async def test_a_timeout_ends_the_whole_tree_whatever_it_did(bench: Bench, line: str) -> None:
     bench.guard = ProcessGuard()
     process = await bench.start(line)
     output = process.output()
@@ -68,14 +68,14 @@ async def test_f49_a_timeout_ends_the_whole_tree_whatever_it_did(bench: Bench, l
     await bench.guard.aclose()
 
 
-async def test_f49_a_command_over_its_time_says_so(bench: Bench) -> None:
+async def test_a_command_over_its_time_says_so(bench: Bench) -> None:
     output, ended = await bench.run("echo begun; sleep 1000", timeout=0.2)
     assert output == b"begun\n"
     assert ended == CommandExit(code=None, signal=signal.SIGTERM, timed_out=True)
     assert marked(bench.mark) == []
 
 
-async def test_f49_term_comes_before_kill(bench: Bench) -> None:
+async def test_term_comes_before_kill(bench: Bench) -> None:
     process = await bench.start("trap 'echo saved; exit 7' TERM; echo ready; sleep 1000 & wait")
     output = process.output()
     await anext(output)
@@ -84,27 +84,27 @@ async def test_f49_term_comes_before_kill(bench: Bench) -> None:
     assert (await process.wait()).code == 7
 
 
-async def test_f49_what_a_command_leaves_behind_is_ended_and_counted(bench: Bench) -> None:
+async def test_what_a_command_leaves_behind_is_ended_and_counted(bench: Bench) -> None:
     output, ended = await bench.run("sleep 1000 & (setsid sleep 1001 &); echo done")
     assert output == b"done\n"
     assert ended == CommandExit(code=0, strays=2)
     assert marked(bench.mark) == []
 
 
-async def test_f49_a_process_substitution_may_finish_its_output(bench: Bench) -> None:
+async def test_a_process_substitution_may_finish_its_output(bench: Bench) -> None:
     output, ended = await bench.run("echo text > >(sleep 0.01; cat)")
     assert output == b"text\n"
     assert ended.strays == 0
 
 
-async def test_f49_standard_input_is_empty_and_there_is_no_terminal(bench: Bench) -> None:
+async def test_standard_input_is_empty_and_there_is_no_terminal(bench: Bench) -> None:
     output, _ = await bench.run("cat; cat < /dev/tty; echo end")
     assert b"No such device or address" in output
     assert output.endswith(b"end\n")
 
 
 @pytest.mark.needs_root
-async def test_f49_a_fork_bomb_is_capped_and_ended(bench: Bench) -> None:
+async def test_a_fork_bomb_is_capped_and_ended(bench: Bench) -> None:
     bomb = "setpriv --reuid 65534 --clear-groups -- bash -c 'echo ready; :(){ :|:& };:; sleep 1000'"
     process = await bench.start(bomb)
     output = process.output()
@@ -117,14 +117,14 @@ async def test_f49_a_fork_bomb_is_capped_and_ended(bench: Bench) -> None:
     assert (await bench.run("echo alive"))[0] == b"alive\n"
 
 
-async def test_f49_a_command_that_kills_its_keeper_is_ended_by_the_guard(bench: Bench) -> None:
+async def test_a_command_that_kills_its_keeper_is_ended_by_the_guard(bench: Bench) -> None:
     process = await bench.start("sleep 1000 & (setsid sleep 1001 &); kill -9 $PPID; sleep 1000")
     assert (await process.wait()).signal == signal.SIGKILL
     assert until_gone(bench.mark, 3) == []
     assert (await bench.run("echo alive"))[0] == b"alive\n"
 
 
-async def test_f49_a_dead_guard_is_replaced(bench: Bench) -> None:
+async def test_a_dead_guard_is_replaced(bench: Bench) -> None:
     first = await bench.start("echo $PPID; sleep 1000")
     guardian = int(await anext(first.output()))
     guard = int(Path(f"/proc/{guardian}/stat").read_text().rpartition(")")[2].split()[1])
@@ -151,7 +151,7 @@ asyncio.run(main())
 """
 
 
-async def test_f50_after_kill_9_of_the_owner_nothing_is_alive(tmp_path: Path) -> None:
+async def test_after_kill_9_of_the_owner_nothing_is_alive(tmp_path: Path) -> None:
     mark = secrets.token_hex(8)
     lines = [*(line for name, line in TREES.items() if name != "a thousand children"), "echo ready; yes"]
     owner = await asyncio.create_subprocess_exec(
@@ -181,7 +181,7 @@ FLOODS = {
 
 
 @pytest.mark.parametrize(("line", "size"), FLOODS.values(), ids=FLOODS.keys())
-async def test_f53_a_flood_of_output_does_not_grow_memory(bench: Bench, line: str, size: int) -> None:
+async def test_a_flood_of_output_does_not_grow_memory(bench: Bench, line: str, size: int) -> None:
     await bench.run("true")
     before, most, received = memory(), 0, 0
     process = await bench.start(line)
@@ -194,7 +194,7 @@ async def test_f53_a_flood_of_output_does_not_grow_memory(bench: Bench, line: st
     assert (await process.wait()).code == 0
 
 
-async def test_f53_output_nobody_reads_stops_the_command_not_the_loop(bench: Bench) -> None:
+async def test_output_nobody_reads_stops_the_command_not_the_loop(bench: Bench) -> None:
     before = memory()
     process = await bench.start("yes")
     output = process.output()
@@ -204,7 +204,7 @@ async def test_f53_output_nobody_reads_stops_the_command_not_the_loop(bench: Ben
     await process.kill()
 
 
-async def test_f53_other_work_goes_on_during_a_flood(bench: Bench) -> None:
+async def test_other_work_goes_on_during_a_flood(bench: Bench) -> None:
     process = await bench.start("yes")
     ticks = 0
 
@@ -222,7 +222,7 @@ async def test_f53_other_work_goes_on_during_a_flood(bench: Bench) -> None:
     assert ticks == 100
 
 
-async def test_f54_a_command_inherits_only_its_three_descriptors(bench: Bench) -> None:
+async def test_a_command_inherits_only_its_three_descriptors(bench: Bench) -> None:
     keep = os.open(bench.cwd, os.O_RDONLY)
     os.set_inheritable(keep, True)
     output, _ = await bench.run("ls -l /proc/self/fd")
@@ -234,7 +234,7 @@ async def test_f54_a_command_inherits_only_its_three_descriptors(bench: Bench) -
     assert given["1"] == given["2"]
 
 
-async def test_f54_descriptors_are_constant_over_many_runs(bench: Bench) -> None:
+async def test_descriptors_are_constant_over_many_runs(bench: Bench) -> None:
     await bench.run("true")
     before = descriptors()
     room = asyncio.Semaphore(8)

@@ -1,4 +1,4 @@
-"""D11: a conversation goes on over a killed daemon and over a planned restart; F27, F50 in their short form."""
+"""D11: a conversation goes on over a killed daemon and over a planned restart."""
 
 import json
 import os

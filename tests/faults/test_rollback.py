@@ -1,4 +1,4 @@
-"""F68: a rollback that the daemon does not survive is finished by the next one, and is itself undoable."""
+"""A rollback that the daemon does not survive is finished by the next one, and is itself undoable."""
 
 import json
 import os
@@ -41,7 +41,7 @@ def content(path: Path) -> tuple[int, bytes]:
     return mode, path.read_bytes() if stat.S_ISREG(mode) else b""
 
 
-def test_f68_a_rollback_cut_off_by_kill_is_finished_when_the_session_is_opened(user: User) -> None:
+def test_a_rollback_cut_off_by_kill_is_finished_when_the_session_is_opened(user: User) -> None:
     targets = [user.project / f"{number:02}.txt" for number in range(FILES)]
     for target in targets[::2]:
         target.write_bytes(f"before {target.name}\r\n".encode())

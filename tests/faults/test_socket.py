@@ -1,4 +1,4 @@
-"""F01-F03, F05, F06, F09, F82: the socket, its directory, and who may use them."""
+"""The socket, its directory, and who may use them."""
 
 import os
 import shutil
@@ -52,7 +52,7 @@ def open_up(sould: Sould) -> None:
 
 
 @pytest.mark.needs_root
-def test_f01_another_user_gets_no_byte_even_when_the_socket_was_opened_up(sould: Sould) -> None:
+def test_another_user_gets_no_byte_even_when_the_socket_was_opened_up(sould: Sould) -> None:
     pid = sould.start()
     open_up(sould)
     done = as_nobody(CONNECT, sould.paths.socket)
@@ -97,7 +97,7 @@ def loose_parent(run: Path) -> str:
     [pytest.param(other_owner, marks=pytest.mark.needs_root), loose_mode, link_to_mine, regular_file, loose_parent],
 )
 @pytest.mark.parametrize("command", ["acp", "daemon"])
-def test_f02_a_runtime_directory_others_can_enter_is_refused_with_the_remedy(
+def test_a_runtime_directory_others_can_enter_is_refused_with_the_remedy(
     sould: Sould, spoil: Callable[[Path], str], command: str
 ) -> None:
     run = Path(sould.paths.runtime)
@@ -116,7 +116,7 @@ def test_f02_a_runtime_directory_others_can_enter_is_refused_with_the_remedy(
 
 
 @pytest.mark.needs_root
-def test_f03_a_foreign_server_at_our_path_gets_no_byte(sould: Sould) -> None:
+def test_a_foreign_server_at_our_path_gets_no_byte(sould: Sould) -> None:
     """The directory check refuses first; so the fake is given our directory's protections and only its uid is wrong."""
     run = Path(sould.paths.runtime)
     run.mkdir(0o777)
@@ -163,9 +163,7 @@ def socket_is_a_file(sould: Sould) -> None:
 
 
 @pytest.mark.parametrize("leave", [socket_left, lock_names_the_dead, lock_names_init, socket_is_a_file])
-def test_f05_whatever_a_dead_daemon_left_the_next_client_starts_one(
-    sould: Sould, leave: Callable[[Sould], None]
-) -> None:
+def test_whatever_a_dead_daemon_left_the_next_client_starts_one(sould: Sould, leave: Callable[[Sould], None]) -> None:
     dead = sould.start()
     sould.kill9()
     leave(sould)
@@ -174,7 +172,7 @@ def test_f05_whatever_a_dead_daemon_left_the_next_client_starts_one(
     assert sould.starts() == 2
 
 
-def test_f06_a_starter_that_fell_asleep_cannot_take_the_socket_from_a_live_daemon(sould: Sould) -> None:
+def test_a_starter_that_fell_asleep_cannot_take_the_socket_from_a_live_daemon(sould: Sould) -> None:
     """Only the holder of the lock publishes, and it looks again after it got the lock."""
     code = """
 import os, sys
@@ -248,7 +246,7 @@ def in_another_directory(sould: Sould) -> None:
     os.link(moved / "daemon.lock", sould.paths.lock)
 
 
-def test_f09_a_daemon_whose_socket_is_gone_listens_again_as_soon_as_it_is_wanted(sould: Sould) -> None:
+def test_a_daemon_whose_socket_is_gone_listens_again_as_soon_as_it_is_wanted(sould: Sould) -> None:
     """It never looks by itself here: the system tells it, or who finds nobody."""
     pid = sould.start(env={"SOULD_SELF_CHECK": "1000"})
     harm = (removed, taken_by_a_file, taken_by_a_socket, taken_by_a_link, without_lock, without_directory)
@@ -263,7 +261,7 @@ def test_f09_a_daemon_whose_socket_is_gone_listens_again_as_soon_as_it_is_wanted
     assert (sould.starts(), sould.log().count("took over")) == (1, 1)
 
 
-def test_f09_a_daemon_that_lost_its_socket_and_cannot_have_another_is_named_and_can_be_ended(sould: Sould) -> None:
+def test_a_daemon_that_lost_its_socket_and_cannot_have_another_is_named_and_can_be_ended(sould: Sould) -> None:
     pid = sould.start(env={"SOULD_SELF_CHECK": "1000"})
     os.unlink(sould.paths.socket)
     until(lambda: os.path.exists(sould.paths.socket), what="the socket")
@@ -281,7 +279,7 @@ def test_f09_a_daemon_that_lost_its_socket_and_cannot_have_another_is_named_and_
     assert sould.start() != pid
 
 
-def test_f09_a_daemon_whose_directory_was_replaced_leaves_the_field_to_the_new_one(sould: Sould) -> None:
+def test_a_daemon_whose_directory_was_replaced_leaves_the_field_to_the_new_one(sould: Sould) -> None:
     old = sould.start(env={"SOULD_SELF_CHECK": "0.05"})
     identity = sould.owner
     assert identity is not None
@@ -300,14 +298,14 @@ def test_f09_a_daemon_whose_directory_was_replaced_leaves_the_field_to_the_new_o
 @pytest.mark.parametrize(
     "verb", [b"GET / HTTP/1.1\r\n\r\n", b"POST /x HTTP/1.1\r\n", b"\x16\x03\x01\x00", b"{}\n", b"sould hullo"]
 )
-def test_f82_what_is_no_hello_is_closed_at_once_and_unanswered(sould_after: Sould, verb: bytes) -> None:
+def test_what_is_no_hello_is_closed_at_once_and_unanswered(sould_after: Sould, verb: bytes) -> None:
     sock = sould_after.raw()
     sock.sendall(verb)
     assert _rest(sock) == b""
 
 
 @pytest.mark.parametrize("length", [b"ffffffff", b"-0000001", b"0x000010", b"zzzzzzzz"])
-def test_f82_a_hello_of_impossible_length_is_closed_at_once(sould_after: Sould, length: bytes) -> None:
+def test_a_hello_of_impossible_length_is_closed_at_once(sould_after: Sould, length: bytes) -> None:
     sock = sould_after.raw()
     sock.sendall(b"sould hello " + length + b"\n")
     assert _rest(sock) == b""

@@ -1,4 +1,4 @@
-"""F04, F07, F08, F10-F14: starting once, leaving without losing anybody, versions, pids, paths."""
+"""Starting once, leaving without losing anybody, versions, pids, paths."""
 
 import json
 import os
@@ -23,7 +23,7 @@ DAEMON = [sys.executable, "-P", "-c", "from sould.daemon.process.main import mai
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("_round", range(count(20, 1)))
-def test_f04_many_bridges_at_once_start_one_daemon_and_are_all_served(sould: Sould, _round: int) -> None:
+def test_many_bridges_at_once_start_one_daemon_and_are_all_served(sould: Sould, _round: int) -> None:
     bridges = [sould.bridge() for _ in range(count(50, 20))]
     for bridge in bridges:
         bridge.send(INITIALIZE)
@@ -34,7 +34,7 @@ def test_f04_many_bridges_at_once_start_one_daemon_and_are_all_served(sould: Sou
 
 
 @pytest.mark.timeout(300)
-def test_f04_and_over_a_stale_socket(sould: Sould) -> None:
+def test_and_over_a_stale_socket(sould: Sould) -> None:
     sould.start()
     sould.kill9()
     bridges = [sould.bridge() for _ in range(count(50, 10))]
@@ -43,7 +43,7 @@ def test_f04_and_over_a_stale_socket(sould: Sould) -> None:
     assert sould.starts() == 2
 
 
-def test_f07_the_second_daemon_started_by_hand_says_so_and_leaves(sould: Sould) -> None:
+def test_the_second_daemon_started_by_hand_says_so_and_leaves(sould: Sould) -> None:
     for _ in range(count(100, 3)):
         pair = [
             subprocess.Popen(DAEMON, env=sould.environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -61,7 +61,7 @@ def test_f07_the_second_daemon_started_by_hand_says_so_and_leaves(sould: Sould) 
         assert not os.path.lexists(sould.paths.socket)
 
 
-def test_f07_the_message_names_pid_and_version(sould: Sould) -> None:
+def test_the_message_names_pid_and_version(sould: Sould) -> None:
     pid = sould.start()
     done = subprocess.run(DAEMON, env=sould.environment, capture_output=True, text=True, timeout=20)
     assert done.returncode == 0
@@ -80,7 +80,7 @@ for _ in range(int(sys.argv[1])):
 
 
 @pytest.mark.timeout(count(900, 60))
-def test_f08_nobody_is_lost_who_connects_while_the_daemon_leaves_idle(sould: Sould) -> None:
+def test_nobody_is_lost_who_connects_while_the_daemon_leaves_idle(sould: Sould) -> None:
     rounds = count(300, 12)
     done = subprocess.run(
         [sys.executable, "-P", "-c", CONNECT, str(rounds)],
@@ -94,7 +94,7 @@ def test_f08_nobody_is_lost_who_connects_while_the_daemon_leaves_idle(sould: Sou
     assert not os.path.lexists(sould.paths.starts), "a clean end is no death"
 
 
-def test_f08_a_daemon_with_a_client_or_a_waiting_hello_does_not_leave(sould: Sould) -> None:
+def test_a_daemon_with_a_client_or_a_waiting_hello_does_not_leave(sould: Sould) -> None:
     bridge = sould.bridge(env={"SOULD_IDLE_EXIT": "0.05"})
     bridge.initialize()
     pid = sould.pid
@@ -108,7 +108,7 @@ def test_f08_a_daemon_with_a_client_or_a_waiting_hello_does_not_leave(sould: Sou
     assert Identity.of(pid) is None
 
 
-def test_f10_an_idle_older_daemon_makes_room_for_a_newer_client(sould: Sould) -> None:
+def test_an_idle_older_daemon_makes_room_for_a_newer_client(sould: Sould) -> None:
     pid = sould.start()
     sock = sould.hello("acp", descriptors=(0, 1, 2), version="9.0.0")
     assert sock.recv(100) == b"", "hangs up without a word: the bridge attaches again and starts its own"
@@ -116,7 +116,7 @@ def test_f10_an_idle_older_daemon_makes_room_for_a_newer_client(sould: Sould) ->
     assert Identity.of(pid) is None
 
 
-def test_f10_a_client_without_a_common_protocol_is_told_and_waits_for_the_older_daemon_to_go(sould: Sould) -> None:
+def test_a_client_without_a_common_protocol_is_told_and_waits_for_the_older_daemon_to_go(sould: Sould) -> None:
     pid = sould.start()
     sock = sould.hello("acp", descriptors=(0, 1, 2), version="9.0.0", protocol=(PROTOCOL[1] + 1, PROTOCOL[1] + 2))
     said = sock.recv(1000).decode()
@@ -126,7 +126,7 @@ def test_f10_a_client_without_a_common_protocol_is_told_and_waits_for_the_older_
     until(lambda: not_running(sould))
 
 
-def test_f10_a_newer_client_that_attaches_again_is_served_by_an_older_daemon_with_a_warning(sould: Sould) -> None:
+def test_a_newer_client_that_attaches_again_is_served_by_an_older_daemon_with_a_warning(sould: Sould) -> None:
     """Else two installations would replace each other for ever."""
     pid = sould.start()
     ours, theirs = socket.socketpair()
@@ -142,7 +142,7 @@ def test_f10_a_newer_client_that_attaches_again_is_served_by_an_older_daemon_wit
     assert sould.pid == pid
 
 
-def test_f11_an_older_client_without_a_common_protocol_is_refused_with_both_ranges(sould_after: Sould) -> None:
+def test_an_older_client_without_a_common_protocol_is_refused_with_both_ranges(sould_after: Sould) -> None:
     sock = sould_after.hello("acp", descriptors=(0, 1, 2), version="0.0.1", protocol=(0, 0))
     said = sock.recv(1000).decode()
     assert f"speaks protocol {PROTOCOL[0]}-{PROTOCOL[1]}" in said
@@ -150,13 +150,13 @@ def test_f11_an_older_client_without_a_common_protocol_is_refused_with_both_rang
     assert said.endswith("exit 1\n")
 
 
-def test_f11_an_older_client_with_a_common_protocol_is_served(sould_after: Sould) -> None:
+def test_an_older_client_with_a_common_protocol_is_served(sould_after: Sould) -> None:
     sock = sould_after.hello("control", version="0.0.1")
     sock.sendall(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
     assert b'"version"' in sock.recv(1000)
 
 
-def test_f12_a_daemon_whose_files_changed_restarts_itself_when_idle_and_clients_notice_nothing(sould: Sould) -> None:
+def test_a_daemon_whose_files_changed_restarts_itself_when_idle_and_clients_notice_nothing(sould: Sould) -> None:
     """A copy of the package is what is replaced; the real one is left alone."""
     copies = _copy_package(sould)
     bridge = sould.bridge(env={"SOULD_SELF_CHECK": "0.05", "PYTHONDONTWRITEBYTECODE": "1"}, prefix=_run_copy(copies))
@@ -171,7 +171,7 @@ def test_f12_a_daemon_whose_files_changed_restarts_itself_when_idle_and_clients_
     assert bridge.process.poll() is None
 
 
-def test_f12_a_daemon_whose_files_are_gone_goes_on(sould: Sould) -> None:
+def test_a_daemon_whose_files_are_gone_goes_on(sould: Sould) -> None:
     copies = _copy_package(sould)
     bridge = sould.bridge(env={"SOULD_SELF_CHECK": "0.05", "PYTHONDONTWRITEBYTECODE": "1"}, prefix=_run_copy(copies))
     bridge.initialize()
@@ -209,7 +209,7 @@ def _run_copy(copies: Path) -> list[str]:
     return [str(script)]
 
 
-def test_f13_a_pid_that_was_used_again_is_never_signalled(sould: Sould) -> None:
+def test_a_pid_that_was_used_again_is_never_signalled(sould: Sould) -> None:
     sould.start()
     sould.kill9()
     with subprocess.Popen(["sleep", "60"]) as innocent:
@@ -228,7 +228,7 @@ def test_f13_a_pid_that_was_used_again_is_never_signalled(sould: Sould) -> None:
 
 
 @pytest.mark.parametrize("place", ["long", "unset", "relative", "read-only", "missing", "spaces and 🦀"])
-def test_f14_bridge_and_daemon_find_the_same_short_enough_place(sould: Sould, place: str) -> None:
+def test_bridge_and_daemon_find_the_same_short_enough_place(sould: Sould, place: str) -> None:
     environment = sould.environment
     root = sould.world.root
     del environment["XDG_STATE_HOME"]
@@ -257,7 +257,7 @@ def test_f14_bridge_and_daemon_find_the_same_short_enough_place(sould: Sould, pl
         assert daemon.status().runtime_dir == sould.paths.runtime
 
 
-def test_f14_a_home_too_deep_for_a_socket_gets_a_hashed_name() -> None:
+def test_a_home_too_deep_for_a_socket_gets_a_hashed_name() -> None:
     paths = Paths({"HOME": "/home/" + "h" * 60})
     assert paths.runtime.startswith("/home/" + "h" * 60 + "/.sould-")
     assert len(paths.runtime) <= MAX_DIRECTORY

@@ -1,4 +1,4 @@
-"""F61-F63 and F65 as an editor sees them: killed, full and shared state behind the real daemon."""
+"""State as an editor sees it: killed, full and shared state behind the real daemon."""
 
 import json
 import os
@@ -116,7 +116,7 @@ def test_one_bad_session_never_hides_the_others(sould: Sould) -> None:
     assert "error" in refusal
 
 
-def test_f11_a_journal_of_a_newer_format_is_refused_with_a_sentence_and_left_as_it_is(sould: Sould) -> None:
+def test_a_journal_of_a_newer_format_is_refused_with_a_sentence_and_left_as_it_is(sould: Sould) -> None:
     sould.world.script(["text: one"])
     editor = Editor(sould, sould.acp())
     session = editor.open()

@@ -1,4 +1,4 @@
-"""F56: the working directory vanishes, or becomes another one."""
+"""The working directory vanishes, or becomes another one."""
 
 import shutil
 from collections.abc import Callable
@@ -20,7 +20,7 @@ def replaced_by_a_link(workspace: Path) -> None:
     workspace.symlink_to(workspace.with_name("elsewhere"))
 
 
-def test_f56_a_turn_in_a_vanished_directory_gets_tool_errors_and_the_session_stays(sould: Sould) -> None:
+def test_a_turn_in_a_vanished_directory_gets_tool_errors_and_the_session_stays(sould: Sould) -> None:
     sould.world.script([call("ReadFile", "t1", path="a.txt"), "text: it is gone", "text: still here"])
     (sould.workspace / "a.txt").write_text("a\n")
     bridge = sould.acp()
@@ -37,7 +37,7 @@ def test_f56_a_turn_in_a_vanished_directory_gets_tool_errors_and_the_session_sta
 
 
 @pytest.mark.parametrize("change", [removed, replaced_by_a_link])
-def test_f56_a_session_is_never_resumed_in_another_directory(sould: Sould, change: Callable[[Path], None]) -> None:
+def test_a_session_is_never_resumed_in_another_directory(sould: Sould, change: Callable[[Path], None]) -> None:
     sould.world.script(["text: hello"])
     bridge = sould.acp()
     session = bridge.request(2, "session/new", cwd=str(sould.workspace), mcpServers=[])["result"]["sessionId"]

@@ -1,4 +1,4 @@
-"""Which process a pid in a file means: pid, start time and boot together, because pids are used again (F13).
+"""Which process a pid in a file means: pid, start time and boot together, because pids are used again.
 
 Signals go through a pidfd opened before the identity is checked, so that they reach that process or none.
 """

@@ -1,4 +1,4 @@
-"""Start the daemon exactly once, however many processes want it at the same moment (F04-F06).
+"""Start the daemon exactly once, however many processes want it at the same moment.
 
 Whoever holds the flock on `daemon.lock` may publish a socket. The starter takes it, binds and listens under another
 name, renames the socket to its place and hands both, the lock and the listening descriptor, to the process it starts:

@@ -27,7 +27,7 @@ class Limits(Struct, frozen=True):
     self_check: float = 30.0
     """Between looks at our socket's inode and our own files."""
     stop: float = 4.0
-    """What turns get to end at SIGTERM (F57: gone within 5 s)."""
+    """What turns get to end at SIGTERM (gone within 5 s)."""
     stop_again: float = 0.5
     """The same after a second SIGTERM."""
 

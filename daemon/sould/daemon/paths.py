@@ -1,7 +1,7 @@
 """Where the daemon's socket, state, configuration and logs are: one answer for bridge, daemon and command line.
 
 The bridge imports this before anything else, so it may import only what the interpreter has loaded already. It never
-changes what it finds: a directory that others can enter is refused with the command that fixes it (F02), not fixed.
+changes what it finds: a directory that others can enter is refused with the command that fixes it, not fixed.
 """
 
 import os
@@ -43,7 +43,7 @@ def _base(environment: "Mapping[str, str]", name: str, default: str) -> str:
 
 
 def _runtime(environment: "Mapping[str, str]", home: str, state: str) -> str:
-    """The first usable of $XDG_RUNTIME_DIR/sould, the state directory's `run`, and a short hashed name (F14).
+    """The first usable of $XDG_RUNTIME_DIR/sould, the state directory's `run`, and a short hashed name.
 
     That name is in HOME; of a HOME that is itself too long, in /run/user or /tmp, in a directory of ours alone.
 

@@ -98,7 +98,7 @@ async def test_a_saved_file_is_not_unsaved_also_when_the_editor_changes_line_end
 
 
 async def test_the_disk_is_read_when_it_is_newer_and_nothing_was_typed(desk: Desk) -> None:
-    """F25, zed#49162: the buffer is what the file used to be."""
+    """zed#49162: the buffer is what the file used to be."""
     desk.type("on disk\n")
     await desk.workspace.read_text(desk.file)
     desk.change("by a command\n")
@@ -216,7 +216,6 @@ async def test_a_write_the_editor_only_says_it_made_is_made_on_disk(desk: Desk) 
 
 
 async def test_what_was_typed_since_the_read_is_never_overwritten(desk: Desk) -> None:
-    """F25."""
     before = await desk.workspace.read_text(desk.file)
     desk.type("typed meanwhile\n")
     with pytest.raises(FileChangedError):
@@ -292,7 +291,7 @@ async def test_a_tool_reads_and_writes_the_client_s_buffer(bench: Bench, connect
 
 
 async def test_an_editor_that_dies_during_a_read_leaves_the_turn_to_the_disk(bench: Bench, connect: Connect) -> None:
-    """F27, D13."""
+    """D13."""
     bench.script(call("ReadFile", path=str(bench.project / "a.txt")), "text: done")
     async with bench.running() as host:
         async with connect(permissions=ignore) as client:
@@ -353,7 +352,6 @@ async def test_an_edit_asks_the_editor_for_the_text_once_and_writes_it_once(
 
 
 async def test_what_is_typed_while_the_question_stands_is_not_written_over(bench: Bench, connect: Connect) -> None:
-    """F25."""
     path = bench.project / "a.txt"
     path.write_text("one\n")
     buffers: dict[str, str] = {}

@@ -43,7 +43,6 @@ async def test_both_clients_see_one_conversation_and_each_its_own_prompt_answere
 async def test_a_prompt_during_a_turn_is_queued_told_so_and_answered_with_its_own_turn(
     bench: Bench, connect: Connect
 ) -> None:
-    """F35."""
     bench.script(call("WriteFile", path="b.txt", content="x"), "text: first", "text: second")
     async with bench.running(), connect(permissions=ignore) as client:
         await client.initialize(FULL)
@@ -75,7 +74,6 @@ async def test_cancel_ends_the_running_turn_and_the_own_queued_prompts_only(benc
 
 
 async def test_the_first_answer_wins_and_closes_the_other_client_s_dialog(bench: Bench, connect: Connect) -> None:
-    """F29."""
     bench.script(call("WriteFile", path="b.txt", content="x"), "text: ok")
     async with bench.running(), connect(permissions=ignore) as one, connect(permissions=ignore) as two:
         await one.initialize()
@@ -110,7 +108,7 @@ async def test_an_onlooker_that_cancels_its_dialog_cancels_nobody_s_turn(bench: 
 async def test_a_client_that_vanishes_leaves_its_turn_and_dialog_to_the_next_one(
     bench: Bench, connect: Connect, method: str
 ) -> None:
-    """F27, F28: pending, never allowed, offered to the newcomer after its call was announced."""
+    """Pending, never allowed, offered to the newcomer after its call was announced."""
     bench.script("text: begun\n" + call("WriteFile", path="b.txt", content="x"), "text: done")
     async with bench.running():
         async with connect(permissions=ignore) as one:

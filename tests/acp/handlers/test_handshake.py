@@ -72,7 +72,7 @@ async def test_the_terminal_method_is_offered_only_to_clients_that_have_terminal
 
 @pytest.mark.parametrize("method", sorted(set(ROUTES) - {"initialize"}))
 async def test_nothing_works_before_initialize(connect: Connect, method: str) -> None:
-    """F22, D17."""
+    """D17."""
     async with connect() as client:
         with pytest.raises(AgentError) as failure:
             await client.request(method, sessionId="x", cwd="/", mcpServers=[])

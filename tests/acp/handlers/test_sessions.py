@@ -100,7 +100,7 @@ async def test_load_replays_the_conversation_before_it_answers(bench: Bench, con
             assert client.text() == "I shall.Done."
             assert [call["status"] for call in client.updates("tool_call")] == ["completed"]
             assert not client.updates("tool_call_update"), "it is shown as it ended"
-            assert not client.asked("session/request_permission"), "history never asks again (F36)"
+            assert not client.asked("session/request_permission"), "history never asks again"
             replayed = [message for message in client.messages if message.get("method") == "session/update"]
             last = next(each for each in reversed(replayed) if "messageId" in each["params"]["update"])
             answer = next(message for message in client.messages if message.get("id") == 2)
@@ -109,7 +109,6 @@ async def test_load_replays_the_conversation_before_it_answers(bench: Bench, con
 
 
 async def test_load_twice_replays_twice_and_shows_what_follows_once(bench: Bench, connect: Connect) -> None:
-    """F36."""
     bench.script("text: one", "text: two")
     async with bench.running(), connect() as client:
         session = await ready(client, bench)

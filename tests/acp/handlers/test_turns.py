@@ -198,7 +198,7 @@ async def test_a_provider_s_error_reaches_the_user_with_its_kind_and_status(benc
 
 
 async def test_a_turn_is_cancelled_in_the_middle_of_a_command(bench: Bench, connect: Connect) -> None:
-    """F33: the answer is `cancelled`, after the tool call was closed."""
+    """The answer is `cancelled`, after the tool call was closed."""
     bench.script(call("Shell", command="echo started; sleep 100"), "text: never")
     async with bench.running(), connect() as client:
         await client.initialize(FULL)
@@ -213,7 +213,7 @@ async def test_a_turn_is_cancelled_in_the_middle_of_a_command(bench: Bench, conn
 
 
 async def test_a_cancel_right_behind_the_prompt_finds_it(bench: Bench, connect: Connect) -> None:
-    """F33: at 0 ms; and an idle cancel is nothing."""
+    """At 0 ms; and an idle cancel is nothing."""
     bench.script("text: one", "text: two")
     async with bench.running(), connect() as client:
         await client.initialize()
@@ -227,7 +227,7 @@ async def test_a_cancel_right_behind_the_prompt_finds_it(bench: Bench, connect: 
 
 
 async def test_cancelling_withdraws_the_open_permission_request(bench: Bench, connect: Connect) -> None:
-    """F33: also when the client never answers it."""
+    """Also when the client never answers it."""
     bench.script(call("WriteFile", path="b.txt", content="x"), "text: never")
     async with bench.running(), connect(permissions=ignore) as client:
         await client.initialize()
@@ -256,7 +256,6 @@ async def test_the_outcome_cancelled_cancels_the_asker_s_turn(bench: Bench, conn
     [{"outcome": "selected", "optionId": "everything"}, {"outcome": "selected"}, {"outcome": "yes"}],
 )
 async def test_an_answer_that_was_not_offered_is_no_permission(bench: Bench, connect: Connect, outcome: Json) -> None:
-    """F30."""
     bench.script(call("WriteFile", path="b.txt", content="x"), "text: I see.")
     async with bench.running(), connect(permissions=lambda params: outcome) as client:
         await client.initialize()
@@ -424,7 +423,7 @@ async def test_options_and_modes_stay_the_same_thing(bench: Bench, connect: Conn
 
 
 async def test_a_slow_client_gets_everything_and_its_answer_last(bench: Bench, connect: Connect) -> None:
-    """F37: the pipe takes little, the text is long; nothing is lost and nothing comes after the answer."""
+    """The pipe takes little, the text is long; nothing is lost and nothing comes after the answer."""
     bench.script("\n".join(f"text: {'x' * 5000}{number:04d}" for number in range(500)))
     async with bench.running(), connect(pipe=4096) as client:
         await client.initialize()
@@ -439,7 +438,7 @@ async def test_a_slow_client_gets_everything_and_its_answer_last(bench: Bench, c
 async def test_a_client_that_reads_nothing_for_long_is_cut_and_goes_on_from_the_journal(
     bench: Bench, connect: Connect, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """F37: what waits for it is bounded, no turn waits for it, and once it reads it has missed nothing."""
+    """What waits for it is bounded, no turn waits for it, and once it reads it has missed nothing."""
     caplog.set_level("INFO", "sould.agents.sessions")
     said = ["".join(f"{turn}{'x' * 30_000}" for _ in range(100)) for turn in range(4)]
     bench.settings["model"] = {"max_context_size": 100_000_000}

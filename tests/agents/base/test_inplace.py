@@ -130,7 +130,7 @@ async def test_a_mount_point_with_a_name_elsewhere_changes_only_when_that_may(
 
 @pytest.mark.parametrize("text", ["x" * 100_000, "y"])
 def test_a_disk_that_refuses_a_write_in_place_leaves_the_old_text(root: Path, text: str) -> None:
-    """F62: the limit, which stands in for a full disk, refuses the part behind its end, or all."""
+    """The limit, which stands in for a full disk, refuses the part behind its end, or all."""
     old = b"o" * 5000
     (root / "a").write_bytes(old)
     (root / "b").hardlink_to(root / "a")

@@ -210,7 +210,6 @@ async def test_a_file_is_written_back_in_its_encoding_however_little_shows_it(
 async def test_a_link_put_in_the_way_after_judging_is_not_followed(
     root: Path, tmp_path: Path, workspace: LocalWorkspace
 ) -> None:
-    """F69."""
     target = tmp_path / "target"
     target.mkdir()
     (target / "file").write_text("precious")
@@ -231,7 +230,7 @@ async def test_a_link_put_in_the_way_after_judging_is_not_followed(
 async def test_a_directory_swapped_with_a_link_while_writing_never_lets_a_write_out(
     root: Path, tmp_path: Path, workspace: LocalWorkspace
 ) -> None:
-    """F69: a racer flips `dir` between a directory and a link to outside."""
+    """A racer flips `dir` between a directory and a link to outside."""
     outside = tmp_path / "outside"
     outside.mkdir()
     real, link = root / "real", root / "link"
@@ -265,7 +264,6 @@ async def test_a_directory_swapped_with_a_link_while_writing_never_lets_a_write_
 async def test_a_hard_link_is_parted_and_not_written_through(
     root: Path, tmp_path: Path, workspace: LocalWorkspace
 ) -> None:
-    """F69."""
     (tmp_path / "bashrc").write_text("precious")
     os.link(tmp_path / "bashrc", root / "innocent")
     await workspace.write_text(root / "innocent", "owned", expected=digest_of(b"precious"))
@@ -273,7 +271,7 @@ async def test_a_hard_link_is_parted_and_not_written_through(
 
 
 async def test_in_a_race_of_writers_no_text_is_lost(root: Path, workspace: LocalWorkspace) -> None:
-    """F25: what the other writer put there is either still there, or was read by us before we wrote over it."""
+    """What the other writer put there is either still there, or was read by us before we wrote over it."""
     path = root / "shared"
     path.write_text("start")
     read: set[str] = {"start"}
@@ -304,7 +302,7 @@ async def test_in_a_race_of_writers_no_text_is_lost(root: Path, workspace: Local
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells who has a file open")
 async def test_a_file_that_another_program_is_writing_is_left_to_it(root: Path, workspace: LocalWorkspace) -> None:
-    """F25: an editor that saves in place has emptied the file and not filled it yet."""
+    """An editor that saves in place has emptied the file and not filled it yet."""
     path = root / "a"
     path.write_text("old")
     with path.open("w") as saving:
@@ -317,7 +315,7 @@ async def test_a_file_that_another_program_is_writing_is_left_to_it(root: Path, 
 
 
 def test_a_full_disk_fails_the_write_whole(root: Path) -> None:
-    """F62 for files: the limit stands in for a full disk; the old text stays and no part of the new one."""
+    """The limit stands in for a full disk; the old text stays and no part of the new one."""
     (root / "a").write_text("old")
     program = textwrap.dedent(
         """
@@ -363,7 +361,6 @@ async def test_a_cancelled_write_is_finished_before_the_caller_hears_of_it(
 async def test_a_vanished_workspace_gives_sentences_and_never_another_directory(
     root: Path, tmp_path: Path, workspace: LocalWorkspace
 ) -> None:
-    """F56."""
     (root / "a").write_text("x")
     judged = workspace.resolve("a").path
     root.rename(tmp_path / "moved")

@@ -48,7 +48,7 @@ def test_it_asks_like_any_other() -> None:
 
 
 def test_a_library_that_is_gone_costs_one_clear_error() -> None:
-    """F12: the package's files changed while the daemon ran."""
+    """The package's files changed while the daemon ran."""
     gone = said(before="sys.modules['httpx2'] = None")
     assert gone.startswith("What asks model servers cannot be loaded (")
     assert gone.endswith("run `sould restart`.")

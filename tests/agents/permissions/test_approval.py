@@ -216,7 +216,7 @@ async def test_cancelling_a_call_ends_its_question() -> None:
     assert person.waiting[0].cancelled()
 
 
-async def test_f77_nothing_invisible_reaches_the_question() -> None:
+async def test_nothing_invisible_reaches_the_question() -> None:
     person = Person()
     evil = "make \u202eevil\u200b\x1b[2K\rls" + " " * 5000 + "; rm"
     await request(approval(person), run(evil), f"Run {evil}", ShellBlock(command=evil))
@@ -228,7 +228,7 @@ async def test_f77_nothing_invisible_reaches_the_question() -> None:
         assert not any(char in text for char in "\u202e\u200b\x1b\r")
 
 
-async def test_f77_a_long_command_shows_both_ends_and_cannot_be_remembered() -> None:
+async def test_a_long_command_shows_both_ends_and_cannot_be_remembered() -> None:
     person = Person("approve_for_session")
     door = approval(person)
     line = "echo " + "a" * LONG + " > b"
@@ -241,7 +241,7 @@ async def test_f77_a_long_command_shows_both_ends_and_cannot_be_remembered() -> 
     assert len(person.seen) == 2
 
 
-async def test_f77_letters_that_look_like_others_are_named() -> None:
+async def test_letters_that_look_like_others_are_named() -> None:
     person = Person()
     await request(approval(person), run("m\u0430ke"))
     assert "U+0430" in person.seen[0].description
@@ -251,7 +251,7 @@ async def test_f77_letters_that_look_like_others_are_named() -> None:
     assert person.seen[1].display == (diff,)
 
 
-def test_f77_every_character_that_prints_nothing_is_an_escape() -> None:
+def test_every_character_that_prints_nothing_is_an_escape() -> None:
     """By Unicode's data, which the list below samples: fillers, blank glyphs, joiners, selectors, tags, foreign blanks."""
     ignorable = regex.compile(r"[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}--[\p{Cn}\p{Co} \n\t]]", regex.VERSION1)
     nothing = ignorable.findall("".join(map(chr, range(sys.maxunicode + 1))))
@@ -264,7 +264,7 @@ def test_f77_every_character_that_prints_nothing_is_an_escape() -> None:
     assert visible(plain) == plain
 
 
-def test_f77_accents_that_are_letters_of_their_own_or_too_many_to_read_are_escapes() -> None:
+def test_accents_that_are_letters_of_their_own_or_too_many_to_read_are_escapes() -> None:
     assert visible("caf\u00e9") == "caf\u00e9"
     assert visible("cafe\u0301") == "cafe\\u0301"
     assert visible("\u1100\u1161") == "\u1100\\u1161"
@@ -272,7 +272,7 @@ def test_f77_accents_that_are_letters_of_their_own_or_too_many_to_read_are_escap
     assert visible("q" + "\u0334" * 6) == "q" + "\u0334" * 4 + "\\u0334" * 2
 
 
-def test_f77_blanks_at_the_end_of_a_line_and_in_names_are_escapes() -> None:
+def test_blanks_at_the_end_of_a_line_and_in_names_are_escapes() -> None:
     assert visible("rm a\\ \nb\t") == "rm a\\\\u0020\nb\\u0009"
     assert visible(f"`{file_name('a`b' + chr(10) + '`c')}`") == "`a\\x60b\\n\\x60c`"
     assert len({visible(file_name(name)) for name in ("a\nb", "a\\nb", "a\\\\nb", "a\tb", "a\rb")}) == 5
@@ -291,13 +291,13 @@ def test_f77_blanks_at_the_end_of_a_line_and_in_names_are_escapes() -> None:
         ("", " " * 40 + "a\n", ["+" + " " * 40 + "a"]),
     ],
 )
-def test_f77_a_difference_shows_line_ends_and_blanks(old: str, new: str, shown: list[str]) -> None:
+def test_a_difference_shows_line_ends_and_blanks(old: str, new: str, shown: list[str]) -> None:
     header, _, _, *lines = diff_lines("x\n+y", old, new)
     assert header == "--- x\\n+y"
     assert lines == shown
 
 
-def test_f77_nothing_is_out_of_sight_behind_blank_space() -> None:
+def test_nothing_is_out_of_sight_behind_blank_space() -> None:
     for blank in ("\n" * 900, "\n \t" * 300, " " * 900, "\t" * 900):
         assert visible(f"ls{blank}rm -rf x").count("\n") < 8
 
@@ -307,12 +307,12 @@ TEXTS = st.text(alphabet=st.sampled_from("\\u202e0\u202e {17}\x1b\r\na\U000e0041
 
 
 @given(TEXTS, TEXTS)
-def test_f77_two_different_texts_never_look_the_same(one: str, other: str) -> None:
+def test_two_different_texts_never_look_the_same(one: str, other: str) -> None:
     assert (visible(one) == visible(other)) == (one == other)
 
 
 @given(st.text())
-def test_f77_what_is_shown_is_visible(text: str) -> None:
+def test_what_is_shown_is_visible(text: str) -> None:
     assert all(char in "\n\t " or char.isprintable() for char in visible(text))
 
 

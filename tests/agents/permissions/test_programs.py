@@ -280,7 +280,7 @@ async def test_two_answers_do_not_join_to_one_that_nobody_gave(project: Path) ->
     assert not await runs(approval, project, "cp x.py b.sh && bash b.sh"), "the one writes what the other runs"
 
 
-async def test_f31_a_link_that_leads_elsewhere_and_a_binary_that_changes_are_asked_about(project: Path) -> None:
+async def test_a_link_that_leads_elsewhere_and_a_binary_that_changes_are_asked_about(project: Path) -> None:
     person = Person(ALWAYS, NO, ALWAYS, NO)
     approval = door(person, project)
     (project / "run").symlink_to("b.sh")
@@ -296,7 +296,7 @@ async def test_f31_a_link_that_leads_elsewhere_and_a_binary_that_changes_are_ask
     assert not any(isinstance(block, DiffBlock) for block in person.seen[3].display), "it is no text"
 
 
-async def test_f31_a_script_that_is_swapped_while_it_is_asked_about_is_asked_about_again(project: Path) -> None:
+async def test_a_script_that_is_swapped_while_it_is_asked_about_is_asked_about_again(project: Path) -> None:
     person = Person(ONCE, NO)
     person.meanwhile = [lambda: (project / "b.sh").write_text("two\n")]
     assert not await runs(door(person, project), project, "./b.sh")
@@ -304,7 +304,7 @@ async def test_f31_a_script_that_is_swapped_while_it_is_asked_about_is_asked_abo
 
 
 @pytest.mark.long
-async def test_f31_nothing_runs_that_was_not_shown_however_often_it_is_swapped(project: Path) -> None:
+async def test_nothing_runs_that_was_not_shown_however_often_it_is_swapped(project: Path) -> None:
     person = Person(*[ONCE] * 500, NO)
     person.meanwhile = [lambda text=f"{number}\n": (project / "b.sh").write_text(text) for number in range(500)]
     assert not await runs(door(person, project), project, "./b.sh")

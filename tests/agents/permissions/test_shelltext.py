@@ -1,4 +1,4 @@
-"""Reading shell text: nothing dangerous is ever taken for harmless (F71, F72)."""
+"""Reading shell text: nothing dangerous is ever taken for harmless."""
 
 import subprocess
 from pathlib import Path

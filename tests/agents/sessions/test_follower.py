@@ -165,7 +165,7 @@ async def test_what_came_while_the_history_was_read_is_no_history(tmp_path: Path
 
 
 async def test_a_client_too_far_behind_goes_on_from_the_journal(tmp_path: Path, writer: JournalWriter) -> None:
-    """F37: what is held for it is bounded; once it reads, it has missed nothing and is live again."""
+    """What is held for it is bounded; once it reads, it has missed nothing and is live again."""
     log = await new_log(tmp_path, writer)
     client = Pager(log, 2)
     client.follower.go_live()

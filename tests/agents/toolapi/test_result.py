@@ -89,7 +89,7 @@ def test_a_place_where_no_file_can_be_made_costs_the_file_and_not_the_call(tmp_p
 
 
 def test_a_flood_is_bounded_in_memory_and_file(tmp_path: Path) -> None:
-    """F53: 100 MB without a line end, then a storm of short lines."""
+    """100 MB without a line end, then a storm of short lines."""
     builder = ToolResultBuilder(spill=tmp_path / "spill")
     block = "A" * 1_000_000
     for _ in range(100):

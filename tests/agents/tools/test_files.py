@@ -318,7 +318,6 @@ class ChangingApproval(RecordedApproval):
 
 
 async def test_a_file_changed_while_the_question_was_open_is_not_written_over(tmp_path: Path) -> None:
-    """F25."""
     path = tmp_path / "a"
     bench = ToolBench(tmp_path, approval=ChangingApproval(path))
     for arguments in ({"content": "x"}, {"content": "x", "mode": "append"}):

@@ -126,7 +126,7 @@ async def test_at_most_a_thousand_results_come_back(bench: ToolBench, tmp_path: 
 
 
 def test_a_bomb_of_stars_takes_bounded_steps(tmp_path: Path) -> None:
-    """F84: every directory is listed once, whatever the pattern; a regular expression would take for ever here."""
+    """Every directory is listed once, whatever the pattern; a regular expression would take for ever here."""
     deep = tmp_path
     for _ in range(12):
         deep /= "a" * 60

@@ -320,7 +320,6 @@ async def test_ignore_files_above_the_searched_directory_count(project: Path, ri
 
 
 async def test_special_files_and_link_loops_are_passed_over(project: Path, ripgrep: Ripgrep) -> None:
-    """F84."""
     os.mkfifo(project / "pipe")
     (project / "zero").symlink_to("/dev/zero")
     (project / "src" / "again").symlink_to(project)
@@ -329,7 +328,7 @@ async def test_special_files_and_link_loops_are_passed_over(project: Path, ripgr
 
 
 async def test_a_pattern_that_never_ends_is_killed_and_the_loop_goes_on(tmp_path: Path) -> None:
-    """F84: our own program backtracks for ever on this; the event loop must not notice."""
+    """Our own program backtracks for ever on this; the event loop must not notice."""
     (tmp_path / "bomb").write_text("a" * 1_000_000 + "!\n")
     bench = ToolBench(tmp_path, ripgrep=NONE, seconds=1.0)
     search = asyncio.create_task(bench.call("Grep", pattern="(a+)+$"))

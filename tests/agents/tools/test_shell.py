@@ -189,7 +189,7 @@ async def test_long_output_is_cut_for_the_model_and_kept_in_a_file(bench: Bench)
     assert kept.read_text().splitlines()[50_000] == "50001"
 
 
-async def test_f53_a_flood_is_shown_in_small_updates_and_bounded_memory(bench: Bench) -> None:
+async def test_a_flood_is_shown_in_small_updates_and_bounded_memory(bench: Bench) -> None:
     await bench.run("true")
     before = memory()
     result = await bench.run("head -c 50000000 /dev/zero | tr '\\0' A", timeout=60)
@@ -223,7 +223,7 @@ def test_arguments_are_checked() -> None:
         (b"\x1b", ""),
     ],
 )
-def test_f78_output_is_plain_text_however_it_is_cut(raw: bytes, text: str) -> None:
+def test_output_is_plain_text_however_it_is_cut(raw: bytes, text: str) -> None:
     for size in (1, 2, 3, len(raw)):
         plain = PlainText()
         pieces = [plain.feed(raw[at : at + size]) for at in range(0, len(raw), size)]

@@ -122,7 +122,7 @@ CALLS = st.builds(external, LONG)
 
 @settings(max_examples=examples(30), deadline=None)
 @given(st.one_of(*(st.tuples(each, each) for each in (COMMANDS, EDITS, CALLS))))
-def test_f77_two_different_actions_never_render_the_same(actions: tuple[Action, Action]) -> None:
+def test_two_different_actions_never_render_the_same(actions: tuple[Action, Action]) -> None:
     one, other = map(question, actions)
     assert (one.digest == other.digest) == (words_of(actions[0]) == words_of(actions[1]))
     for whole in (True, False):

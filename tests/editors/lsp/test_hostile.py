@@ -1,4 +1,4 @@
-"""Whatever an editor sends: one answer where there is one to give, and a connection that goes on (F15-F18, D17)."""
+"""Whatever an editor sends: one answer where there is one to give, and a connection that goes on (D17)."""
 
 from typing import Any
 

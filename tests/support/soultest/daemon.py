@@ -1,7 +1,6 @@
 """The daemon under test: an own HOME, own runtime and state directories, real bridges, raw sockets, real kills.
 
-Everything started here is ended by process id in `close`. `assert_healthy` asserts what must hold after every fault
-(reliability.md 3.2).
+Everything started here is ended by process id in `close`. `assert_healthy` asserts what must hold after every fault.
 """
 
 import hashlib

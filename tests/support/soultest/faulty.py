@@ -17,7 +17,7 @@ from soultest.daemon import PATIENCE, Bridge, Sould
 Json: TypeAlias = dict[str, Any]
 
 KEY = "sk-canary-5f0c1e7d9b"
-"""The provider's key: no file, line or process list may show it (F48)."""
+"""The provider's key: no file, line or process list may show it."""
 
 CONFIG = """\
 default_model = "faulty"
@@ -97,7 +97,7 @@ class Editor:
             assert line, "the stream ended"
             if not line.strip():
                 continue  # the next daemon ends a line that may have been cut (D11)
-            message: Json = json.loads(line)  # every line on standard output is a frame (F23)
+            message: Json = json.loads(line)  # every line on standard output is a frame
             self.messages.append(message)
             if message.get("method") == "session/request_permission" and self.answer:
                 self._permit(message)

@@ -139,7 +139,7 @@ async def compacting(x: Exchange, argument: str) -> None:
         await plain(x, SUMMARY.format(f"compacted {len(asked)} characters"))
 
 
-# --- statuses (F38, F39, F45, F48) ---------------------------------------------------------------------------------------
+# --- statuses ---------------------------------------------------------------------------------------
 
 
 async def _error(x: Exchange, status: int, message: str, code: str = "", **headers: str) -> None:
@@ -176,7 +176,7 @@ async def retry_after(x: Exchange, argument: str) -> None:
 
 @scenario
 async def s401(x: Exchange, argument: str) -> None:
-    """A refusal that repeats the key, in the body and beyond the first 500 characters (F48)."""
+    """A refusal that repeats the key, in the body and beyond the first 500 characters."""
     del argument
     key = x.request.headers.get("authorization", "")
     await _error(x, 401, f"Incorrect API key provided: {key}. " + "x" * 490 + key)
@@ -240,7 +240,7 @@ async def zipped(x: Exchange, argument: str) -> None:
     await x.end()
 
 
-# --- broken streams (F40, F41, F46) -----------------------------------------------------------------------------------------
+# --- broken streams -----------------------------------------------------------------------------------------
 
 
 @scenario
@@ -351,7 +351,7 @@ async def midstream(x: Exchange, argument: str) -> None:
     await x.end()
 
 
-# --- bad calls (F42, F43) ------------------------------------------------------------------------------------------------
+# --- bad calls ------------------------------------------------------------------------------------------------
 
 
 @scenario
@@ -393,14 +393,14 @@ async def ids(x: Exchange, argument: str) -> None:
 
 @scenario
 async def loop(x: Exchange, argument: str) -> None:
-    """The same call for ever; with `cycle` three calls in turn (F47)."""
+    """The same call for ever; with `cycle` three calls in turn."""
     name = ("a.txt", "b.txt", "c.txt")[x.request.attempt % 3] if argument == "cycle" else "a.txt"
     await x.start()
     await _call(x, 0, f"call_{x.request.attempt}", "ReadFile", orjson.dumps({"path": name}).decode())
     await x.finish("tool_calls")
 
 
-# --- empty and endless (F44, F47) ---------------------------------------------------------------------------------------------
+# --- empty and endless ---------------------------------------------------------------------------------------------
 
 
 @scenario

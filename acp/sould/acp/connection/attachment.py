@@ -188,7 +188,7 @@ class Attachment:
     # --- prompts ----------------------------------------------------------------------------------------------------
 
     def ask(self, blocks: Sequence[ContentBlock]) -> Prompt:
-        """Take a prompt, or the answer to what was asked in words, which is its turn's. Synchronous, so that a cancel finds it (F33)."""
+        """Take a prompt, or the answer to what was asked in words, which is its turn's. Synchronous, so that a cancel finds it."""
         given = user_input(blocks)
         if self._dialogs.in_words.is_set() and self.session.running:
             self._dialogs.say(typed_text(given) or input_text(given))

@@ -144,7 +144,7 @@ class Dialogs:
             raw = await self._connection.request("session/request_permission", params)
             answer = PermissionAnswer.model_validate(raw)
         except ConnectionGoneError:
-            return  # it stays pending for whoever else looks (F28)
+            return  # it stays pending for whoever else looks
         except (RpcError, ValidationError) as error:
             logger.warning("permission %s: %s", request.id, error)
             self._answer(ApprovalResponse(request_id=request.id, response="reject", feedback=NOT_SHOWN))

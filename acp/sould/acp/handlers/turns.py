@@ -7,7 +7,7 @@ from sould.acp.schema import McpMessageParams, ModeParams, OptionParams, PromptP
 
 
 async def prompt(peer: Peer, params: PromptParams) -> Json:
-    """One turn, queued behind a running one. Registered before the first `await` (F33)."""
+    """One turn, queued behind a running one. Registered before the first `await`."""
     attachment = peer.attached(params.session_id)
     prompt = attachment.ask(params.prompt)
     peer.remember()  # which turn it is

@@ -183,7 +183,7 @@ class ToolLimits(Section):
     fetch_timeout_s: Positive = 60.0
     fetch_bytes: Count = 5 * 1024 * 1024
     fetch_private_hosts: tuple[str, ...] = ()
-    """Hosts of the private network that pages may be fetched from, by exact name or address (F80)."""
+    """Hosts of the private network that pages may be fetched from, by exact name or address."""
 
 
 SettleRule: TypeAlias = Literal["decision", "commit", "never"]

@@ -319,7 +319,7 @@ def _publish_new(folder: int, temp: str, path: Path) -> None:
 def _publish_over(folder: int, temp: str, path: Path, expected: str, ours: str) -> None:
     """Swap the new text in, then look at what came out; if that is not what was read, swap back.
 
-    A plain rename would silently drop a text that another program put there after our last look (F25).
+    A plain rename would silently drop a text that another program put there after our last look.
     """
     try:
         swapped = _rename(folder, temp, path.name, _SWAP)

@@ -1,4 +1,4 @@
-"""Output of programs as plain text: decoded as it comes, without what would move a cursor or reach a terminal (F78).
+"""Output of programs as plain text: decoded as it comes, without what would move a cursor or reach a terminal.
 
 Never judges content and never holds more than an unfinished character or escape sequence.
 """
@@ -9,7 +9,7 @@ import re
 from typing import Final, Protocol
 
 UPDATE_SECONDS: Final = 0.05
-"""At most twenty updates a second (F53)."""
+"""At most twenty updates a second."""
 UPDATE_SIZE: Final = 16 * 1024
 """Characters of one update; of more, the first and last part are shown."""
 

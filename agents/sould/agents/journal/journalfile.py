@@ -3,7 +3,7 @@
 All system calls on an open journal are here. The loop gives what it takes to the system before anybody is shown it
 (`save`), which waits for no disk; the writer thread syncs, and repairs. A refused write is cut back and kept in memory.
 After a failed sync nothing since the last good one is trusted: it is cut off, the rest is read back from the disk, and
-what followed is written anew (F64).
+what followed is written anew.
 """
 
 import contextlib

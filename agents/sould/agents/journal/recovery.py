@@ -1,4 +1,4 @@
-"""What a journal says its last writer left undone, so that the session host can close it honestly (F61)."""
+"""What a journal says its last writer left undone, so that the session host can close it honestly."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -1,7 +1,7 @@
 """Chat completion chunks into deltas: our own reading of the OpenAI-compatible stream, lenient where servers differ.
 
 It does no input and no output. One instance reads one answer. Differences it accepts are named in the tests, each with
-its source; what it does not accept is an error with the first bytes, never a silent end (F41, F44).
+its source; what it does not accept is an error with the first bytes, never a silent end.
 """
 
 import json

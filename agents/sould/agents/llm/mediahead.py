@@ -1,6 +1,6 @@
 """What kind of image or video some bytes are, and how large it would be when decoded, from its first bytes.
 
-Nothing is decoded here: a file is judged by what it says of itself, so that no decoder ever meets a bomb (F85).
+Nothing is decoded here: a file is judged by what it says of itself, so that no decoder ever meets a bomb.
 """
 
 import struct

@@ -2,7 +2,7 @@
 
 A picture that a server refuses stays in the conversation, and every later request fails. Claude's servers take 8000 pixels a side
 and 5 MB as base64; all take PNG, JPEG, GIF and WebP. A picture within that is judged by its first bytes and never decoded: only a
-larger one, or one of another kind, meets the library, and none that says it has more than `MOST_PIXELS` (F85).
+larger one, or one of another kind, meets the library, and none that says it has more than `MOST_PIXELS`.
 """
 
 import asyncio

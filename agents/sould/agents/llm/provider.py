@@ -45,7 +45,7 @@ class ModelInfo(Struct, frozen=True):
     origin: str = ""
     """The server and the model: what they hand out goes back to them alone."""
     scripted: bool = False
-    """It says what a script holds: its calls keep its ids where they are unique (servers' ids are not used, F43), and it is
+    """It says what a script holds: its calls keep its ids where they are unique (servers' ids are not used), and it is
     asked nothing but what the conversation asks."""
 
 

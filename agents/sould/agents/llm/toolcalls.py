@@ -1,6 +1,6 @@
 """Streamed tool calls into `ToolCall` and `ToolCallPart`, whichever way a server numbers and cuts them.
 
-Ids it gives out are unique within the answer: empty and repeated ones are replaced (F43). Arguments stay text; whether
+Ids it gives out are unique within the answer: empty and repeated ones are replaced. Arguments stay text; whether
 they are JSON is not its business.
 """
 

@@ -1,4 +1,4 @@
-"""What of a server's words reaches the model: names, descriptions and schemas, made safe (F79).
+"""What of a server's words reaches the model: names, descriptions and schemas, made safe.
 
 Pure. A server cannot shadow another's tool or ours, hide text from the user, fill the context with a description, or
 make a provider fetch a schema.

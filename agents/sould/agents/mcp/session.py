@@ -330,7 +330,7 @@ class SessionServers:
                 if known is not None and known.server is server and known.definition == definition:
                     tool = known
                 elif known is not None and not (known.definition == definition and known.server.spec == server.spec):
-                    self._approval.forget(f"mcp:{tool.name}")  # what was allowed was another tool (F74)
+                    self._approval.forget(f"mcp:{tool.name}")  # what was allowed was another tool
                 self._seen[tool.name] = tool
                 tools.setdefault(tool.name, tool)
         names = tuple(name for name, server in self._servers.items() if server.resources)

@@ -1,7 +1,7 @@
 """Whether a project's MCP servers may be started: its workspace is trusted and they are the ones the user trusted.
 
 What counts is the content at that moment: the project's `mcp.json` files and every file of the workspace that they
-name. One changed byte and nothing is started until the user trusts the workspace anew (D23, F74).
+name. One changed byte and nothing is started until the user trusts the workspace anew (D23).
 """
 
 import os

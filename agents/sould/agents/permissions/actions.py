@@ -58,7 +58,7 @@ class RepeatCall(Struct, frozen=True):
 
 
 class FetchPage(Struct, frozen=True):
-    """Send a request to a web host; asked for once a host, by its exact name (F80)."""
+    """Send a request to a web host; asked for once a host, by its exact name."""
 
     host: str
     url: str

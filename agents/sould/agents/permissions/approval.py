@@ -134,7 +134,7 @@ class Approval:
         return self._modes.mode
 
     def forget(self, tool: str) -> None:
-        """Ask again about a tool that is not what it was when it was allowed for this session (F74)."""
+        """Ask again about a tool that is not what it was when it was allowed for this session."""
         self._session = Rules(tuple(rule for rule in self._session.rules if rule.tool != tool))
         self.outputs.forget(tool)
 
@@ -220,7 +220,7 @@ class Approval:
         """Whether exactly this action may go ahead, and whether a person said so who was shown it.
 
         Waits without limit for an answer (D16); cancellation is the task's. What a command runs is looked at once more
-        when everything else is done: when it is not what was shown, it is asked about again (F31).
+        when everything else is done: when it is not what was shown, it is asked about again.
         """
         shown: Programs | None = None
         """What the command runs, as it was when a person allowed it."""

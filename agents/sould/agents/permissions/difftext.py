@@ -1,4 +1,4 @@
-"""A change of a file as lines of text that a person may safely be shown: nothing in them is invisible or looks like another (F77)."""
+"""A change of a file as lines of text that a person may safely be shown: nothing in them is invisible or looks like another."""
 
 import difflib
 

@@ -1,4 +1,4 @@
-"""The commands that need no question: programs that only show things, with flags known to keep it so (F72).
+"""The commands that need no question: programs that only show things, with flags known to keep it so.
 
 A list of what is known, never of what is forbidden: an unknown program, flag or count of operands is not harmless.
 Programs that run others, write files, follow configuration or recurse into unnamed files are not here on purpose, nor are

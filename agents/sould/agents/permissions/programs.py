@@ -1,6 +1,6 @@
 """What a command line runs that the agent can rewrite: the scripts it names as programs, the Makefile, the script of package.json.
 
-An answer for the session is bound to these, as they were when it was given (D48, F31). A script is named as a program by
+An answer for the session is bound to these, as they were when it was given (D48). A script is named as a program by
 its path (`./build.sh`), or given to a shell or an interpreter (`bash build.sh`, `python x.py`). What test runners, linters
 and builders run, and whatever a program reads in its turn, is not bound: that is the code that the agent was asked to
 write. Reads files; runs nothing.
@@ -28,7 +28,7 @@ def _set(text: str) -> frozenset[str]:
 
 
 LARGEST: Final = 1024 * 1024
-"""Bytes of a file whose content is compared (F31); a larger one has changed when its times or its size have."""
+"""Bytes of a file whose content is compared; a larger one has changed when its times or its size have."""
 
 SHELLS: Final = _set(". ash bash dash fish ksh mksh sh source zsh")
 WRAPPERS: Final = _set(

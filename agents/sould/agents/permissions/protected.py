@@ -1,4 +1,4 @@
-"""Paths that are never changed or read unasked, in any mode (F70); secrets are `secretnames`.
+"""Paths that are never changed or read unasked, in any mode; secrets are `secretnames`.
 
 A file is protected when it can run or configure something later without anybody looking, or belongs to sould: by its name
 (`obeyed.json`), or because it lies in what git takes for a repository. Names are compared case-folded, NFC-normalised and

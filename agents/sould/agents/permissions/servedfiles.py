@@ -1,4 +1,4 @@
-"""The programs of a project that its own MCP and hook files name: they are configuration as much as the files are (F74).
+"""The programs of a project that its own MCP and hook files name: they are configuration as much as the files are.
 
 Understands no more of those files than which of their words are files of the project. Starts nothing.
 """

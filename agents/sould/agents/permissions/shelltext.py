@@ -1,7 +1,7 @@
 """Reading shell text: which simple commands will bash run? Strictly for permission, loosely for suspicion.
 
 `read_strictly` answers only when the answer is certain: every word literal, nothing but `&& || ; |` and newlines between
-the commands (F71). Everything else is a problem, which means: ask. `read_loosely` never fails and may find commands that
+the commands. Everything else is a problem, which means: ask. `read_loosely` never fails and may find commands that
 bash would not run; it serves deny rules, which no complexity of the text may skip.
 Neither runs, expands or looks up anything.
 """

@@ -1,4 +1,4 @@
-r"""Text as a person may safely be shown it in a question: nothing that prints nothing, nothing that moves the cursor (F77).
+r"""Text as a person may safely be shown it in a question: nothing that prints nothing, nothing that moves the cursor.
 
 Two different texts never become the same: every mark can be told from the same letters typed out, and what is left out
 in the middle is named by its size and its checksum.

@@ -1,8 +1,8 @@
 """A session as one client follows it: what was said so far, then what happens, without a gap and without a repetition.
 
 For every frontend: it knows the stream and its cursors, and what the frontend does with a record is the frontend's. While the
-client takes its bytes too slowly nothing more is fed; one that fell behind the channel's bound goes on from the journal
-(F37). It starts no task but that one, never waits for a client while something is published, and never drops a record.
+client takes its bytes too slowly nothing more is fed; one that fell behind the channel's bound goes on from the journal.
+It starts no task but that one, never waits for a client while something is published, and never drops a record.
 """
 
 import asyncio

@@ -209,7 +209,7 @@ class SessionHost:
         return session
 
     async def open(self, session_id: str, opening: SessionRequest) -> Session:
-        """The live session, or the stored one brought back; what a crash left open is closed honestly (F61).
+        """The live session, or the stored one brought back; what a crash left open is closed honestly.
 
         Raises:
             SessionNotFoundError, SessionOpenElsewhereError, WorkspaceGoneError

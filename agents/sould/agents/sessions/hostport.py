@@ -101,7 +101,7 @@ class HostPort:
         return SessionPort(await self._host.new(opening))
 
     async def open(self, session_id: str, opening: SessionRequest) -> SessionPort:
-        """The live session, or the stored one brought back; what a crash left open is closed honestly (F61).
+        """The live session, or the stored one brought back; what a crash left open is closed honestly.
 
         Raises:
             SessionNotFoundError, SessionOpenElsewhereError, WorkspaceGoneError

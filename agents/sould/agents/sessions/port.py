@@ -228,7 +228,7 @@ class SessionPort:
     # --- turns ------------------------------------------------------------------------------------------------------
 
     def prompt(self, user_input: UserInput, client_id: str) -> Prompt:
-        """Ask for a turn; it is queued behind a running one. Synchronous, so that a cancel right behind finds it (F33)."""
+        """Ask for a turn; it is queued behind a running one. Synchronous, so that a cancel right behind finds it."""
         return self._session.prompt(user_input, client_id)
 
     def steer(self, user_input: UserInput) -> bool:

@@ -1,6 +1,6 @@
 """The ids of a session's calls: ours, or a scripted model's own where no other call of the session has it.
 
-Model servers send empty, repeated and reused ids (F43), so theirs are never used. Everything that is kept of a call hangs
+Model servers send empty, repeated and reused ids, so theirs are never used. Everything that is kept of a call hangs
 on its id: two calls never share one.
 """
 

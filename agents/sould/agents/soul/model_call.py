@@ -41,7 +41,7 @@ from sould.agents.wire.stream import is_delta, piece
 logger = logging.getLogger(__name__)
 
 MAX_ANSWER_CHARS = 4 * 1024 * 1024
-"""A message longer than this is a runaway stream (F47)."""
+"""A message longer than this is a runaway stream."""
 
 _TOLD_AFTER = (15, 60, 120, 240, 480, 720)
 """Seconds of silence after which the user is told what goes on."""

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from sould.agents.base.config import LoopControl
 
 INVALID_LIMIT = 5
-"""Steps in a row with nothing but invalid calls (F42)."""
+"""Steps in a row with nothing but invalid calls."""
 
 Advice: TypeAlias = Literal["go", "remind", "ask", "stop"]
 Key: TypeAlias = tuple[str, str]
@@ -30,7 +30,7 @@ class RepeatGuard(Struct):
     _noted: set[Key] = field(default_factory=set[Key])
 
     def begin_step(self) -> None:
-        """Identical calls of one step count once: the model could not know their result yet (F43)."""
+        """Identical calls of one step count once: the model could not know their result yet."""
         self._advised.clear()
         self._noted.clear()
 

@@ -31,7 +31,7 @@ from sould.agents.wire.messages import ToolReturn
 MOST_FOREGROUND: Final = 300
 """Seconds that a call may ask for."""
 MOST_OUTPUT: Final = 1024 * 1024 * 1024
-"""Bytes after which a command is ended (F53)."""
+"""Bytes after which a command is ended."""
 MOST_UNREAD: Final = 1024 * 1024
 """Bytes that are taken of what nobody had read of a command that is cut off: as much as a user's pipe can hold."""
 

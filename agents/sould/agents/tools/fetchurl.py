@@ -1,4 +1,4 @@
-"""FetchURL: the text of a web page. Asks once for each host, and never reaches into the private network unasked (F80)."""
+"""FetchURL: the text of a web page. Asks once for each host, and never reaches into the private network unasked."""
 
 from typing import ClassVar, Final
 

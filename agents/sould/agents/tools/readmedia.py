@@ -1,6 +1,6 @@
 """ReadMediaFile: an image or video of the project, given to a model that can see.
 
-Size and pixels are limited by what the file says of itself, before anybody decodes it (F85); we never do.
+Size and pixels are limited by what the file says of itself, before anybody decodes it; we never do.
 """
 
 import asyncio

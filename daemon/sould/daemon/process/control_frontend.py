@@ -168,7 +168,7 @@ class ControlFrontend:
     async def _status(self, _: Nothing) -> Status:
         built = self._sessions.built
         sessions = tuple(built.port.sessions.values()) if built else ()
-        loadable = built is not None or not self._lifecycle.package_changed  # what is not loaded may be gone (F12)
+        loadable = built is not None or not self._lifecycle.package_changed  # what is not loaded may be gone
         looping = {each.id for each in sessions if each.looping}
         return Status(
             version=VERSION,

@@ -140,7 +140,7 @@ class Daemon:
     # --- who may come in ----------------------------------------------------------------------------------------
 
     def _admit(self, connection: Connection) -> None:
-        """Versions (F10, F11): talk when the protocols overlap; make room for a newer client when nothing is lost by it.
+        """Versions: talk when the protocols overlap; make room for a newer client when nothing is lost by it.
 
         Raises:
             RefusedHelloError: no common protocol, and ours is the newer one; or an agent would be its own user.

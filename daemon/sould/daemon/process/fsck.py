@@ -8,7 +8,7 @@ from sould.daemon.control import FsckProblem, FsckReport
 
 
 def check_sessions(state: Path, directories: Sequence[Path] | None) -> FsckReport:
-    """Check these sessions, or all below `state`. One unreadable session never hides the others (F65)."""
+    """Check these sessions, or all below `state`. One unreadable session never hides the others."""
     chosen = sorted((state / "sessions").glob("*")) if directories is None else directories
     problems: list[FsckProblem] = []
     records = 0

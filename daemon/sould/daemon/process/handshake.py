@@ -1,6 +1,6 @@
 """Read a connection's hello frame (D11): exactly its bytes, with the descriptors that travel on the first one.
 
-What does not begin like our frame is not answered (a web page's HTTP, a port scanner, F82). Nothing after the frame is
+What does not begin like our frame is not answered (a web page's HTTP, a port scanner). Nothing after the frame is
 taken: those bytes belong to the frontend. Descriptors are closed here whenever the frame is refused.
 """
 

@@ -136,7 +136,7 @@ class Lifecycle:
         return self._limits.stop_again if self._terms > 1 else self._limits.stop
 
     def install_signals(self, hurry: Callable[[], None]) -> None:
-        """TERM and INT stop the daemon, a second one calls `hurry`; HUP reads the configuration again (F57)."""
+        """TERM and INT stop the daemon, a second one calls `hurry`; HUP reads the configuration again."""
         loop = asyncio.get_running_loop()
 
         def stop(name: str) -> None:
@@ -198,7 +198,7 @@ class Lifecycle:
         return self._idle_since + self.idle_exit - time.monotonic()
 
     def _leave_idle(self, server: Server) -> bool:
-        """Take the socket's name away, then look once more who came before that (F08)."""
+        """Take the socket's name away, then look once more who came before that."""
         if self.activated:
             return self._leave_queue(server)
         hidden = self._paths.runtime + "/s.leaving"
@@ -233,7 +233,7 @@ class Lifecycle:
         self._inode = None
 
     def _check_names(self, server: Server) -> None:
-        """Lock and socket must still be ours (F09)."""
+        """Lock and socket must still be ours."""
         if self._lost:
             return
         if not self._holds_lock():

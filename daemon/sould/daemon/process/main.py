@@ -103,7 +103,7 @@ def _wait_for_lock(paths: Paths) -> int | None:
 
 
 def _harden(*, foreground: bool) -> int:
-    """Private files, no core dumps, no descriptors but ours, more of them if we may (reliability.md 6.10).
+    """Private files, no core dumps, no descriptors but ours, more of them if we may.
 
     Returns the umask we were started with, which is the user's.
     """

@@ -90,7 +90,7 @@ async def test_closing_kills_what_runs_and_refuses_more(tmp_path: Path) -> None:
         await guard.start(["/bin/true"], tmp_path, {})
 
 
-async def test_f55_no_free_descriptor_is_a_clear_error_and_passes(guard: ProcessGuard, tmp_path: Path) -> None:
+async def test_no_free_descriptor_is_a_clear_error_and_passes(guard: ProcessGuard, tmp_path: Path) -> None:
     await (await guard.start(["/bin/true"], tmp_path, {})).wait()
     highest = os.open("/", os.O_RDONLY)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -112,7 +112,7 @@ async def test_f55_no_free_descriptor_is_a_clear_error_and_passes(guard: Process
 
 
 @pytest.mark.needs_root
-async def test_f55_no_room_for_a_process_is_a_clear_error_and_passes(tmp_path: Path) -> None:
+async def test_no_room_for_a_process_is_a_clear_error_and_passes(tmp_path: Path) -> None:
     script = Path(__file__).with_name("crowded.py")
     ran = await asyncio.create_subprocess_exec(
         *("setpriv", "--reuid", "65533", "--clear-groups", *REACH, sys.executable, "-c", script.read_text()),

@@ -1,4 +1,4 @@
-"""Messages behind headers, however the bytes come, and whoever goes on with them (F15, D11)."""
+"""Messages behind headers, however the bytes come, and whoever goes on with them (D11)."""
 
 from hypothesis import given
 from hypothesis import strategies as st

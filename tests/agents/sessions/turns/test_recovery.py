@@ -1,4 +1,4 @@
-"""Sessions whose daemon was killed in the middle of something (F61, D16)."""
+"""Sessions whose daemon was killed in the middle of something (D16)."""
 
 from sould.agents.soul.timetravel.outcome import describe
 from sould.agents.wire.messages import (

@@ -1,4 +1,4 @@
-"""FetchURL: main text, limits, a question for each host, and no way into the private network (F80)."""
+"""FetchURL: main text, limits, a question for each host, and no way into the private network."""
 
 import asyncio
 import gzip

@@ -1,7 +1,7 @@
 """The daemon's side of the guard: starts commands in the guard program and streams what they say.
 
-Nothing started here outlives this process, however it ends (F50). Output that nobody reads stays in the pipe, so memory
-does not grow with it (F53). A descriptor is held per running process and given back with it (F54).
+Nothing started here outlives this process, however it ends. Output that nobody reads stays in the pipe, so memory
+does not grow with it. A descriptor is held per running process and given back with it.
 """
 
 import array

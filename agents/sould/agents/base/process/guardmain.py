@@ -290,7 +290,7 @@ def _become_command(order: dict[str, Any], output: int, given_input: int | None,
 
 
 def _limit(headroom: int, memory: int | None) -> None:
-    """No core files, and at most `headroom` processes more than the whole system has now (F49: fork bombs).
+    """No core files, and at most `headroom` processes more than the whole system has now (fork bombs).
 
     `memory` holds for what a process writes into, not for the address space that some reserve and never use.
     """

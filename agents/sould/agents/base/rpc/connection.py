@@ -39,7 +39,7 @@ class Limits(Struct, frozen=True):
 
     line: int = MAX_LINE
     parse_inline: int = MIB
-    """Longer lines are parsed in a thread, so that the loop stays responsive (F18)."""
+    """Longer lines are parsed in a thread, so that the loop stays responsive."""
     high_water: int = MIB
     """More unsent bytes than this: `congested`, producers hold back."""
     unsent: int = 8 * MIB
@@ -47,7 +47,7 @@ class Limits(Struct, frozen=True):
     in_flight: int = 4096
     bad_lines: int = 100
     bad_seconds: float = 10.0
-    """This many bad lines in this time end the connection (F15)."""
+    """This many bad lines in this time end the connection."""
     farewell: float = 0.25
     """Seconds that requests in flight get to finish when the peer has closed its side."""
 
@@ -131,7 +131,7 @@ class Connection:
         self.gone = False
         """The peer is gone: requests fail at once."""
         self.ignored_responses = 0
-        """Answers to nothing we had asked (F21)."""
+        """Answers to nothing we had asked."""
 
     # --- life -------------------------------------------------------------------------------------------------------
 

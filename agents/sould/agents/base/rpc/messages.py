@@ -1,7 +1,7 @@
 """One line to one JSON-RPC message, or to the error that answers it.
 
 Pure: nothing here keeps state or writes. Whatever bytes come in, the outcome is one of four messages or an `Invalid`;
-no exception and no text of a library's error reaches the peer (F15, F16, F18, F21).
+no exception and no text of a library's error reaches the peer.
 """
 
 import json

@@ -1,6 +1,6 @@
 """A hunk as the lines of a unified diff, with the words that differ, for whoever shows it. Pure.
 
-Nothing in a line is invisible or looks like another one (F77).
+Nothing in a line is invisible or looks like another one.
 """
 
 from collections.abc import Iterator, Sequence

@@ -27,7 +27,7 @@ class SessionState(Parsed):
 
     version: int = 1
     directory: str = ""
-    """Where the session's directory really was when the session began, all links followed (F56)."""
+    """Where the session's directory really was when the session began, all links followed."""
     mode: Mode | None = None
     agent: str = ""
     """The chosen agent's name or path; empty for the default one."""

@@ -1,7 +1,7 @@
 """Stored sessions: one directory each under `sessions/`, found by id, listed through an index.
 
 Directories are the truth, the index only makes lists fast. An id is looked up, never joined to a path unseen (D15).
-Nothing here opens a journal for writing, and one bad session never hides the others (F65).
+Nothing here opens a journal for writing, and one bad session never hides the others.
 """
 
 import base64

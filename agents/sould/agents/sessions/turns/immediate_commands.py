@@ -27,7 +27,7 @@ class ImmediateCommand(Protocol):
     def take(self, user_input: UserInput, client_id: str) -> Prompt | None:
         """Do what it says, or begin to, if it is of this kind; None: it is not.
 
-        Synchronous, so that a cancel right behind it finds it (F33).
+        Synchronous, so that a cancel right behind it finds it.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""What happens when a session is opened that its last writer left in the middle of something (F61, D16).
+"""What happens when a session is opened that its last writer left in the middle of something (D16).
 
 A turn in which something waits for an approval, or for an answer to the agent's question, goes on, be it one of the main
 agent or of a subagent: nothing of that call has run, or what it came to is in the request. Every other open turn is closed

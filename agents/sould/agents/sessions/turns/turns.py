@@ -129,7 +129,7 @@ class Turns:
         return self._closed
 
     def submit(self, prompt: Prompt) -> None:
-        """Take a prompt. Synchronous, so that a cancel arriving right behind it finds it (F33)."""
+        """Take a prompt. Synchronous, so that a cancel arriving right behind it finds it."""
         if self._closed:
             prompt.settle(not_begun(prompt.turn_id))
             return

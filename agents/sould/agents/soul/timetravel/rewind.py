@@ -1,4 +1,4 @@
-"""Going back in a session and returning: the model's context and, with it, the files its agents touched (F68).
+"""Going back in a session and returning: the model's context and, with it, the files its agents touched.
 
 A restore is announced before it begins and closed when it is done, so that one cut off by a crash is done again when
 the session is opened. Only changes in the edit logs are taken back; the project's git is never touched.

@@ -164,7 +164,7 @@ class ExternalTools(StepExtension, Struct):
             raise InvalidDefinitionError(f"a session takes {MOST_TOOLS} tools of clients")
 
     def _tool(self, definition: ExternalDefinition, client_id: str, client_name: str) -> ExternalTool:
-        """The one there is, when nothing of it is new; what was allowed for another tool of the name is forgotten (F74)."""
+        """The one there is, when nothing of it is new; what was allowed for another tool of the name is forgotten."""
         before = self._seen.get(definition.name)
         if before is not None and before != definition:
             self.approval.forget(f"mcp:{definition.name}")

@@ -1,4 +1,4 @@
-"""Which address a page is fetched from: resolved once, judged, and then connected to as it is (F80).
+"""Which address a page is fetched from: resolved once, judged, and then connected to as it is.
 
 So a name cannot mean one address when it is judged and another when it is connected to. No request is made here.
 """

@@ -135,7 +135,7 @@ def client_for(url: str, environment: Mapping[str, str]) -> "httpx2.AsyncClient"
 
 
 async def read_body(response: "httpx2.Response", most: int) -> tuple[bytes, bool]:
-    """The body as far as the limit goes, unpacked by us so that a small answer cannot become a large one (F85)."""
+    """The body as far as the limit goes, unpacked by us so that a small answer cannot become a large one."""
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("", "identity", "gzip", "deflate"):
         raise FetchError(f"The page is encoded as {encoding[:40]}, which was not asked for.")

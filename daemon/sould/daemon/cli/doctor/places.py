@@ -19,7 +19,7 @@ OLDEST_NOW = 1_760_000_000
 
 
 def runtime_directory(setup: SetUp) -> Iterator[Finding]:
-    """The directory of the socket must be ours alone (F02)."""
+    """The directory of the socket must be ours alone."""
     directory = setup.paths.runtime
     try:
         check_private(directory)
@@ -38,7 +38,7 @@ def runtime_directory(setup: SetUp) -> Iterator[Finding]:
 
 
 def _fallback(setup: SetUp) -> Iterator[Finding]:
-    """XDG_RUNTIME_DIR is set but cannot be used (F14)."""
+    """XDG_RUNTIME_DIR is set but cannot be used."""
     wanted = setup.environment.get("XDG_RUNTIME_DIR", "")
     if not wanted or setup.paths.runtime.startswith(wanted.rstrip("/") + "/"):
         return
