@@ -84,6 +84,13 @@ OPENING_CALLS = frozenset(
 )
 """Methods of a path. Those of `CallFiles` that have such a name are awaited."""
 
+ARCHITECTURE = "ARCHITECTURE.md"
+MAP_LIMIT = 250
+"""Lines of it."""
+PACKAGE_PAGE = re.compile(r"agents/sould/agents/[a-z]+/README\.md")
+DECISIONS = "docs/decisions.md"
+CITED = re.compile(r"\b(?!D2\b)D\d{1,2}\b")
+"""A decision, by its number. D2 is a language of diagrams."""
 SOURCE = frozenset({".py", ".ts", ".mjs", ".sh", ".el", ".lua"})
 VERSIONED = {
     "daemon/sould/daemon/hello.py": r'^VERSION = "([^"]*)"',
@@ -136,6 +143,7 @@ def main(root: Path) -> int:
         *namespace(files),
         *sizes(files),
         *versions(root),
+        *pages(files),
         *addresses(files),
     ]
     for finding in findings:
@@ -337,6 +345,31 @@ def versions(root: Path) -> Iterator[Finding]:
         named = re.search(pattern, (root / name).read_text(), re.MULTILINE) if (root / name).exists() else None
         if named is not None and named[1] != version:
             yield Finding(name, 0, f"its version is {named[1]}, the package's is {version}")
+
+
+def pages(files: Iterable[SourceFile]) -> Iterator[Finding]:
+    """Each package below `agents` has a short page of its own, and each decision that is cited can be looked up."""
+    by_path = {file.path: file for file in files}
+    for package in LAYERS["agents"][1:] if ARCHITECTURE in by_path else ():
+        page = f"agents/sould/agents/{package}/README.md"
+        if f"agents/sould/agents/{package}/__init__.py" in by_path and page not in by_path:
+            yield Finding(page, 0, "must say what the package is and where to start")
+    for path, most in {
+        "ARCHITECTURE.md": MAP_LIMIT,
+        **dict.fromkeys(filter(PACKAGE_PAGE.fullmatch, by_path), 40),
+    }.items():
+        if path in by_path and (lines := by_path[path].text.count("\n")) > most:
+            yield Finding(path, 0, f"{lines} lines; the limit is {most}")
+    if DECISIONS not in by_path:
+        return
+    known = set(re.findall(r"^\*\*(D\d+)\.", by_path[DECISIONS].text, re.MULTILINE))
+    for path, file in by_path.items():
+        if Path(path).suffix in SOURCE | {".md"}:
+            for found in CITED.finditer(file.text):
+                if found[0] not in known:
+                    yield Finding(
+                        path, file.text.count("\n", 0, found.start()) + 1, f"{found[0]} is not in {DECISIONS}"
+                    )
 
 
 def addresses(files: Iterable[SourceFile]) -> Iterator[Finding]:

@@ -302,14 +302,25 @@ def test_the_script_can_be_imported_without_running() -> None:
     assert house.FILE_LIMIT == 500
 
 
-@pytest.mark.parametrize("root", ["agents", "acp"])
-def test_the_architecture_page_names_the_layers_in_their_order(root: str) -> None:
-    page = (ROOT / "ARCHITECTURE.md").read_text().split(f"### `{root}/sould/{root}`")[1].split("\n### ")[0]
+def test_the_architecture_page_names_the_packages_in_their_order() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text().split("### `agents/sould/agents`")[1].split("\n### ")[0]
     rows = [line.split("|")[1].strip().strip("`") for line in page.splitlines() if line.startswith("| `")]
-    inner = {package: house.LAYERS.get(f"{root}/{package}", ()) for package in house.LAYERS[root][1:]}
-    assert rows == [
-        row for package, within in inner.items() for row in (package, *(f"{package}/{each}" for each in within if each))
-    ]
+    assert rows == list(house.LAYERS["agents"][1:])
+
+
+def test_a_decision_that_nobody_can_look_up_is_named(tree: Path) -> None:
+    write(tree, "docs/decisions.md", "**D7. Defaults** stand in one table.\n")
+    write(tree, "agents/sould/agents/a.py", '"""The numbers (D7), and silence (D16)."""\n')
+    status, output = check(tree)
+    assert (status, "a.py:1: D16 is not in docs/decisions.md" in output, "D7" in output) == (1, True, False)
+
+
+def test_a_package_without_a_page_or_with_a_long_one_is_named(tree: Path) -> None:
+    write(tree, "ARCHITECTURE.md", "")
+    write(tree, "agents/sould/agents/llm/__init__.py", '"""Models."""\n')
+    assert "agents/llm/README.md: must say what the package is" in check(tree)[1]
+    write(tree, "agents/sould/agents/llm/README.md", "\n" * 41)
+    assert "agents/llm/README.md: 41 lines; the limit is 40" in check(tree)[1]
 
 
 @pytest.mark.parametrize(
