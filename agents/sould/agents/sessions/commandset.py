@@ -16,7 +16,8 @@ from sould.agents.sessions.commands.slash import CommandRegistry, CommandSource
 from sould.agents.sessions.commands.status_commands import ShowingCommands
 from sould.agents.sessions.commands.travel import TravelCommands
 from sould.agents.sessions.commands.worktree import WorktreeCommands, WorktreeStatus
-from sould.agents.sessions.session_builder import Parts, project_memory
+from sould.agents.sessions.furthertools import project_memory
+from sould.agents.sessions.session_builder import Parts
 from sould.agents.sessions.turns.loopcontrols import LoopControls
 from sould.agents.sessions.turns.queueing import PromptQueue
 

@@ -8,8 +8,11 @@ from msgspec import Struct
 
 from sould.agents.base.config import can_search
 from sould.agents.base.environment import Environment
+from sould.agents.base.filechanges import FileChanges
 from sould.agents.base.liveconfig import LiveConfig
 from sould.agents.base.regularfile import read_text
+from sould.agents.journal.log import SessionLog
+from sould.agents.llm.pool import key_variables
 from sould.agents.llm.provider import ModelInfo
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.sessions.settings.directories import Directories
@@ -17,6 +20,7 @@ from sould.agents.soul.instructions import prompt_arguments, render_prompt
 from sould.agents.soul.projectinstructions import project_instructions
 from sould.agents.soul.session_request import SessionRequest
 from sould.agents.soul.skills.catalog import SkillCatalog
+from sould.agents.soul.skills.open import open_catalog
 from sould.agents.soul.spec import AgentSpec
 from sould.agents.soul.tool_conditions import Situation
 
@@ -59,3 +63,22 @@ class Workplace(Struct, frozen=True):
     def waits(self, path: Path, top: Path) -> str:
         """See `TrustStore.waits_for`."""
         return self.trust.waits_for(self.opening.cwd, path, top)
+
+
+async def open_workplace(
+    opening: SessionRequest, log: SessionLog, config: LiveConfig, trust: TrustStore, changes: FileChanges
+) -> Workplace:
+    """Where a session works, with the directories that were added to it.
+
+    Its commands see the client's environment, without the keys of providers.
+    """
+    directories = Directories(opening.cwd, (*opening.additional, *map(Path, log.context.directories)))
+    environment = Environment(
+        opening.environment,
+        provider_keys=key_variables(config.now),
+        pass_keys=config.now.environment.pass_keys,
+        outside=(opening.cwd, *directories),
+        umask=opening.umask,
+    )
+    skills = await open_catalog(trust, opening, config, changes)
+    return Workplace(opening, directories, environment, skills, config, trust)
