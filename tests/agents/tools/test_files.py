@@ -1,6 +1,7 @@
 """Reading and editing as the model does it: what comes back, what is asked, what is written."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -311,6 +312,7 @@ class ChangingApproval(RecordedApproval):
         sender: str,
         description: str,
         display: tuple[DisplayBlock, ...] = (),
+        let_go: Callable[[], Awaitable[None]] | None = None,
     ) -> Consent:
         if display:
             self.path.write_text("typed by the user")

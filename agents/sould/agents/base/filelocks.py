@@ -17,6 +17,11 @@ class FileLocks:
     def __init__(self) -> None:
         self._locks: WeakValueDictionary[Path, _FileLock] = WeakValueDictionary()
 
+    def is_held(self, path: Path) -> bool:
+        """Whether `editing` would wait for somebody."""
+        lock = self._locks.get(path)
+        return lock is not None and lock.is_held
+
     @asynccontextmanager
     async def editing(self, *paths: Path) -> AsyncGenerator[None, None]:
         """Hold the files for the block. The task that holds one already goes straight on.
@@ -33,6 +38,11 @@ class _FileLock:
     def __init__(self) -> None:
         self._free = asyncio.Lock()
         self._holder: asyncio.Task[object] | None = None
+
+    @property
+    def is_held(self) -> bool:
+        """By another task than this one."""
+        return self._free.locked() and self._holder is not asyncio.current_task()
 
     @asynccontextmanager
     async def held(self) -> AsyncGenerator[None, None]:

@@ -24,7 +24,7 @@ class EditFile(Struct, frozen=True):
     """Create, change or delete a file.
 
     `secret`: why it holds one, when that was found in its text. `others`: what of another session's it meets. `encoding`: the one its
-    text is in, where that is not UTF-8: then the review has no hunks of it.
+    text is in, where that is not UTF-8: then the review has no hunks of it. `reads`: it is about to be read for that.
     """
 
     path: ResolvedPath
@@ -32,6 +32,7 @@ class EditFile(Struct, frozen=True):
     secret: str = ""
     others: str = ""
     encoding: str = ""
+    reads: bool = False
 
 
 class RunCommand(Struct, frozen=True):

@@ -7,7 +7,7 @@ A person's answer is bound to the exact action by a digest; what "for session" r
 import asyncio
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -170,6 +170,11 @@ class Approval:
     def _kept_from(self, action: RunCommand) -> tuple[str, ...]:
         return secret_globs(self._where) if self.judge(action).searches else ()
 
+    async def judge_to_edit(self, path: ResolvedPath, call: ToolCallContext) -> Verdict:
+        """The decision about an edit of whatever the file holds, which is read first. Nobody is asked."""
+        _, verdict = await self._judged(EditFile(path, "modify", reads=True), call)
+        return verdict
+
     def judge_found_file(self, path: Path) -> Verdict:
         """Whether a file that was found in a directory the model may read is shown with the others, unasked. Blocks."""
         return self.judge(ReadFile(ResolvedPath(path, inside=True, others=self.other_names(path))))
@@ -187,11 +192,13 @@ class Approval:
         found = (self._secrets.content(path.path, text.encode(errors="replace"), self._where) for text in texts)
         return secret_file(names, self._where) or next(filter(None, found), "")
 
-    def secret_in(self, path: Path, data: bytes) -> str:
-        """Why a file with this content is a secret, or "". Blocks: call it in a thread."""
-        if is_granted(path, self._session, READ_SECRET, EDIT_SECRET):
+    def secret_in(self, path: Path, *contents: bytes) -> str:
+        """Why a file with one of these contents is a secret, or "", as it is for none. Blocks: call it in a thread."""
+        if contents and is_granted(path, self._session, READ_SECRET, EDIT_SECRET):
             return f"{path} was asked about as a secret"
-        return secret_name(self.other_names(path), self._where) or self._secrets.content(path, data, self._where)
+        by_name = secret_name(self.other_names(path), self._where) if contents else ""
+        found = (self._secrets.content(path, data, self._where) for data in contents)
+        return by_name or next(filter(None, found), "")
 
     async def request(
         self,
@@ -216,11 +223,13 @@ class Approval:
         sender: str,
         description: str,
         display: tuple[DisplayBlock, ...] = (),
+        let_go: Callable[[], Awaitable[None]] | None = None,
     ) -> Consent:
         """Whether exactly this action may go ahead, and whether a person said so who was shown it.
 
         Waits without limit for an answer (D16); cancellation is the task's. What a command runs is looked at once more
-        when everything else is done: when it is not what was shown, it is asked about again.
+        when everything else is done: when it is not what was shown, it is asked about again. `let_go`: gives back what nobody
+        may hold while a person is asked.
         """
         shown: Programs | None = None
         """What the command runs, as it was when a person allowed it."""
@@ -232,6 +241,8 @@ class Approval:
             if verdict.decision == "deny":
                 return Consent(denied(verdict.reason))
             if verdict.decision == "ask" and shown != (now := programs_run(action, self._where)):
+                if let_go is not None:
+                    await let_go()
                 async with self._shown:
                     # an answer given meanwhile may have settled this one
                     action, verdict = await self._judged(action, call)

@@ -6,8 +6,8 @@ secret leaves this module before the user said yes. What a tool writes it asks a
 
 import asyncio
 import os
-from collections.abc import Collection, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator, Collection, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Final, Literal, Protocol, cast
 
@@ -17,6 +17,7 @@ from sould.agents.base.filelocks import FileLocks
 from sould.agents.base.workspace import (
     Command,
     Expected,
+    JustRead,
     NotAFileError,
     OutsideError,
     ResolvedPath,
@@ -27,7 +28,7 @@ from sould.agents.base.workspace import (
 )
 from sould.agents.permissions import meantpaths as paths
 from sould.agents.permissions.approval import Approval, denied
-from sould.agents.permissions.policy import EditFile, ReadFile
+from sould.agents.permissions.policy import ReadFile, Verdict
 from sould.agents.permissions.secretnames import certain_globs
 from sould.agents.permissions.visible import file_name
 from sould.agents.toolapi.base import PerCall, RefusedError, ToolCallContext
@@ -73,22 +74,33 @@ class Contest(Struct, frozen=True):
 
 
 class OtherWork:
-    """What other sessions have under review: subclass it. As it is, they have nothing."""
+    """What other sessions have under review in one file: subclass it. As it is, they have nothing."""
 
     __slots__ = ()
 
-    async def contest(self, path: Path, text: str) -> Contest | None:
-        """What a file is about to lose or meet when this is written, and is to be asked about first; None: nothing."""
+    async def contest(self, text: str) -> Contest | None:
+        """What the file is about to lose or meet when this is written, and is to be asked about first; None: nothing."""
 
-    def allowed(self, path: Path, contest: Contest) -> None:
+    def allowed(self, contest: Contest) -> None:
         """A person said yes: it is not asked about again."""
 
-    async def beside(self, path: Path) -> str:
+    async def beside(self) -> str:
         """What of them is in the file now, in words; "" when there is nothing."""
         return ""
 
 
-ALONE: Final = OtherWork()
+class OthersWork(Protocol):
+    """Knows what other sessions have under review."""
+
+    async def __call__(self, path: Path, /) -> OtherWork:
+        """In this file."""
+        ...
+
+
+async def nobody_else(path: Path) -> OtherWork:
+    """No other session works in its files."""
+    del path
+    return OtherWork()
 
 
 class KnownProblems(Protocol):
@@ -111,6 +123,30 @@ class WriteProblems:
 UNKNOWN: Final = WriteProblems()
 
 
+class JudgedFile:
+    """A file that a call is to change, as it was judged and read. `before` None: nothing is there; `secret`: why it is one, or ""."""
+
+    def __init__(self, path: ResolvedPath, before: TextFile | None, secret: str, held: AsyncExitStack | None) -> None:
+        """`held` holds the file; None: a person is asked before it is changed."""
+        self.path = path
+        self.before = before
+        self.secret = secret
+        self.asks = held is None
+        self._held = held
+
+    @property
+    def expected(self) -> Expected:
+        """What may be written over: as long as nobody was waited for, what was read need not be read again."""
+        read = JustRead(self.before)
+        return read if self._held is not None else read.digest
+
+    async def let_go(self) -> None:
+        """Nobody may hold a file while a person is asked."""
+        if self._held is not None:
+            await self._held.aclose()
+            self._held = None
+
+
 class CallFiles:
     """A `Workspace` in which opening asks; one for each call. Whoever is refused gets a RefusedError, which ends the call."""
 
@@ -121,7 +157,7 @@ class CallFiles:
         locks: FileLocks,
         call: ToolCallContext = NO_CALL,
         looks: Looks = UNHEARD,
-        others: OtherWork = ALONE,
+        others: OthersWork = nobody_else,
         problems: WriteProblems = UNKNOWN,
     ) -> None:
         self.others = others
@@ -256,15 +292,16 @@ class CallFiles:
 
     async def _read(self, path: ResolvedPath, reading: Reading) -> TextFile:
         try:
-            return await self._open(path, reading)
+            file, _ = await self._open(path, reading)
+            return file
         except NotAFileError as error:
             raise await self._explained(error, path) from None
 
-    async def _open(self, path: ResolvedPath, reading: Reading) -> TextFile:
+    async def _open(self, path: ResolvedPath, reading: Reading) -> tuple[TextFile, str]:
+        """The text, and why it is a secret, which was asked about."""
         await self._ask_for(path, READ)
         file = await reading(path.path)
-        await self._ask_about(path, file.text.encode(errors="replace"))
-        return file
+        return file, await self._ask_about(path, file.text.encode(errors="replace"))
 
     async def read_bytes(self, path: Path | ResolvedPath, limit: int) -> bytes:
         """The first `limit` bytes on disk, when they may be read. Raises NotAFileError, OutsideError, WorkspaceError."""
@@ -291,30 +328,63 @@ class CallFiles:
         """Hold a file: nobody else in the daemon writes it meanwhile. Not while a person is asked."""
         return self._locks.editing(path)
 
-    async def asks_to_edit(self, path: ResolvedPath) -> bool:
-        """Whether a person will be asked before the file is changed, as things stand; refused edits end the call here."""
-        verdict = await asyncio.to_thread(self._approval.judge, EditFile(path, "modify"))
-        if verdict.decision == "deny":
-            raise RefusedError(denied(verdict.reason))
-        return verdict.decision == "ask"
+    @asynccontextmanager
+    async def to_edit(self, path: ResolvedPath) -> AsyncGenerator[JudgedFile]:
+        """A file that is to be changed, judged and read by one decision; refused edits end the call here.
 
-    async def read_to_edit(self, path: ResolvedPath, *, asked: bool) -> TextFile | None:
-        """What an edit is to replace, None where nothing is; an editor is asked for it unless a person is `asked` first.
-
-        Then it is asked for its text after the answer, when the edit is written: that is the look that counts.
+        It is held as long as the block lasts, unless a person will be asked: then it is read without asking an editor, which
+        is asked for its text after the answer, when the edit is written. That is the look that counts.
 
         Raises:
             NotAFileError, NotTextError, OutsideError, WorkspaceError
         """
+        verdict = await self._judged_to_edit(path)
+        async with AsyncExitStack() as held:
+            if verdict.decision == "allow":
+                waits = self._locks.is_held(path.path)
+                await held.enter_async_context(self.editing(path.path))
+                if waits:  # what was judged before may be another file by now
+                    verdict = await self._judged_to_edit(path)
+            asks = verdict.decision == "ask"
+            if asks:
+                await held.aclose()
+            before, secret = await self._read_judged(path, verdict)
+            yield JudgedFile(path, before, secret, held if not asks else None)
+
+    async def _judged_to_edit(self, path: ResolvedPath) -> Verdict:
+        verdict = await self._approval.judge_to_edit(path, self._call)
+        if verdict.decision == "deny":
+            raise RefusedError(denied(verdict.reason))
+        return verdict
+
+    async def _read_judged(self, path: ResolvedPath, verdict: Verdict) -> tuple[TextFile | None, str]:
+        """The text, None where nothing is, and why the file is a secret. Where a person was waited for, it is looked at once more."""
+        if verdict.reads == "allow":
+            self._opened.add(path.path)
+        before, found = await self._read_to_edit(path, unasked=verdict.decision == "allow")
+        if verdict.reads == "allow" and not found:
+            return before, verdict.secret
+        return before, await self._approval.secret(path, before.text if before is not None else "")
+
+    async def read_to_edit(self, path: ResolvedPath) -> TextFile | None:
+        """What an edit is to replace, None where nothing is; an editor is asked for it.
+
+        Raises:
+            NotAFileError, NotTextError, OutsideError, WorkspaceError
+        """
+        before, _ = await self._read_to_edit(path, unasked=True)
+        return before
+
+    async def _read_to_edit(self, path: ResolvedPath, *, unasked: bool) -> tuple[TextFile | None, str]:
         await self._ask_for(path, TO_EDIT, to_edit=True)
         try:
-            file = await self._open(path, self._workspace.known_text if asked else self._workspace.read_text)
+            file, secret = await self._open(path, self._workspace.read_text if unasked else self._workspace.known_text)
         except NotAFileError:
             if await asyncio.to_thread(os.path.lexists, path.path):  # a directory or a device
                 raise
-            return None
+            return None, ""
         self._looks.passed(self._agent_id, file)
-        return file
+        return file, secret
 
     def passed_over(self, searched: ResolvedPath) -> tuple[str, ...]:
         """Globs of names and of the ends of paths, without case, that a search opens only where the search itself was asked about: secrets.
@@ -368,11 +438,12 @@ class CallFiles:
             await self._ask(ReadFile(path, to_edit=to_edit), question)
             self._opened.add(path.path)
 
-    async def _ask_about(self, path: ResolvedPath, data: bytes) -> None:
-        """Before anything shows of what was read: an editor's text, or a file that is not what it was when it was judged."""
+    async def _ask_about(self, path: ResolvedPath, data: bytes) -> str:
+        """Why it is a secret. Before anything shows of what was read: an editor's text, or a file that is no longer what was judged."""
         secret = await asyncio.to_thread(self._approval.secret_in, path.path, data)
         if secret:
             await self._ask(ReadFile(path, secret=secret), READ)
+        return secret
 
     async def _ask(self, action: ReadFile, question: str) -> None:
         described = question.format(f"`{file_name(action.path.path)}`")

@@ -84,6 +84,10 @@ class Verdict(Struct, frozen=True):
     """What the session would have allowed, had it stayed as it was."""
     all_names: bool = False
     """Of an edit, with a yes: names of the file outside the project change, too, as `reason` says or a person said before."""
+    reads: Decision = "ask"
+    """Of an edit that `reads` first: whether it may."""
+    secret: str = ""
+    """Of an edit: why the file is one."""
 
 
 def decide(action: Action, rules: Rules, trust: Trust, mode: Mode, where: PolicyContext) -> Verdict:
@@ -91,7 +95,8 @@ def decide(action: Action, rules: Rules, trust: Trust, mode: Mode, where: Policy
     mode = _capped(mode, trust)
     match action:
         case ReadFile():
-            return _judge_read(action, rules, mode, where)
+            secret = action.secret or secret_file(action.path.names, where)
+            return _judge_read(action, secret, rules, mode, where)
         case EditFile():
             return _judge_edit(action, rules, mode, where)
         case RunCommand():
@@ -126,11 +131,10 @@ def _capped(mode: Mode, trust: Trust) -> Mode:
 # --- files ----------------------------------------------------------------------------------------------------------------------
 
 
-def _judge_read(action: ReadFile, rules: Rules, mode: Mode, where: PolicyContext) -> Verdict:
+def _judge_read(action: ReadFile, secret: str, rules: Rules, mode: Mode, where: PolicyContext) -> Verdict:
     path, names = action.path.path, action.path.names
     if any(_path_rule("deny", "read", name, rules, where) for name in names):
         return Verdict("deny", f"a rule forbids reading {action.path.written}")
-    secret = action.secret or secret_file(names, where)
     granted = is_granted(path, rules, READ_SECRET, EDIT_SECRET)
     if secret and not granted:
         return Verdict("ask", f"{secret}; {A_YES}", grant=Rule("allow", READ_SECRET, path=str(path)))
@@ -152,7 +156,12 @@ def _judge_edit(action: EditFile, rules: Rules, mode: Mode, where: PolicyContext
     """By all names of the file, which change with it. In `full` those outside the project are not asked about: they stay as they are."""
     path = action.path.path
     links = where.names_of(path) if action.operation == "modify" else ONE_NAME
-    verdict = _judge_names(action, (*action.path.names, *links.inside), rules, mode, where)
+    names = (*action.path.names, *links.inside)
+    secret = action.secret or secret_file(names, where)
+    verdict = replace(_judge_names(action, names, secret, rules, mode, where), secret=secret)
+    if action.reads:
+        reading = _judge_read(ReadFile(action.path, to_edit=True), secret, rules, mode, where)
+        verdict = replace(verdict, reads=reading.decision)
     if not links.elsewhere or verdict.decision == "deny":
         return verdict
     reason = OTHER_NAMES.format(path)
@@ -162,10 +171,13 @@ def _judge_edit(action: EditFile, rules: Rules, mode: Mode, where: PolicyContext
         return replace(verdict, all_names=True)
     if mode == "full":
         return verdict
-    return Verdict("ask", f"{reason}; {A_YES}", grant=Rule("allow", EDIT_ALL_NAMES, path=str(path)), all_names=True)
+    grant = Rule("allow", EDIT_ALL_NAMES, path=str(path))
+    return replace(verdict, decision="ask", reason=f"{reason}; {A_YES}", grant=grant, all_names=True)
 
 
-def _judge_names(action: EditFile, names: Collection[Path], rules: Rules, mode: Mode, where: PolicyContext) -> Verdict:
+def _judge_names(
+    action: EditFile, names: Collection[Path], secret: str, rules: Rules, mode: Mode, where: PolicyContext
+) -> Verdict:
     path, inside = action.path.path, action.path.inside
     if any(_path_rule("deny", "edit", name, rules, where) for name in names):
         return Verdict("deny", f"a rule forbids changing {action.path.written}")
@@ -173,7 +185,6 @@ def _judge_names(action: EditFile, names: Collection[Path], rules: Rules, mode: 
         return Verdict("deny", f"{_LOOKING}, no file is changed")
     if not where.inside(path) and (meant := where.in_worktree(path)):
         return Verdict("deny", MAIN_CHECKOUT.format(path, meant))
-    secret = action.secret or secret_file(names, where)
     granted = is_granted(path, rules, EDIT_SECRET)
     if secret and not granted:
         reasons = (f"{secret}; {UNDO_ENDS}, and {A_YES}", action.others)

@@ -11,7 +11,6 @@ What a user types in the very moment of the writing refuses it. Where nobody was
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import AsyncExitStack
 from typing import Final, Protocol
 
 import orjson
@@ -20,11 +19,11 @@ from msgspec.structs import replace
 from pydantic import JsonValue
 
 from sould.agents.base.textencoding import UTF_8
-from sould.agents.base.workspace import Expected, FileChangedError, JustRead, ResolvedPath, TextFile, WriteOperation
+from sould.agents.base.workspace import FileChangedError, ResolvedPath, TextFile, WriteOperation
 from sould.agents.files.projects.patches import patch
 from sould.agents.permissions import policy
 from sould.agents.permissions.approval import Approval
-from sould.agents.permissions.callfiles import CallFiles
+from sould.agents.permissions.callfiles import CallFiles, JudgedFile
 from sould.agents.permissions.visible import file_name
 from sould.agents.toolapi.base import ToolCallContext, tool_error, tool_ok
 from sould.agents.wire.display import DiffBlock
@@ -34,10 +33,8 @@ PARTED: Final = "The file had other names outside the project (hard links). They
 
 
 class Proposal(Struct, frozen=True):
-    """A file's text before (None: there is no file) and after; `done` is the sentence for the model once it is written."""
+    """A file's next text; `done` is the sentence for the model once it is written."""
 
-    path: ResolvedPath
-    before: TextFile | None
     text: str
     done: str
 
@@ -62,13 +59,10 @@ async def edit_file(
     path: ResolvedPath, propose: Propose, files: CallFiles, approval: Approval, call: ToolCallContext
 ) -> ToolReturn:
     """Read, compute, show and ask where that is needed, write."""
-    asked = await files.asks_to_edit(path)
     refused: _Refused | None = None
     while True:
-        async with AsyncExitStack() as held:
-            if not asked:
-                await held.enter_async_context(files.editing(path.path))
-            before = await files.read_to_edit(path, asked=asked)
+        async with files.to_edit(path) as judged:
+            before = judged.before
             if refused is not None and before == refused.before:
                 return _changed(refused)
             proposal = await propose(before)
@@ -76,10 +70,10 @@ async def edit_file(
                 return proposal
             if before is not None and (broken := await asyncio.to_thread(_broken_notebook, before, proposal.text)):
                 return tool_error(broken, brief="No notebook any more")
-            result = await _carry_out(proposal, files, approval, call, held if not asked else None)
+            result = await _carry_out(proposal, judged, files, approval, call)
         if isinstance(result, ToolReturn):
             return result
-        if refused is not None or asked or result.seen:
+        if refused is not None or judged.asks or result.seen:
             return _changed(result)
         refused = result
 
@@ -121,34 +115,25 @@ def _about_names(written: TextFile, files: CallFiles) -> Iterator[str]:
 
 
 async def _carry_out(
-    proposal: Proposal,
-    files: CallFiles,
-    approval: Approval,
-    call: ToolCallContext,
-    held: AsyncExitStack | None,
+    proposal: Proposal, judged: JudgedFile, files: CallFiles, approval: Approval, call: ToolCallContext
 ) -> ToolReturn | _Refused:
-    """Ask and write. The question holds the full old and new text; nothing is written over any other text.
-
-    `held` holds the file, where it was read without asking anybody first; nobody holds it while a person is asked.
-    """
-    path, before = proposal.path, proposal.before
+    """Ask and write. The question holds the full old and new text; nothing is written over any other text."""
+    path, before = judged.path, judged.before
     operation: WriteOperation = "create" if before is None else "modify"
     old = before.text if before is not None else ""
-    secret = await approval.secret(path, old)
-    new = before is None
-    diff = DiffBlock(path=str(path.path), old_text=old, new_text=proposal.text, is_new=new, secret=bool(secret))
+    is_secret, new = bool(judged.secret), before is None
+    diff = DiffBlock(path=str(path.path), old_text=old, new_text=proposal.text, is_new=new, secret=is_secret)
     verb = "Create" if before is None else "Edit"
-    contest = await files.others.contest(path.path, proposal.text)
+    others = await files.others(path.path)
+    contest = await others.contest(proposal.text)
     if contest is not None and not contest.can_ask:
         return tool_error(f"{contest.why}. Nobody is there to ask, so nothing was written.", brief="Not reviewed yet")
-    others, encoding = contest.why if contest is not None else "", before.encoding if before is not None else UTF_8
+    why, encoding = contest.why if contest is not None else "", before.encoding if before is not None else UTF_8
     in_other = encoding.name if encoding != UTF_8 else ""
-    action = policy.EditFile(path, operation, secret, others, in_other)
-    if held is not None and (await asyncio.to_thread(approval.judge, action)).decision == "ask":
-        await held.aclose()
-        held = None
+    action = policy.EditFile(path, operation, judged.secret, why, in_other)
+    description = f"{verb} file `{file_name(path.path)}`"
     consent = await approval.consent(
-        call, action, sender=call.tool, description=f"{verb} file `{file_name(path.path)}`", display=(diff,)
+        call, action, sender=call.tool, description=description, display=(diff,), let_go=judged.let_go
     )
     if consent.refused is not None:
         return consent.refused
@@ -156,13 +141,11 @@ async def _carry_out(
     if before is not None and before.text == text:
         return tool_ok(message="The user took your change out before allowing it, so nothing was written.")
     if contest is not None:
-        files.others.allowed(path.path, contest)
-    just_read = JustRead(before)
-    expected: Expected = just_read if held is not None else just_read.digest
+        others.allowed(contest)
     known = await files.problems.known(files, path.path)
     writer = files.for_call(replace(call, allowed=consent.seen, all_names=consent.all_names))
     try:
-        written = await writer.write_text(path.path, text, expected=expected)
+        written = await writer.write_text(path.path, text, expected=judged.expected)
     except FileChangedError as error:
         return _Refused(before, consent.seen, error)
     notes = [proposal.done, *_about_names(written, files)]
@@ -179,7 +162,7 @@ async def _carry_out(
     if known is not None and (broken := await files.problems.new(files, path.path, known)):
         extras["new_problems"] = list(broken)
         notes.append("\n".join(["It brought errors that were not there before:", *broken]))
-    if others := await files.others.beside(path.path):
-        notes.append(f"Changes of others in it are not reviewed yet: {others}.")
+    if unreviewed := await others.beside():
+        notes.append(f"Changes of others in it are not reviewed yet: {unreviewed}.")
     shown = diff if text == proposal.text else diff.model_copy(update={"new_text": text})
     return tool_ok(message=" ".join(notes), display=(shown,), extras=extras)

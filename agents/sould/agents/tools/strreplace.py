@@ -95,7 +95,7 @@ class StrReplaceFile(Tool[Params]):
         if text == before.text:
             return tool_error(f"The edits leave {name} as it is; nothing was written.", brief="No change")
         done = f"Edited {name} ({count} replacement{'' if count == 1 else 's'})."
-        return Proposal(path, before, text, done)
+        return Proposal(text, done)
 
 
 def apply_all(text: str, edits: list[Edit]) -> tuple[str, int]:

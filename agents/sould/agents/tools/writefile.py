@@ -56,7 +56,7 @@ class WriteFile(Tool[Params]):
             if before is not None and before.text == text:
                 return tool_ok(message=f"{name} already holds exactly this; nothing was written.")
             done = f"{'Created' if before is None else 'Wrote'} {name} ({plural(len(text.splitlines()), 'line')})."
-            return Proposal(path, before, text, done)
+            return Proposal(text, done)
 
         return await edit_file(path, propose, self._files, self._approval, call)
 

@@ -1,6 +1,7 @@
 """A session's tools over a real directory, with an approval that records every question and answers as told."""
 
 import os
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from sould.agents.base.environment import Environment
@@ -48,9 +49,12 @@ class RecordedApproval(Approval):
         sender: str,
         description: str,
         display: tuple[DisplayBlock, ...] = (),
+        let_go: Callable[[], Awaitable[None]] | None = None,
     ) -> Consent:
         if self.judge(action).decision == "allow":
             return Consent()
+        if let_go is not None:
+            await let_go()
         self.asked.append((action, sender, description, display))
         return Consent(self.answer, seen=True)
 

@@ -12,8 +12,8 @@ MOST: Final = 64 * 1024 * 1024
 class SecretJudge(Protocol):
     """Knows which files hold secrets; a session's `Approval` is one."""
 
-    def secret_in(self, path: Path, data: bytes) -> str:
-        """Why a file with this content is a secret, or "". Blocks."""
+    def secret_in(self, path: Path, *contents: bytes) -> str:
+        """Why a file with one of these contents is a secret, or "". Blocks."""
         ...
 
 

@@ -127,7 +127,7 @@ class ForeseenWrites(Struct):
             return None
         texts = [(before or "").encode(errors="replace"), after.encode(errors="replace")]
         judge = self.secrets
-        if judge is not None and any(judge.secret_in(foreseen.path.path, data) for data in texts):
+        if judge is not None and bool(judge.secret_in(foreseen.path.path, *texts)):
             return None
         old, new = (as_lines(data) for data in texts)
         return None if old is None or new is None else (old if before is not None else None, new)

@@ -5,7 +5,7 @@ once. All others go ahead, and are told whose hunks are in the file. A subagent 
 """
 
 import asyncio
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -43,8 +43,8 @@ class ReviewedSessionFiles(Protocol):
         ...
 
 
-class OtherSessions(OtherWork):
-    """As one session sees them. `at_work`: those of which a turn runs, shared by all."""
+class OtherSessions:
+    """As one session sees them, an `OthersWork`. `at_work`: those of which a turn runs, shared by all."""
 
     def __init__(
         self, session_id: str, files: ReviewedSessionFiles, names: SessionNames, presence: Presence, at_work: set[str]
@@ -65,50 +65,69 @@ class OtherSessions(OtherWork):
         finally:
             self._at_work.discard(self._session_id)
 
-    async def contest(self, path: Path, text: str) -> Contest | None:
-        """See `OtherWork`."""
-        review = await self._review(path)
-        hunks = [each for each in self._of_others(review, path) if (each.path, each.id) not in self._allowed]
-        if review is None or not hunks:
-            return None
-        edits = await asyncio.to_thread(edits_between, split(review.text(str(path)) or ""), split(text))
-        met = [each for each in hunks if self._is_at_work(each) or any(_overlaps(edit, each) for edit in edits)]
-        if not met:
-            return None
-        said = "; ".join([await self._described(each) for each in met])
-        return Contest(
-            tuple(each.id for each in met),
-            f"{path.name} has changes that nobody reviewed yet: {said}",
-            self._presence.present,
-        )
-
-    def allowed(self, path: Path, contest: Contest) -> None:
-        """See `OtherWork`."""
-        self._allowed.update((str(path), number) for number in contest.ids)
-
-    async def beside(self, path: Path) -> str:
-        """See `OtherWork`."""
-        found = [each for each in self._in(await self._review(path), path) if each.sessions - {self._session_id}]
-        return "; ".join([await self._described(each) for each in found])
-
-    async def _review(self, path: Path) -> Review | None:
+    async def __call__(self, path: Path) -> OtherWork:
+        """See `OthersWork`."""
         try:
-            return await self._files.review_of(path)
+            return _InFile(self, path, await self._files.review_of(path))
         except (OSError, SouldError):
-            return None  # then it is not written, either, and the write says why
+            return OtherWork()  # then it is not written, either, and the write says why
 
-    def _in(self, review: Review | None, path: Path) -> list[ReviewedHunk]:
-        files = review.pending(Selection(paths=(str(path),))) if review is not None else []
-        return [hunk for file in files for hunk in file.hunks if hunk.kind not in ("add", "mode")]
+    @property
+    def can_ask(self) -> bool:
+        """A person is there."""
+        return self._presence.present
 
-    def _of_others(self, review: Review | None, path: Path) -> list[ReviewedHunk]:
-        return [each for each in self._in(review, path) if self._session_id not in each.sessions]
+    def of_others(self, hunk: ReviewedHunk) -> bool:
+        """Whether it is to be asked about before it is met: this session had no part in it, and nobody said yes yet."""
+        return self._session_id not in hunk.sessions and (hunk.path, hunk.id) not in self._allowed
 
-    def _is_at_work(self, hunk: ReviewedHunk) -> bool:
+    def allow(self, path: Path, ids: Sequence[int]) -> None:
+        """A person said yes."""
+        self._allowed.update((str(path), number) for number in ids)
+
+    def is_at_work(self, hunk: ReviewedHunk) -> bool:
+        """A session that had a part in it is."""
         return not self._at_work.isdisjoint(hunk.sessions)
 
-    async def _described(self, hunk: ReviewedHunk) -> str:
-        return await asyncio.to_thread(described, hunk, self._session_id, self._names)
+    async def described(self, hunks: Sequence[ReviewedHunk]) -> str:
+        """Those of them in which others had a part, in words."""
+        found = [each for each in hunks if each.sessions - {self._session_id}]
+        return "; ".join([await asyncio.to_thread(described, each, self._session_id, self._names) for each in found])
+
+
+class _InFile(OtherWork):
+    """In one file, of whose project this is the review."""
+
+    __slots__ = ("_path", "_review", "_sessions")
+
+    def __init__(self, sessions: OtherSessions, path: Path, review: Review) -> None:
+        self._sessions = sessions
+        self._path = path
+        self._review = review
+
+    async def contest(self, text: str) -> Contest | None:
+        hunks = [each for each in self._hunks() if self._sessions.of_others(each)]
+        if not hunks:
+            return None
+        edits = await asyncio.to_thread(edits_between, split(self._review.text(str(self._path)) or ""), split(text))
+        met = [
+            each for each in hunks if self._sessions.is_at_work(each) or any(_overlaps(edit, each) for edit in edits)
+        ]
+        if not met:
+            return None
+        said = await self._sessions.described(met)
+        why = f"{self._path.name} has changes that nobody reviewed yet: {said}"
+        return Contest(tuple(each.id for each in met), why, self._sessions.can_ask)
+
+    def allowed(self, contest: Contest) -> None:
+        self._sessions.allow(self._path, contest.ids)
+
+    async def beside(self) -> str:
+        return await self._sessions.described(self._hunks())
+
+    def _hunks(self) -> list[ReviewedHunk]:
+        files = self._review.pending(Selection(paths=(str(self._path),)))
+        return [hunk for file in files for hunk in file.hunks if hunk.kind not in ("add", "mode")]
 
 
 def described(hunk: ReviewedHunk, session_id: str, names: SessionNames) -> str:

@@ -434,7 +434,8 @@ class SessionFiles:
         """What an editor makes of a write while it saves it belongs to the write, also when it reports that later."""
         path, mode, data = Path(intent.path), intent.after_mode, written.content
         call = AgentCall(intent.session_id, intent.turn_id, intent.call_id, intent.subagent, intent.model)
-        secret = intent.secret or await asyncio.to_thread(self._is_secret, path, [data])
+        is_other = intent.after != written.digest
+        secret = intent.secret or (is_other and await asyncio.to_thread(self._is_secret, path, [data]))
         draft = captured(Change(path, intent.after, None, mode, mode, secret=secret), call, allowed=intent.allowed)
         await project.record_saved(draft, data)
         self._borrowed.review(project).files.written(intent.session_id, written)
@@ -494,4 +495,4 @@ class SessionFiles:
 
     def _is_secret(self, path: Path, contents: Sequence[bytes]) -> bool:
         judge = self._author.secrets
-        return judge is not None and any(judge.secret_in(path, data) for data in contents)
+        return judge is not None and bool(judge.secret_in(path, *contents))

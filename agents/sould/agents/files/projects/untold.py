@@ -333,7 +333,7 @@ class Untold(Looks):
         if any(edit.path in project.review.state.secret for project in self._borrowed):
             return True
         judge = self._secrets
-        return judge is not None and any(judge.secret_in(Path(edit.path), data) for data in texts)
+        return judge is not None and bool(judge.secret_in(Path(edit.path), *texts))
 
 
 def _both(last: Who, now: Who) -> Who:

@@ -81,7 +81,7 @@ class Applying(Struct, frozen=True):
     async def _write(self, path: ResolvedPath, change: Change) -> bool:
         files = self.files.for_call(ToolCallContext(f"applied_{secrets.token_hex(6)}", 0, tool="Apply"))
         async with files.editing(path.path):
-            before = await files.read_to_edit(path, asked=False)
+            before = await files.read_to_edit(path)
             text = change(before.text if before is not None else None)
             if before is not None and before.text == text:
                 return False

@@ -54,7 +54,7 @@ class EditWriter:
         patches: list[str] = []
         for each in wanted[:MOST_FILES]:
             path = self._files.resolve(str(each.path))
-            before = await self._files.read_to_edit(path, asked=False)
+            before = await self._files.read_to_edit(path)
             old, name = before.text if before is not None else "", self._files.shown(path.path)
             patches.append(await asyncio.to_thread(patch, old, applied(each, old, name), f"a/{name}", f"b/{name}"))
         text = shortened("\n".join(patches), MOST_PREVIEW)
@@ -88,7 +88,8 @@ class EditWriter:
     async def _require_fit(self, wanted: Sequence[FileEdits]) -> None:
         for each in wanted:
             path = self._files.resolve(str(each.path))
-            before = await self._files.read_to_edit(path, asked=await self._files.asks_to_edit(path))
+            async with self._files.to_edit(path) as judged:
+                before = judged.before
             applied(each, before.text if before is not None else "", self._files.shown(path.path))
 
     async def _edit(self, path: ResolvedPath, wanted: FileEdits) -> ToolReturn:
@@ -100,7 +101,7 @@ class EditWriter:
             text = applied(wanted, before.text if before is not None else "", name)
             if before is not None and before.text == text:
                 return ToolReturn(is_error=False, message=f"{name} is like that already.")
-            return Proposal(path, before, text, f"Edited {name}.")
+            return Proposal(text, f"Edited {name}.")
 
         try:
             return await edit_file(path, propose, self._files, self._approval, self._call)
