@@ -104,7 +104,7 @@ class McpPool:
 
     @property
     def limits(self) -> McpClient:
-        """The configuration as it is now."""
+        """As they are configured."""
         return self._config.now.mcp.client
 
     @property
@@ -168,7 +168,7 @@ class McpPool:
         server.users.remove(may_start)
         if entry.let_go():
             kept = server.spec.shared and server.spec.carrier is None and not removed
-            seconds = self._config.now.mcp.client.idle_stop_s if kept else 0
+            seconds = self._config.look().mcp.client.idle_stop_s if kept else 0
             entry.end_by(self._group.create_task(self._end(entry, seconds), name=f"end {server.spec.name}"))
 
     def end_unused(self) -> None:

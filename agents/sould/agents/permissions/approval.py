@@ -41,7 +41,7 @@ from sould.agents.permissions.policy import (
     named_paths,
     programs_run,
 )
-from sould.agents.permissions.policycontext import PolicyContext
+from sould.agents.permissions.policycontext import PolicyContext, SecretNames
 from sould.agents.permissions.programs import Programs, changed
 from sould.agents.permissions.rules import Rules, RulesError
 from sould.agents.permissions.scopes import button, difference, exactly, told
@@ -111,8 +111,8 @@ class Approval:
         self._lasting = lasting
         self._secrets = SecretFiles()
         self._configured_names = where.secret_names
-        self._names = where.secret_names()
-        where = replace(where, secret_names=lambda: self._names, secret_look=self._secrets.look)
+        self._names: SecretNames | None = None
+        where = replace(where, secret_names=self._known_names, secret_look=self._secrets.look)
         self._where = replace(where, other_names=HardLinks(where).other_names, names_of=self._names_of)
         self._judging = asyncio.Lock()
         self._shown = asyncio.Semaphore(MOST_SHOWN)
@@ -120,6 +120,12 @@ class Approval:
         """Calls that wait for an answer, or were cancelled while they did: nothing of them has run."""
         self.trust: Trust = trust
         self._modes = modes
+
+    def _known_names(self) -> SecretNames:
+        """As they were configured when this decision began."""
+        if self._names is None:
+            self._names = self._configured_names()
+        return self._names
 
     def _names_of(self, path: Path) -> FileNames:
         return names_of(path, (self._where.root, *self._where.additional))

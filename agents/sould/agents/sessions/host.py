@@ -163,6 +163,7 @@ class SessionHost:
     async def require_model(self, environment: Mapping[str, str]) -> None:
         """Raises NoModelError: no model can be used. What else keeps a model from answering, its sessions say."""
         with contextlib.suppress(ConfigError):
+            self._services.configuration.live.look()
             await self._services.models.providers.get(None, environment)
 
     async def new(self, opening: SessionRequest) -> Session:
@@ -353,7 +354,7 @@ class SessionHost:
         if session is None:
             return
         session.detach(client_id)
-        if not session.clients.any and self._services.configuration.live.now.daemon.on_last_detach == "cancel":
+        if not session.clients.any and self._services.configuration.live.look().daemon.on_last_detach == "cancel":
             session.cancel(None)
             session.tasks.cancel("The last client disconnected.")
         self._unload_soon(session)

@@ -36,7 +36,7 @@ class Unasked(Struct, frozen=True):
 
     def environment(self, agent: OtherAgent) -> Environment:
         """Without keys of models."""
-        keys = KEY_VARIABLES | key_variables(self.services.configuration.live.now)
+        keys = KEY_VARIABLES | key_variables(self.services.configuration.live.look())
         return Environment(agent.environment, provider_keys=keys, outside=(agent.cwd,), umask=agent.umask)
 
     def approval(self, agent: OtherAgent, environment: Environment) -> Approval:
@@ -45,7 +45,8 @@ class Unasked(Struct, frozen=True):
         where = PolicyContext.of(agent.cwd, (), environment, policy.own, (), account_places(environment.home))
 
         def names() -> SecretNames:
-            return SecretNames(config.now.secrets.certain, config.now.secrets.likely)
+            secrets = config.look().secrets
+            return SecretNames(secrets.certain, secrets.likely)
 
         return Approval(
             ask=_deny,

@@ -61,7 +61,7 @@ def make_approval(
         rules=policy.rules,
         trust=policy.trust.state(workspace),
         modes=modes,
-        where=replace(where, secret_names=lambda: _secret_names(config.now)),
+        where=replace(where, secret_names=lambda: _secret_names(config.look())),
         lasting=Lasting(
             policy.remembered,
             partial(project_key, host.files.projects, where.root, environment.home),

@@ -29,6 +29,7 @@ class TurnPreparation:
     def __init__(self, parts: Parts) -> None:
         host, workplace = parts.services.host, parts.services.workplace
         self._parts = parts
+        self._config = host.configuration.live
         self._new = not parts.entry.info.turns
         self._news = NewsReader(host.news, parts.log, workplace.opening.environment)
         self._offer: WorktreeOffer | None = WorktreeOffer(parts.services, parts.log) if self._new else None
@@ -56,6 +57,7 @@ class TurnPreparation:
         Raises:
             SouldError: the turn cannot begin, and ends with this.
         """
+        self._config.look()
         for step in self._steps:
             await step(prompt)
 

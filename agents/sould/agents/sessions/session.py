@@ -227,7 +227,12 @@ class Session:
 
     async def between_turns(self, client_id: str, work: Work[ResultT], *, interruptible: bool = False) -> ResultT:
         """Do what is no turn while none runs; see `Turns.between`."""
-        return await self._turns.between(client_id, work, interruptible=interruptible)
+
+        async def looked() -> ResultT:
+            self._config.look()
+            return await work()
+
+        return await self._turns.between(client_id, looked, interruptible=interruptible)
 
     @property
     def busy(self) -> int:

@@ -3,12 +3,13 @@
 The one place where the parts of a session meet. Nothing here runs a turn or talks to a client.
 """
 
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sould.agents.base.config import Config
+from sould.agents.base.config import Config, Hook
 from sould.agents.base.liveconfig import LiveConfig
 from sould.agents.journal.log import SessionLog
 from sould.agents.permissions.policy import Mode
@@ -31,7 +32,7 @@ from sould.agents.sessions.settings.trusting import TrustQuestion
 from sould.agents.sessions.settings.workspace_info import open_workplace
 from sould.agents.sessions.store.entry import SessionEntry
 from sould.agents.sessions.store.store import StoredSession
-from sould.agents.sessions.turns.hooking import SessionHooks
+from sould.agents.sessions.turns.hooking import LOOKED_BEFORE, SessionHooks
 from sould.agents.sessions.workfiles import open_files
 from sould.agents.soul.attachedclients import AttachedClients
 from sould.agents.soul.hooks.command import HookRunner
@@ -89,11 +90,12 @@ async def compose(
         trust.restrict(opening.restricted)
     host = replace(host, policy=replace(host.policy, trust=trust))
     storage, configuration, policy = host.storage, host.configuration, host.policy
+    config = configuration.live.look()
     workplace = await open_workplace(opening, log, configuration.live, trust, policy.changes)
     model = await open_model_use(host.models.providers, configuration.live, log, state, opening, storage.directory)
     attached, options = AttachedClients(), SessionOptions(log, state, stored.directory)
     projects = project_memory(host)
-    modes = make_modes(configuration.live.now, projects.mode(opening.cwd), state, opening, new=not stored.info.turns)
+    modes = make_modes(config, projects.mode(opening.cwd), state, opening, new=not stored.info.turns)
     switch = ModeSwitch(modes, state, log, AwayMode(log.channel, modes), options, attached, projects, stored.info.cwd)
     permission = make_permission(host, stored, log, workplace, switch, UserPresence(attached, modes))
     mailbox = host.dmail.open(stored.info.id, stored.info.directory)
@@ -139,4 +141,9 @@ def make_hooks(
     config: LiveConfig, runner: HookRunner, project: ProjectHooks, log: SessionLog, stored: StoredSession
 ) -> Hooks:
     """The user's hooks and the project's, read anew for every event."""
-    return Hooks(log, runner, stored.info.id, lambda: (*config.now.hooks, *project.hooks()))
+
+    def configured(event: str) -> Sequence[Hook]:
+        now = config.now if event in LOOKED_BEFORE else config.look()
+        return (*now.hooks, *project.hooks())
+
+    return Hooks(log, runner, stored.info.id, configured)

@@ -133,7 +133,7 @@ class ConfigReader:
         return Refreshed(" ".join((f"The configuration was reloaded from {source}.", *self.loaded.notices)))
 
     def _stamp(self) -> tuple[object, ...] | None:
-        """Asked at every use of the configuration, so of plain names: two microseconds."""
+        """Asked around every tool call, so of plain names: two microseconds."""
         for place in self._places:
             try:
                 status = os.stat(place)

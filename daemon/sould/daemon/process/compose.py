@@ -43,7 +43,7 @@ _log = logging.getLogger(__name__)
 
 
 class Configuration:
-    """The user's configuration as it is now: a changed file is read again at the next use (D23).
+    """The user's configuration as it is now: a changed file is read again at the next look (D23). A `LiveConfig`.
 
     Nothing is read before the first use, so that a mistake in the file fails the session that needs it, not the list
     of sessions. What comes of it is told to the sessions, through `news`.
@@ -57,7 +57,11 @@ class Configuration:
 
     @property
     def now(self) -> Config:
-        """The configuration. Raises ConfigError while the file that was never read well holds a mistake."""
+        """See `LiveConfig`. Raises ConfigError while the file that was never read well holds a mistake."""
+        return self._live.now if self._live is not None else self.look()
+
+    def look(self) -> Config:
+        """See `LiveConfig`."""
         if self._live is None:
             self._live = ConfigReader(self._paths, self._paths.environment)
             self._remark()
@@ -68,7 +72,7 @@ class Configuration:
         return self._live.now
 
     def reload(self) -> None:
-        """Read the file anew at the next use, changed or not."""
+        """Read the file anew at the next look, changed or not."""
         self._anew = True
 
     @property
@@ -135,7 +139,7 @@ def compose(paths: Paths) -> Composition:
     config = Configuration(paths)
     writer = JournalWriter()
     store = SessionStore(state, writer.post)
-    guard = ProcessGuard(grace=lambda: config.now.background.kill_grace_period_ms / 1000)
+    guard = ProcessGuard(grace=lambda: config.look().background.kill_grace_period_ms / 1000)
     credentials = Credentials(paths)
     providers = ProviderPool(config, keys=credentials.key, tokens=credentials, hint=config.differing)
     mcp = McpPool(guard, config, StoredSignIns(state / "mcp-sign-ins"), VERSION)

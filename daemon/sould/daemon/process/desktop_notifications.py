@@ -78,7 +78,7 @@ class Attention:
 
     def _settings(self) -> AttentionSettings:
         try:
-            return self._config.now.attention
+            return self._config.look().attention
         except ConfigError as error:
             _log.info("nobody is notified: %s", error.message)
             return AttentionSettings(notify="off")

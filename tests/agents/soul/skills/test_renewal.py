@@ -50,6 +50,9 @@ class Changing:
 
     now = Config()
 
+    def look(self) -> Config:
+        return self.now
+
 
 async def opened(world: Path, changes: FileChanges, config: LiveConfig | None = None) -> SkillCatalog:
     opening = SessionRequest(world / "repo" / "part", environment={"HOME": str(world / "home")})

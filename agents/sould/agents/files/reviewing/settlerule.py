@@ -8,7 +8,7 @@ from sould.agents.base.liveconfig import LiveConfig
 def settle_rule(config: LiveConfig) -> SettleRule:
     """The rule that holds now; the usual one where the configuration was never read without a mistake."""
     try:
-        return config.now.review.settle
+        return config.look().review.settle
     except ConfigError:
         return "decision"
 
@@ -16,6 +16,6 @@ def settle_rule(config: LiveConfig) -> SettleRule:
 def certain_within(config: LiveConfig) -> float:
     """See `settle_rule`: the seconds of a command from which on what changed meanwhile may be the user's."""
     try:
-        return config.now.review.certain_within
+        return config.look().review.certain_within
     except ConfigError:
         return ReviewSettings().certain_within

@@ -5,6 +5,7 @@ import contextlib
 from collections import deque
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from typing import Final
 
 from sould.agents.journal.channel import Record
 from sould.agents.soul.hooks.engine import Hooks
@@ -18,6 +19,8 @@ from sould.agents.wire.notice import notice
 END_TIMEOUT = 5.0
 """Seconds the hooks of a session's end may take, because the daemon waits for them when it stops."""
 MOST_WAITING = 100
+LOOKED_BEFORE: Final = frozenset({"SessionStart", "UserPromptSubmit"})
+"""Events of a session or a turn that has just begun, for which the configuration was looked at."""
 
 
 class SessionHooks(StepExtension):

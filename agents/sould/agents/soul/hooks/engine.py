@@ -31,8 +31,8 @@ MOST_TEXT: Final = 50_000
 class ConfiguredHooks(Protocol):
     """The hooks that are commands: the user's, and those of a trusted project."""
 
-    def __call__(self) -> Sequence[Hook]:
-        """As they are configured now."""
+    def __call__(self, event: str, /) -> Sequence[Hook]:
+        """As they are configured now that this happens; those of other events, too."""
         ...
 
 
@@ -60,7 +60,7 @@ class Hooks(Struct):
 
     def counts(self) -> Mapping[str, int]:
         """How many hooks each event has."""
-        events = [hook.event for hook in self.commands()]
+        events = [hook.event for hook in self.commands("")]
         events += [each.event for several in self._subscriptions.values() for each in several]
         return {event: events.count(event) for event in EVENTS if event in events}
 
@@ -72,7 +72,7 @@ class Hooks(Struct):
 
     def commanded(self, event: str, target: str) -> bool:
         """Whether a command may run on this event."""
-        return any(hook.event == event and may_fit(hook.matcher, target) for hook in self.commands())
+        return any(hook.event == event and may_fit(hook.matcher, target) for hook in self.commands(event))
 
     async def fire(self, event: str, target: str, data: Mapping[str, JsonValue]) -> Decision:
         """Run every hook of `event` whose matcher fits `target`; the first that forbids gives the reason."""
@@ -110,13 +110,15 @@ class Hooks(Struct):
 
     def _matchers(self, event: str) -> list[str]:
         subscriptions = (each for several in self._subscriptions.values() for each in several)
-        return [each.matcher for each in (*self.commands(), *subscriptions) if each.event == event]
+        return [each.matcher for each in (*self.commands(event), *subscriptions) if each.event == event]
 
     def _commands(
         self, event: str, matchers: frozenset[str], content: Mapping[str, JsonValue]
     ) -> Iterator[Awaitable[Decision]]:
         """The same command is run once, however often it is named."""
-        chosen = {hook.command: hook for hook in self.commands() if hook.event == event and hook.matcher in matchers}
+        chosen = {
+            hook.command: hook for hook in self.commands(event) if hook.event == event and hook.matcher in matchers
+        }
         given = orjson.dumps(content) if chosen else b""
         return (self._run(hook, given) for hook in chosen.values())
 

@@ -77,7 +77,7 @@ class Calls(Struct, frozen=True):
     # --- servers ----------------------------------------------------------------------------------------------------
 
     def _launch_of(self, language: Language, where: Where) -> Launch | None:
-        settings = self.pool.config.now.languageservers
+        settings = self.pool.config.look().languageservers
         return launch_for(language, self.root, where.site.environment, settings)
 
     def _launch(self, file: Path, where: Where) -> Launch:

@@ -180,7 +180,7 @@ class LanguageServerPool:
         """End those that have too much memory, as long as there are any."""
         try:
             while servers := self.servers:
-                most = self.config.now.languageservers.max_memory_mb
+                most = self.config.look().languageservers.max_memory_mb
                 for server in servers:
                     if server.memory > most * MIB:
                         server.stop(f"it used more than {most} MB of memory (`languageservers.max_memory_mb`)")

@@ -243,7 +243,7 @@ class LanguageServer:
     async def _stay(self) -> None:
         """Until it is to end, has ended, or nobody has asked it anything for long."""
         while not self._stopping.is_set():
-            idle = self._config.now.languageservers.idle_stop_s
+            idle = self._config.look().languageservers.idle_stop_s
             left = idle if self._uses else self._used + idle - asyncio.get_running_loop().time()
             if left <= 0:
                 self.stop()
