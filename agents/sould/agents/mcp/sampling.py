@@ -17,6 +17,7 @@ from sould.agents.mcp.naming import cleaned
 from sould.agents.mcp.results import Sampled, Sampling
 from sould.agents.permissions.questions import Questions
 from sould.agents.soul.model_call import ModelCaller
+from sould.agents.soul.soul import NO_MODEL
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import QuestionItem, QuestionOption
 
@@ -47,7 +48,7 @@ async def _always() -> bool:
 class Sampler(Struct):
     """Of one session. What the user allowed for the session is forgotten with it."""
 
-    caller: ModelCaller
+    caller: ModelCaller | None
     affordable: Affordable = _always
     """Asked before every answer: a server that the user allowed for the session could ask for ever."""
     _allowed: set[str] = field(default_factory=set[str])
@@ -55,8 +56,10 @@ class Sampler(Struct):
 
     async def answer(self, server: str, wanted: Sampling) -> Sampled | str:
         """The model's answer, or why there is none: the user declined, or the model could not be had."""
+        if self.caller is None:
+            return NO_MODEL
         if server not in self._allowed:
-            said = await self._ask(server, wanted)
+            said = await self._ask(self.caller, server, wanted)
             if said not in (ONCE, SESSION):
                 return "The user declined."
             if said == SESSION:
@@ -64,23 +67,23 @@ class Sampler(Struct):
         if not await self.affordable():
             return "The user's budget is used up."
         try:
-            return await self._answered(wanted)
+            return await self._answered(self.caller, wanted)
         except ProviderError as error:
             logger.info("the model for %s: %s", server, error.message)
             return f"The model could not answer: {error.message}"
 
-    async def _ask(self, server: str, wanted: Sampling) -> str:
+    async def _ask(self, caller: ModelCaller, server: str, wanted: Sampling) -> str:
         question = f"May the MCP server {cleaned(server)} ask the model this?"
         shown = "\n\n".join(_said(wanted))
         more = f"\n[... {len(shown) - SHOWN} more characters ...]" if len(shown) > SHOWN else ""
         about = "It gets the model's answer, which this session pays for. It sees nothing of this conversation."
         options = tuple(QuestionOption(label=label) for label in (ONCE, SESSION, NO))
         item = QuestionItem(question=question, header="MCP", body=f"{about}\n\n{shown[:SHOWN]}{more}", options=options)
-        answers = await Questions(self.caller.log.channel).ask(f"mcp_{secrets.token_hex(4)}", (item,))
+        answers = await Questions(caller.log.channel).ask(f"mcp_{secrets.token_hex(4)}", (item,))
         return answers.get(question, NO)
 
-    async def _answered(self, wanted: Sampling) -> Sampled:
-        caller, model = self.caller, self.caller.models.model()
+    async def _answered(self, caller: ModelCaller, wanted: Sampling) -> Sampled:
+        model = caller.models.model()
         request = ChatRequest(wanted.system_prompt, wanted.messages, (), model.thought_level, caller.session_id)
         room = min(max(wanted.max_tokens, 1) * LONGEST_TOKEN, MOST_CHARS)
         text: list[str] = []

@@ -1,4 +1,4 @@
-"""Subagents of a session: how their journals are opened and their souls are built over what the session shares."""
+"""Subagents of a session: how their journals are opened and their loops are built over what the session shares."""
 
 from pathlib import Path
 
@@ -9,12 +9,12 @@ from sould.agents.journal.log import SessionLog
 from sould.agents.llm.costs import Costs
 from sould.agents.sessions.services import SessionServices
 from sould.agents.sessions.settings.agents import missing_model, offered_model
-from sould.agents.sessions.souls import build_soul
+from sould.agents.sessions.souls import build_loop
 from sould.agents.sessions.turns.recovery import close_open_work, take_up
-from sould.agents.soul.loop import Soul
+from sould.agents.soul.loop import AgentLoop
 from sould.agents.soul.subagents.crew import Crew
 from sould.agents.soul.subagents.market import LaborMarket, SubagentStart
-from sould.agents.soul.subagents.unfinished import Unfinished
+from sould.agents.soul.unfinished import Unfinished
 from sould.agents.tools.todo import TodoList
 from sould.agents.wire.messages import Notification
 from sould.agents.wire.notice import notice
@@ -37,7 +37,7 @@ class SessionSubagents(Struct, frozen=True):
             return await SessionLog.create(directory, writer, session_id=directory.name, cwd=cwd)
         return await SessionLog.open(directory, writer)
 
-    async def build(self, start: SubagentStart, log: SessionLog, market: LaborMarket) -> Soul:
+    async def build(self, start: SubagentStart, log: SessionLog, market: LaborMarket) -> AgentLoop:
         """See `SubagentBuilder`."""
         record, model = start.record, self.services.model
         wanted = record.model or offered_model(model.models, start.spec)
@@ -49,9 +49,9 @@ class SessionSubagents(Struct, frozen=True):
         phone = self.services.mailbox.connect(start.id, log)
         crew = Crew(market, log, start.spec, phone, record.depth, record.lineage)
         own = replace(self.services, model=replace(model, models=models, costs=Costs(above=model.costs)))
-        soul = build_soul(own, start.spec, log, TodoList(), crew)
-        _recover(start, log, soul, market.unfinished)
-        return soul
+        loop = build_loop(own, start.spec, log, TodoList(), crew)
+        _recover(start, log, loop, market.unfinished)
+        return loop
 
 
 def _notice(missing: str) -> Notification:
@@ -59,10 +59,10 @@ def _notice(missing: str) -> Notification:
     return notice("agent", title, missing)
 
 
-def _recover(start: SubagentStart, log: SessionLog, soul: Soul, left: Unfinished) -> None:
+def _recover(start: SubagentStart, log: SessionLog, loop: AgentLoop, left: Unfinished) -> None:
     """A subagent that waited for an approval goes on with its turn; whatever else it left open is closed."""
     found = log.recovery
     if start.goes_on and found.open_turn is not None and any(call.id in left.calls for call in found.open_calls):
-        take_up(log, soul, found, left)
+        take_up(log, loop, found, left)
     elif not found.clean:
         close_open_work(log, found)

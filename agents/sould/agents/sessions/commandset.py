@@ -81,7 +81,7 @@ def _mode_commands(parts: Parts, conversation: Conversation) -> ModeCommands:
 
 def _workplace_commands(parts: Parts, conversation: Conversation) -> WorkplaceCommands:
     can_ask = "questions" in parts.services.workplace.opening.capabilities
-    tasks = parts.agent.crew.market.tasks
+    tasks = parts.work.tasks
     return WorkplaceCommands(conversation, parts.operations.directories, parts.choices.trusting, tasks, can_ask)
 
 
@@ -97,7 +97,7 @@ def _showing_commands(
         WorktreeStatus(services.host.files.worktrees, parts.entry.info.cwd),
         services.permission.modes,
         waiting,
-        parts.agent.crew.market.tasks,
+        parts.work.tasks,
         parts.further.mcp,
         services.hooks,
     )

@@ -12,10 +12,10 @@ from sould.agents.mcp.session import Files, SessionServers
 from sould.agents.mcp.trusted import TrustedServers
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.sessions.services import HostServices, SessionServices, UserConfiguration
-from sould.agents.sessions.settings.agents import SessionAgent
 from sould.agents.sessions.settings.projectmemory import ProjectMemory
 from sould.agents.sessions.settings.workspace_info import Workplace
 from sould.agents.sessions.workfiles import site_of
+from sould.agents.soul.soul import Soul
 from sould.agents.tools.editor.source import EditorTools
 from sould.agents.tools.external.registry import ExternalTools
 
@@ -27,16 +27,14 @@ class FurtherTools(Struct, frozen=True):
     clients: ExternalTools
 
 
-def make_servers(
-    services: SessionServices, log: SessionLog, agent: SessionAgent, external: ExternalTools
-) -> SessionServers:
+def make_servers(services: SessionServices, log: SessionLog, soul: Soul, external: ExternalTools) -> SessionServers:
     """The session's MCP servers; its agent and those it starts have their tools, as far as each one's file allows.
 
     Behind them come the tools that clients run.
     """
     workplace, approval = services.workplace, services.permission.approval
     opening = replace(workplace.opening, additional=tuple(workplace.directories))
-    sampler = Sampler(agent.soul.model, services.model.budgets.allow)
+    sampler = Sampler(soul.model, services.model.budgets.allow)
     host, variables = services.host, workplace.environment.variables
     files = mcp_files(host.configuration, host.policy.trust, workplace)
     mcp = SessionServers(host.mcp, files, log, approval, variables, opening, sampler)

@@ -36,6 +36,7 @@ from sould.agents.sessions.services import HostServices
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.session_builder import compose
 from sould.agents.sessions.settings.state import load_state
+from sould.agents.sessions.soulfactory import SoulFactory
 from sould.agents.sessions.store.store import Page, SessionInfo
 from sould.agents.sessions.store.waitingnotes import WaitingNotes
 from sould.agents.sessions.worktrees.records import Worktree
@@ -61,14 +62,13 @@ LONG = 100
 class SessionHost:
     """The live sessions and the store behind them. `serve` owns every session's task."""
 
-    def __init__(self, services: HostServices) -> None:
-        self._services = services
-        self._store = services.storage.store
+    def __init__(self, services: HostServices, souls: SoulFactory) -> None:
+        storage = services.storage
+        self._services, self._souls, self._store = services, souls, storage.store
         self._sessions: dict[str, Session] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._group: asyncio.TaskGroup | None = None
-        self._loops = LoopKeeper(services.storage, services.models, self._sessions, self._open)
-        storage = services.storage
+        self._loops = LoopKeeper(storage, services.models, self._sessions, self._open)
         self.inbox = Inbox(self._store, WaitingNotes(storage.directory / "waiting", storage.writer.post))
         """What waits for a person."""
         self._finder: FileFinder | None = None
@@ -183,7 +183,7 @@ class SessionHost:
                 stored.directory, self._services.storage.writer, session_id=stored.info.id, cwd=opening.cwd
             )
             async with closed_on_error(log) as opened:
-                parts = await compose(self._services, stored, log, opening, listener, opened)
+                parts = await compose(self._services, self._souls, stored, log, opening, listener, opened)
                 parts.choices.state.begin_in(opening.cwd)
                 parts.choices.state.save(stored.directory)
                 await log.commit()
@@ -235,7 +235,7 @@ class SessionHost:
             self._require_same_directory(stored.info.cwd, opening.cwd, began)
             log = await SessionLog.open(stored.directory, self._services.storage.writer)
             async with closed_on_error(log) as opened:
-                parts = await compose(self._services, stored, log, opening, listener, opened)
+                parts = await compose(self._services, self._souls, stored, log, opening, listener, opened)
                 session = Session(parts, listener, _InWorktree(self, session_id))
                 self.inbox.watch(session.entry, log.channel)
                 opened.callback(self.inbox.unwatch, session_id)

@@ -21,7 +21,7 @@ from sould.agents.journal.records import read_records
 from sould.agents.sessions.store.entry import SessionEntry
 from sould.agents.sessions.store.store import SessionInfo, SessionStore
 from sould.agents.sessions.store.waitingnotes import WaitingNotes
-from sould.agents.soul.subagents.unfinished import unfinished
+from sould.agents.soul.unfinished import unfinished
 from sould.agents.wire.messages import (
     ApprovalRequest,
     ApprovalResponse,

@@ -33,7 +33,7 @@ _DECORATION = " \t#*\"'`“”„«»."
 class ModelTitle:
     """Of one session. `serving` owns the task that asks."""
 
-    def __init__(self, entry: SessionEntry, caller: ModelCaller) -> None:
+    def __init__(self, entry: SessionEntry, caller: ModelCaller | None) -> None:
         self._entry = entry
         self._caller = caller
         self._group: asyncio.TaskGroup | None = None
@@ -58,32 +58,34 @@ class ModelTitle:
 
     def after_turn(self, user_input: UserInput) -> None:
         """A turn with this prompt ended well: ask for a title if it was the first and its prompt is the title."""
+        if self._caller is None:
+            return
         prompt = input_summary(user_input)
         info, model = self._entry.info, self._caller.models.model().provider.info
         first = info.turns == 1 and info.title == default_title(prompt)
         if self._group is not None and first and not model.scripted:
-            self._task = self._group.create_task(self._entitle(prompt, info.title))
+            self._task = self._group.create_task(self._entitle(self._caller, prompt, info.title))
 
-    async def _entitle(self, prompt: str, present: str) -> None:
+    async def _entitle(self, caller: ModelCaller, prompt: str, present: str) -> None:
         try:
-            title = as_title(await self._ask(prompt[:MOST_CHARS]))
+            title = as_title(await self._ask(caller, prompt[:MOST_CHARS]))
             if title and self._entry.info.title == present:
                 self._entry.rename(title)
         except SouldError as error:
             logger.info("the session keeps its first prompt as its title: %s", error)
 
-    async def _ask(self, prompt: str) -> str:
-        model = self._caller.models.model()
+    async def _ask(self, caller: ModelCaller, prompt: str) -> str:
+        model = caller.models.model()
         thinking = None if model.thought_level is None else "off"
         request = ChatRequest(INSTRUCTION, (ChatMessage("user", (TextPart(text=prompt),)),), thought_level=thinking)
         text: list[str] = []
-        async with stream_with_retry(model.provider, request, self._caller.policy, lambda _: None) as stream:
+        async with stream_with_retry(model.provider, request, caller.policy, lambda _: None) as stream:
             async for batch in stream:
                 for delta in batch:
                     if isinstance(delta, TextPart):
                         text.append(delta.text)
                     elif isinstance(delta, Finish):
-                        self._caller.meter.costs.charge(model.provider.info, delta)
+                        caller.meter.costs.charge(model.provider.info, delta)
                 if sum(map(len, text)) > MOST_CHARS:
                     break  # no title is as long; leaving the stream closes the connection
         return "".join(text)

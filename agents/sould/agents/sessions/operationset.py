@@ -12,8 +12,8 @@ from sould.agents.sessions.operations.reviews import SessionReview
 from sould.agents.sessions.operations.sharing import Sharing
 from sould.agents.sessions.operations.travel import TimeTravel
 from sould.agents.sessions.services import SessionServices
-from sould.agents.sessions.settings.agents import SessionAgent
 from sould.agents.sessions.store.entry import SessionEntry
+from sould.agents.soul.soul import Soul
 
 
 class Operations(Struct, frozen=True):
@@ -29,17 +29,17 @@ class Operations(Struct, frozen=True):
 
 
 def make_operations(
-    services: SessionServices, log: SessionLog, entry: SessionEntry, agent: SessionAgent, mcp: SessionServers
+    services: SessionServices, log: SessionLog, entry: SessionEntry, soul: Soul, mcp: SessionServers
 ) -> Operations:
     """What can be done with the session that is no turn."""
-    workplace, compactor = services.workplace, agent.soul.compactor
+    workplace, compactor = services.workplace, soul.compactor
     context = ModelContext(log, compactor, mcp)
     disk = services.files.clients.disk
     return Operations(
         TimeTravel(log, services.files.rewinder, compactor),
         context,
         Sharing(services.stored, services.host.storage.store, context, disk, services.permission.approval),
-        AddedDirectories(log, entry, workplace.directories, workplace.environment.home, agent, mcp, context),
+        AddedDirectories(log, entry, workplace.directories, workplace.environment.home, soul, mcp, context),
         SessionReview(services.stored.info.id, workplace.opening.cwd, services.files.recorded, log),
         Applying(services.files.judged, services.permission.approval, context),
         Committing(

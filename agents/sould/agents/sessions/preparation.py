@@ -11,7 +11,6 @@ from sould.agents.sessions.settings.notices import NewsReader
 from sould.agents.sessions.turns.turns import Prompt
 from sould.agents.sessions.unreadinstructions import UnreadInstructions
 from sould.agents.sessions.worktreeoffer import WorktreeOffer
-from sould.agents.soul.skills.renewal import renew_skills
 from sould.agents.wire.notice import notice
 
 
@@ -47,8 +46,7 @@ class TurnPreparation:
             self._tell_unread_instructions,
             self._offer_worktree,
             self._refresh_servers,
-            self._refresh_agent,
-            self._renew_skills,
+            self._prepare_soul,
         )
 
     async def prepare(self, prompt: Prompt) -> None:
@@ -65,7 +63,7 @@ class TurnPreparation:
         self._parts.services.files.clients.turn_of(prompt.client_id)
 
     async def _forget_late_steering(self, _: Prompt) -> None:
-        self._parts.agent.soul.steering.clear()
+        self._parts.soul.undelivered()
 
     async def _begin_budgets(self, _: Prompt) -> None:
         self._parts.services.model.budgets.begin()
@@ -105,9 +103,5 @@ class TurnPreparation:
         asks_nothing = self._parts.services.model.models.missing and not prompt.command
         await self._parts.further.mcp.refresh(wait=not asks_nothing)
 
-    async def _refresh_agent(self, _: Prompt) -> None:
-        await self._parts.agent.refresh()
-
-    async def _renew_skills(self, prompt: Prompt) -> None:
-        if not prompt.resumes:
-            await renew_skills(self._parts.services.workplace.skills, self._parts.log, self._parts.agent.lists)
+    async def _prepare_soul(self, prompt: Prompt) -> None:
+        await self._parts.soul.prepare(resumes=prompt.resumes)

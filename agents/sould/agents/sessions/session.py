@@ -65,8 +65,8 @@ class Session:
         self.options = choices.options
         self.modes = services.permission.modes
         self.directories = services.workplace.directories
-        self.soul = parts.agent.soul
-        self.tasks = parts.agent.crew.market.tasks
+        self.soul = parts.soul
+        self.tasks = parts.work.tasks
         self.mcp = parts.further.mcp
         self.hooks = parts.hooks
         self.clients = parts.attached
@@ -75,7 +75,7 @@ class Session:
         self._parts = parts
         self._config = services.host.configuration.live
         self._notices = MissedNotifications(parts.log.channel, self.clients)
-        self._side_questions = SideQuestions(self.soul.model)
+        self._side_questions = SideQuestions(parts.log, self.soul.model)
         self._title = ModelTitle(parts.entry, self.soul.model)
         permission, recorded = services.permission, services.files.recorded
         self._whose = AskingWhose(recorded, permission.questions, permission.presence, permission.approval)
@@ -203,7 +203,7 @@ class Session:
         """Give the running turn more input, delivered before its next step. False when nothing runs."""
         if not self.running:
             return False
-        self.soul.steering.append(user_input)
+        self.soul.steer(user_input)
         return True
 
     def answer(self, response: Response, client_id: str) -> Resolution:
@@ -217,9 +217,7 @@ class Session:
 
         Each has `name`, `description`, `parameters` (a JSON schema) and `kind`.
         """
-        return self._parts.further.clients.register(
-            client_id, self.clients.name(client_id), tools, self.soul.tools.toolset
-        )
+        return self._parts.further.clients.register(client_id, self.clients.name(client_id), tools, self.soul.toolset)
 
     def answer_tool_call(self, call_id: str, answer: object, client_id: str) -> Resolution:
         """What a `ToolCallRequest` came to, by the client whose tool it is: Wire's `return_value`; anything else is an error."""
@@ -302,19 +300,19 @@ class Session:
 
     def _forget_refused(self) -> None:
         """What a model or a hook refused is not asked of a model with the next prompt (ACP); people see it all the same."""
-        if (refused := self.log.context.undoable) is not None and not refused.cleared:
+        compactor, refused = self.soul.compactor, self.log.context.undoable
+        if compactor is not None and refused is not None and not refused.cleared:
             self.log.publish(ContextReverted(checkpoint_id=refused.checkpoint))
-            self.soul.compactor.tell_used()
+            compactor.tell_used()
 
     def _take_leftovers(self, prompt: Prompt) -> None:
         """What came too late to steer the turn is a prompt of its own; its sender was told that it is taken."""
-        for given in self.soul.steering:
+        for given in self.soul.undelivered():
             self._turns.submit(Prompt(given, prompt.client_id))
-        self.soul.steering.clear()
 
     async def _save_state(self) -> None:
         """What the turn left that the next process must know, before anybody is told of the turn's end."""
-        state, todos, budgets = self._parts.choices.state, self._parts.todos, self._parts.services.model.budgets
+        state, todos, budgets = self._parts.choices.state, self._parts.work.todos, self._parts.services.model.budgets
         if todos.get() != state.todos or budgets.changed or state.unsaved:
             state.keep_todos(todos.get())
             budgets.note_saved()
@@ -346,12 +344,12 @@ class Session:
         """Close or resume what the last writer of this session left open; once, before any client is attached."""
         found = self.log.recovery
         commanded = found.open_turn is not None and found.open_turn.command and not found.open_step
-        travel, agent, permission = self.operations.travel, self._parts.agent, self._parts.services.permission
+        travel, permission = self.operations.travel, self._parts.services.permission
         if found.open_restore is not None and found.open_turn is not None and commanded:
             # in its turn, as it would have been
             await travel.finish(found.open_restore, found.open_turn.user_input)
         capture = self._parts.services.files.recorded.capture
-        await recover(self.log, self.soul, permission.asker, permission.questions, self._turns, agent.crew, capture)
+        await recover(self.log, self.soul, permission.asker, permission.questions, self._turns, self.tasks, capture)
         if found.open_restore is not None and not commanded:
             await travel.finish(found.open_restore)
 
@@ -370,6 +368,7 @@ class Session:
             ):
                 await self._turns.serve()
         finally:
+            await self.soul.close()
             await self.mcp.aclose()
             self._parts.services.mailbox.close()
             await self._parts.services.files.recorded.aclose()
@@ -383,5 +382,5 @@ class Session:
         """
         if not for_good:
             permission = self._parts.services.permission
-            leave_waiting(self.log, permission.asker, permission.questions, self._parts.agent.crew.market)
+            leave_waiting(self.log, self.soul, permission.asker, permission.questions, self.tasks)
         await self._turns.close(handing_over=handing_over)

@@ -15,13 +15,10 @@ from sould.agents.journal.log import SessionLog
 from sould.agents.permissions.policy import Mode
 from sould.agents.sessions.furthertools import FurtherTools, make_servers, project_memory
 from sould.agents.sessions.operationset import Operations, make_operations
-from sould.agents.sessions.own_soul import make_agent
 from sould.agents.sessions.permission import make_permission
 from sould.agents.sessions.services import HostServices, SessionServices
-from sould.agents.sessions.settings.agents import AgentOption, SessionAgent
 from sould.agents.sessions.settings.awaymode import AwayMode
 from sould.agents.sessions.settings.loopoption import LoopOption
-from sould.agents.sessions.settings.modeloptions import model_options
 from sould.agents.sessions.settings.modeluse import open_model_use
 from sould.agents.sessions.settings.modes import Modes, usual_mode
 from sould.agents.sessions.settings.modeswitch import ModeSwitch
@@ -30,6 +27,7 @@ from sould.agents.sessions.settings.presence import UserPresence
 from sould.agents.sessions.settings.state import SessionState, load_state
 from sould.agents.sessions.settings.trusting import TrustQuestion
 from sould.agents.sessions.settings.workspace_info import open_workplace
+from sould.agents.sessions.soulfactory import SoulBasis, SoulFactory, Work
 from sould.agents.sessions.store.entry import SessionEntry
 from sould.agents.sessions.store.store import StoredSession
 from sould.agents.sessions.turns.hooking import LOOKED_BEFORE, SessionHooks
@@ -39,7 +37,8 @@ from sould.agents.soul.hooks.command import HookRunner
 from sould.agents.soul.hooks.engine import Hooks
 from sould.agents.soul.hooks.project import ProjectHooks
 from sould.agents.soul.session_request import SessionRequest
-from sould.agents.toolapi.background import IdleListener
+from sould.agents.soul.soul import Soul
+from sould.agents.toolapi.background import BackgroundTasks, IdleListener
 from sould.agents.tools.external.registry import ExternalTools
 from sould.agents.tools.todo import TodoList
 
@@ -55,7 +54,7 @@ class Choices(Struct, frozen=True):
 
 
 class Parts(Struct, frozen=True):
-    """What a session is made of: what its agents share, its own agent, and what takes part in its turns."""
+    """What a session is made of: what its agents share, its soul, and what takes part in its turns."""
 
     services: SessionServices
     log: SessionLog
@@ -63,21 +62,22 @@ class Parts(Struct, frozen=True):
     operations: Operations
     attached: AttachedClients
     choices: Choices
-    agent: SessionAgent
-    todos: TodoList
+    soul: Soul
+    work: Work
     further: FurtherTools
     hooks: SessionHooks
 
 
 async def compose(
     host: HostServices,
+    souls: SoulFactory,
     stored: StoredSession,
     log: SessionLog,
     opening: SessionRequest,
     listener: IdleListener,
     opened: AsyncExitStack,
 ) -> Parts:
-    """Build the session's services; a new session gets its system prompt here.
+    """Build the session's services, and over them its soul, which `souls` makes.
 
     `listener` hears of its background tasks; `opened` closes what was opened when it fails.
 
@@ -105,24 +105,26 @@ async def compose(
     runner = HookRunner(host.guard, workplace.environment, opening.cwd)
     hooks = make_hooks(configuration.live, runner, project_hooks, log, stored)
     services = SessionServices(host, stored, workplace, files, permission, model, hooks, mailbox)
-    todos = TodoList(state.todos)
+    work = Work(BackgroundTasks(log, stored.directory, configuration.live, listener), TodoList(state.todos))
     session_hooks, external = SessionHooks(hooks, project_hooks), ExternalTools(log, permission.approval)
-    agent = await make_agent(services, log, state, todos, (external, session_hooks), listener)
+    options.offer(switch)
+    soul = await souls(SoulBasis(services, log, state, options, work, (external, session_hooks)))
     repeats = LoopOption(configuration.live, state, options)
-    options.offer(switch, *model_options(model.models, state), AgentOption(agent, model.models, state), repeats)
+    if soul.steps is not None:
+        options.offer(repeats)
     sessions = stored.directory.parent
     trusting = TrustQuestion(trust, opening.cwd, sessions, log, permission.questions, policy.changes)
     entry = SessionEntry(stored.info, host.storage.store, log)
-    further = FurtherTools(make_servers(services, log, agent, external), external)
+    further = FurtherTools(make_servers(services, log, soul, external), external)
     return Parts(
         services,
         log,
         entry,
-        make_operations(services, log, entry, agent, further.mcp),
+        make_operations(services, log, entry, soul, further.mcp),
         attached,
         Choices(state, options, switch, repeats, trusting),
-        agent,
-        todos,
+        soul,
+        work,
         further,
         session_hooks,
     )

@@ -1,4 +1,4 @@
-"""Building a soul: one agent with its own log and tools, over what its session shares.
+"""Building the loop of one agent with its own log and tools, over what its session shares.
 
 Serves the root agent and its subagents alike.
 """
@@ -13,7 +13,7 @@ from sould.agents.soul.compaction.size import ContextSize
 from sould.agents.soul.edit_previews import Foresight
 from sould.agents.soul.folderinstructions import FolderInstructions
 from sould.agents.soul.leakedcalls import LeakedCalls
-from sould.agents.soul.loop import Soul, StepExtension
+from sould.agents.soul.loop import AgentLoop, StepExtension
 from sould.agents.soul.model_call import ModelCaller
 from sould.agents.soul.reminders import AwayReminder, PlanReminder
 from sould.agents.soul.repairs import Repairs
@@ -28,7 +28,7 @@ from sould.agents.tools.todo import TodoList
 from sould.agents.wire.messages import SystemPrompt
 
 
-def build_soul(
+def build_loop(
     services: SessionServices,
     spec: AgentSpec,
     log: SessionLog,
@@ -36,7 +36,7 @@ def build_soul(
     crew: Crew,
     extensions: tuple[StepExtension, ...] = (),
     audience: Audience = NOBODY,
-) -> Soul:
+) -> AgentLoop:
     """One agent with its own log, over what its session shares. A new log gets its system prompt.
 
     `audience` may be asked whether a summary of the agent's conversation will do.
@@ -53,7 +53,7 @@ def build_soul(
     rewinder, judged = services.files.rewinder, services.files.judged
     compactor = Compactor(log, size, model.models, model.costs, config, services.hooks, audience, services.session_id)
     counts = services.host.models.providers.repairs
-    return Soul(
+    return AgentLoop(
         log=log,
         model=ModelCaller(log, model.models, toolset, config, meter, services.session_id, crew.market.call_ids),
         tools=tool_runner(services, spec, log, toolset),

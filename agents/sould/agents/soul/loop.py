@@ -67,7 +67,7 @@ class StepExtension:
 _BY_FINISH: dict[str | None, StopReason] = {"length": "max_tokens", "content_filter": "refusal", "refusal": "refusal"}
 
 
-class Soul(Struct):
+class AgentLoop(Struct):
     """One agent of one session. Not re-entrant: one turn at a time, which the session sees to."""
 
     log: SessionLog
@@ -105,7 +105,7 @@ class Soul(Struct):
     async def turn(self, turn: Turn, extensions: tuple[StepExtension, ...] = ()) -> Ending:
         """Run steps until the model is done, the user stops it, or a limit is reached. A flow runs a turn in several parts.
 
-        `extensions` take part in this turn, behind the soul's own. Cancellation is the task's: open calls get an honest
+        `extensions` take part in this turn, behind the agent's own. Cancellation is the task's: open calls get an honest
         result and the step is marked interrupted before it propagates.
         """
         self._steps = self._steps if turn.id == self._turn_id else 0

@@ -24,6 +24,7 @@ from sould.agents.permissions.rules import Rules
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.sessions.host import SessionHost
 from sould.agents.sessions.hostport import HostPort
+from sould.agents.sessions.own_soul import make_own_soul
 from sould.agents.sessions.services import HostServices, ModelAccess, Policy, SharedFiles, Storage, UserConfiguration
 from sould.agents.sessions.settings.agents import load_default
 from sould.agents.sessions.settings.notices import News
@@ -164,5 +165,5 @@ def compose(paths: Paths) -> Composition:
         editors=EditorBackends(projects.buffers.holders, (languages, Launchers())),
         languages=languages,
     )
-    host = SessionHost(services)
+    host = SessionHost(services, make_own_soul)
     return Composition(host, HostPort(host, store), store, guard, providers, writer, config, mcp)

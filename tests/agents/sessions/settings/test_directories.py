@@ -38,7 +38,7 @@ async def test_a_directory_is_added_for_tools_rules_and_prompt_and_kept(tmp_path
         await choose(again, "mode", "review", "watcher")
         path = again.operations.sharing.files.resolve(str(library / "b.txt"))
         assert path.inside
-        assert again.soul.tools.approval.judge(EditFile(path, "modify")).decision == "allow"
+        assert again.operations.sharing.approval.judge(EditFile(path, "modify")).decision == "allow"
 
 
 async def test_links_are_followed_before_a_directory_is_judged(tmp_path: Path) -> None:

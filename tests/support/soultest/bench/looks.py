@@ -26,7 +26,8 @@ def turns_of(session: Session) -> tuple[int, ...]:
 
 def toolset_of(session: Session) -> Toolset:
     """The tools of its agent."""
-    return session.soul.tools.toolset
+    assert session.soul.toolset is not None
+    return session.soul.toolset
 
 
 def tool_names(session: Session) -> list[str]:
@@ -41,11 +42,13 @@ def tools_of(session: Session) -> set[str]:
 
 def model_of(session: Session) -> ModelCaller:
     """The model that its agent asks."""
+    assert session.soul.model is not None
     return session.soul.model
 
 
 def used_of(session: Session) -> int:
     """How many tokens of the model's window are used."""
+    assert session.soul.compactor is not None
     return session.soul.compactor.used
 
 

@@ -17,6 +17,7 @@ from sould.agents.soul.flows.looprequest import USAGE, LoopRequest, parse_reques
 from sould.agents.soul.flows.loopstate import Budget, LoopState
 from sould.agents.soul.flows.looptask import LoopTask
 from sould.agents.soul.loop import Ending
+from sould.agents.soul.soul import NO_STEPS, needed
 from sould.agents.soul.timetravel.rewind import Rewinder
 from sould.agents.soul.turn import Turn
 from sould.agents.wire.messages import Notification
@@ -47,7 +48,7 @@ class LoopCommands(Struct, frozen=True):
     @property
     def repeats(self) -> bool:
         """Prompts of the session are repeated."""
-        return self.option.limit != 0
+        return self.conversation.soul.steps is not None and self.option.limit != 0
 
     async def repeat(self, turn: Turn, prompt: str) -> Ending:
         """A plain prompt of a session whose prompts are repeated; it is in the context already."""
@@ -74,6 +75,7 @@ class LoopCommands(Struct, frozen=True):
                 return await self._start(turn, request)
 
     async def _start(self, turn: Turn, request: LoopRequest) -> Ending:
+        needed(self.conversation.soul.steps, NO_STEPS)
         if not request.prompt:
             limit = DEFAULT_LIMIT if request.limit is None else request.limit
             await self.option.set(limit)

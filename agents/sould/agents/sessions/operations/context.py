@@ -7,6 +7,7 @@ from msgspec import Struct
 from sould.agents.journal.log import SessionLog
 from sould.agents.soul.compaction.breakdown import Breakdown, ToolOwners
 from sould.agents.soul.compaction.compactor import Compactor
+from sould.agents.soul.soul import NO_COMPACTOR, needed
 from sould.agents.wire.messages import ContextCleared, ContextNote
 
 
@@ -24,10 +25,13 @@ class NotCompacted(Struct, frozen=True):
 
 
 class ModelContext(Struct, frozen=True):
-    """Of one session. Like all operations it runs while nothing else works there."""
+    """Of one session. Like all operations it runs while nothing else works there.
+
+    All but `tokens` and `tell` raise OptionError where the agent keeps its conversation itself.
+    """
 
     log: SessionLog
-    compactor: Compactor
+    compactor: Compactor | None
     owners: ToolOwners
 
     @property
@@ -37,30 +41,37 @@ class ModelContext(Struct, frozen=True):
 
     def status_lines(self) -> Iterable[str]:
         """See `StatusSource`."""
-        yield f"- context: about {self.tokens} of {self.compactor.window} tokens"
+        if self.compactor is not None:
+            yield f"- context: about {self.tokens} of {self.compactor.window} tokens"
         if made := self.log.context.subagents:
             yield f"- subagent types made here: {', '.join(made)}"
 
     @property
     def breakdown(self) -> Breakdown:
         """What fills the window, as it is now."""
-        return self.compactor.breakdown(self.owners)
+        return self._needed.breakdown(self.owners)
 
     @property
     def free(self) -> int:
         """Tokens that can come before the conversation is compacted by itself."""
-        return self.compactor.free
+        return self._needed.free
 
     async def compact(self, guidance: str = "", *, preview: bool = False) -> Compacted | NotCompacted:
         """Compact the conversation. `guidance`: what to keep; `preview`: the user sees the summary first."""
-        done = await self.compactor.compact(guidance, preview=preview)
-        return Compacted(self.compactor.used) if done else NotCompacted(self.compactor.why)
+        compactor = self._needed
+        done = await compactor.compact(guidance, preview=preview)
+        return Compacted(compactor.used) if done else NotCompacted(compactor.why)
 
     def clear(self) -> None:
         """Start over with an empty context."""
+        compactor = self._needed
         self.log.publish(ContextCleared())
-        self.compactor.tell_used()
+        compactor.tell_used()
 
     def tell(self, note: str) -> None:
         """Something the model knows from now on; people are not shown it."""
         self.log.publish(ContextNote(text=note))
+
+    @property
+    def _needed(self) -> Compactor:
+        return needed(self.compactor, NO_COMPACTOR)

@@ -8,9 +8,9 @@ from msgspec import Struct
 from sould.agents.journal.log import SessionLog
 from sould.agents.mcp.session import SessionServers
 from sould.agents.sessions.operations.context import ModelContext
-from sould.agents.sessions.settings.agents import SessionAgent
 from sould.agents.sessions.settings.directories import Directories
 from sould.agents.sessions.store.entry import SessionEntry
+from sould.agents.soul.soul import Soul
 from sould.agents.wire.messages import DirectoryAdded
 
 
@@ -21,7 +21,7 @@ class AddedDirectories(Struct, frozen=True):
     entry: SessionEntry
     directories: Directories
     home: Path
-    agent: SessionAgent
+    soul: Soul
     servers: SessionServers
     context: ModelContext
 
@@ -37,7 +37,7 @@ class AddedDirectories(Struct, frozen=True):
             self.log.publish(DirectoryAdded(path=str(directory)))
         if added:
             self.entry.work_in(self.directories)
-            self.agent.tell_anew()
+            self.soul.tell_anew()
             self.servers.work_in(self.directories)
 
     def add_named(self, named: str) -> Path:

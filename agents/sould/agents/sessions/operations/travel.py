@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from sould.agents.journal.log import SessionLog
 from sould.agents.soul.compaction.compactor import Compactor
+from sould.agents.soul.soul import NO_COMPACTOR, needed
 from sould.agents.soul.timetravel.outcome import describe
 from sould.agents.soul.timetravel.rewind import Rewinder
 from sould.agents.soul.timetravel.timeline import Moment, timeline
@@ -63,14 +64,15 @@ class Timeline(Struct, frozen=True):
 
 
 class TimeTravel(Struct, frozen=True):
-    """Of one session."""
+    """Of one session. All but `finish` raise OptionError where the agent keeps its conversation itself."""
 
     log: SessionLog
     rewinder: Rewinder
-    compactor: Compactor
+    compactor: Compactor | None
 
     def timeline(self) -> Timeline:
         """Where one can go."""
+        self._require()
         context = self.log.context
         moments = timeline((record.message, record.timestamp) for record in self.log.replay())
         reachable = frozenset(
@@ -84,6 +86,7 @@ class TimeTravel(Struct, frozen=True):
         Raises:
             JournalFullError: the disk refuses; what was begun is finished when the session is opened again.
         """
+        self._require()
         if not self.log.context.reaches(checkpoint):
             return NothingToGoTo("unknown_checkpoint")
         return await self._go_back(checkpoint, turn_id)
@@ -94,6 +97,7 @@ class TimeTravel(Struct, frozen=True):
         What the user kept of the turn's changes stays. `kept`: it is taken back, too; after an undo or rewind that left some
         such changes, only these are.
         """
+        self._require()
         left = await self.rewinder.take_kept_back(turn_id) if kept else None
         if left is not None:
             return TookKeptBack(left)
@@ -104,10 +108,11 @@ class TimeTravel(Struct, frozen=True):
 
     async def redo(self, turn_id: str = "") -> Returned | NothingToGoTo:
         """To where the last undo or rewind left from, as long as nobody went on from there. See `rewind`."""
+        compactor = self._require()
         restored = await self.rewinder.come_back(turn_id)
         if restored is None:
             return NothingToGoTo("nothing_to_redo")
-        self.compactor.tell_used()
+        compactor.tell_used()
         return Returned(restored)
 
     async def finish(self, order: FilesRestoring, asked: UserInput | None = None) -> None:
@@ -118,7 +123,7 @@ class TimeTravel(Struct, frozen=True):
         done = await self.rewinder.resume(order)
         if order.checkpoint_id is None and not order.undoes:
             return
-        self.compactor.tell_used()
+        self._require().tell_used()
         returns = "" if order.undoes else " `/redo` returns."
         if asked is None:
             self.log.publish(
@@ -132,5 +137,8 @@ class TimeTravel(Struct, frozen=True):
         self, checkpoint: int, turn_id: str, undid: Literal["turn", "clearing"] | None = None, *, kept: bool = False
     ) -> WentBack:
         restored = await self.rewinder.go_back(checkpoint, turn_id, kept=kept)
-        self.compactor.tell_used()
+        self._require().tell_used()
         return WentBack(checkpoint, restored, undid)
+
+    def _require(self) -> Compactor:
+        return needed(self.compactor, NO_COMPACTOR)

@@ -12,12 +12,12 @@ from msgspec import Struct, field
 
 from sould.agents.base.errors import OptionError, SouldError
 from sould.agents.base.importing import load_here
+from sould.agents.journal.log import SessionLog
 from sould.agents.sessions.settings.models import SessionModels
 from sould.agents.sessions.settings.options import Choice, SessionOption
 from sould.agents.sessions.settings.state import SessionState
 from sould.agents.sessions.settings.workspace_info import Workplace
 from sould.agents.soul.catalog import SUBAGENTS, AgentCatalog, AgentFile
-from sould.agents.soul.loop import Soul
 from sould.agents.soul.spec import BUILTIN, AgentSpec, builtin_spec, ships
 from sould.agents.soul.specfile import digests, stamps
 from sould.agents.soul.subagents.crew import Crew
@@ -40,7 +40,8 @@ class SessionAgent(Struct):
     """The agent of one session. `problem`: why it is not the one that was chosen; people are told at the next turn."""
 
     catalog: AgentCatalog
-    soul: Soul
+    log: SessionLog
+    toolset: Toolset
     spec: AgentSpec
     name: str
     workplace: Workplace
@@ -58,7 +59,7 @@ class SessionAgent(Struct):
 
     def __post_init__(self) -> None:
         files, offered = self._key(self.spec)
-        stale = self.soul.log.context.prompt_made_of != self.spec.made_of  # it changed while the session was closed
+        stale = self.log.context.prompt_made_of != self.spec.made_of  # it changed while the session was closed
         self._made_of = ({} if stale else files, offered)
         if self.spec.ships and not stale:  # others may have been written since they were read: the first turn looks
             self._stamps = stamps(self.spec.files)
@@ -132,9 +133,9 @@ class SessionAgent(Struct):
         tools = self._load(spec)
         prompt = self.workplace.prompt(spec) if key[0] != self._made_of[0] else None
         self.crew.work_by(spec)
-        self.soul.tools.toolset.replace_with(tools)
+        self.toolset.replace_with(tools)
         if prompt is not None:
-            self.soul.log.publish(SystemPrompt(text=prompt, made_of=spec.made_of))
+            self.log.publish(SystemPrompt(text=prompt, made_of=spec.made_of))
             if self._next is None and spec.document.path == self.spec.document.path:
                 files = ", ".join(str(path) for path in self._changed(key))
                 self._tell(f"The agent {spec.name} has changed", f"Reloaded, because these changed: {files}.")
@@ -146,7 +147,7 @@ class SessionAgent(Struct):
 
     def tell_anew(self) -> None:
         """What the prompt says of the session is not true any more: render it once more."""
-        self.soul.log.publish(SystemPrompt(text=self.workplace.prompt(self.spec), made_of=self.spec.made_of))
+        self.log.publish(SystemPrompt(text=self.workplace.prompt(self.spec), made_of=self.spec.made_of))
 
     def lists(self, text: str) -> bool:
         """Whether the agent's prompt would hold this text, were it rendered now."""
@@ -157,7 +158,7 @@ class SessionAgent(Struct):
 
     def _load(self, spec: AgentSpec) -> Toolset:
         paths, places = offered_paths(spec, self.workplace.situation(self.models.info))
-        return self.soul.tools.toolset.rebuild(paths, places, patterns=spec.fields.mcp_tools)
+        return self.toolset.rebuild(paths, places, patterns=spec.fields.mcp_tools)
 
     def _key(self, spec: AgentSpec) -> AgentKey:
         made_of = {path: str(stamps((path,))) if ships(path) else digests((path,))[path] for path in spec.files}
@@ -170,7 +171,7 @@ class SessionAgent(Struct):
         if body in self._told:
             return
         self._told = {body}
-        self.soul.log.publish(notice("agent", title, body))
+        self.log.publish(notice("agent", title, body))
 
 
 class AgentOption:

@@ -5,23 +5,24 @@ agent or of a subagent: nothing of that call has run, or what it came to is in t
 honestly: its calls may or may not have run, and are never run again.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from functools import partial
-from typing import TypeAlias
 
 from sould.agents.files.projects.capture import Capture
+from sould.agents.journal import recovery
 from sould.agents.journal.log import SessionLog
-from sould.agents.journal.recovery import OpenWork, Recovery
+from sould.agents.journal.recovery import Recovery
 from sould.agents.permissions.questions import Questions
 from sould.agents.sessions.turns import interrupted_commands
 from sould.agents.sessions.turns.approval_requests import ApprovalRequester
 from sould.agents.sessions.turns.turns import INTERRUPTED, Prompt, Turns
 from sould.agents.soul.call_scheduler import not_begun
-from sould.agents.soul.loop import Soul
+from sould.agents.soul.loop import AgentLoop
+from sould.agents.soul.soul import Expire, OpenWork, Soul
 from sould.agents.soul.subagents.crew import Crew, Job
-from sould.agents.soul.subagents.market import LaborMarket, can_go_on
-from sould.agents.soul.subagents.unfinished import ASKS, Unfinished, unfinished
-from sould.agents.toolapi.background import Ended, Printed, TaskError
+from sould.agents.soul.subagents.market import can_go_on
+from sould.agents.soul.unfinished import ASKS, Unfinished, unfinished
+from sould.agents.toolapi.background import BackgroundTasks, Ended, Printed, TaskError
 from sould.agents.toolapi.base import ToolCallContext, tool_error
 from sould.agents.tools.agent import in_background
 from sould.agents.tools.askuser import nobody_here
@@ -42,8 +43,6 @@ AFTER_CRASH = (
     "Interrupted: the daemon stopped while this call was open; it may or may not have run. Check before you repeat it."
 )
 STOPPED = "The daemon stopped in the middle of a turn."
-Expire: TypeAlias = Callable[[Collection[str]], None]
-"""Requests that will not be asked again, by their ids."""
 
 
 async def recover(
@@ -52,14 +51,14 @@ async def recover(
     asker: ApprovalRequester,
     questions: Questions,
     turns: Turns,
-    crew: Crew,
+    tasks: BackgroundTasks,
     capture: Capture | None,
 ) -> None:
     """Close or resume what was open, tell the clients once, and make it durable."""
     found = log.recovery
     cut_off = [
         *(interrupted_commands.running(log.replay()) if found.open_calls else ()),
-        *interrupted_commands.in_background(crew.market.tasks),
+        *interrupted_commands.in_background(tasks),
     ]
     lost = await interrupted_commands.account(cut_off, capture)
     if found.clean:
@@ -68,17 +67,13 @@ async def recover(
         return
     said = (record.message for record in log.replay()) if found.open_requests else ()
     left = unfinished(said, found.open_requests)
-    crew.market.go_on_with(left)
     expire = partial(_expire, asker, questions)
-    tasks = {call_id for call_id in left.requests if _take_up_task(log, crew, expire, call_id)}
-    resumed = found.open_turn is not None and bool(left.calls & {call.id for call in found.open_calls})
-    kept = {request for call_id, ids in left.requests.items() if call_id in tasks for request in ids}
-    cut = False
-    if found.open_turn is not None and resumed:
+    resumed = soul.resume(OpenWork(found, left, lost, expire))
+    kept = {request for call_id, ids in left.requests.items() if call_id in resumed.tasks for request in ids}
+    turn = found.open_turn
+    if turn is not None and resumed.turn:
         asked = {request for call in found.open_calls for request in left.requests.get(call.id, ())}
         kept |= asked
-        cut = take_up(log, soul, found, left, lost)
-        turn = found.open_turn
         turns.submit(Prompt("", turn.client_id, turn_id=turn.turn_id, resumes=True, on_end=partial(expire, asked)))
     again = [request for request in found.open_requests if request.id in kept]
     asker.restore(again, (record.message for record in log.replay()) if again else ())
@@ -86,9 +81,9 @@ async def recover(
     for request in found.open_requests:
         if request.id not in kept:
             log.publish(RequestClosed(request_id=request.id, reason="expired"))
-    if not resumed:
+    if not resumed.turn:
         close_open_work(log, found, lost)
-    stopped = found.open_turn is not None and (not resumed or cut)
+    stopped = turn is not None and (not resumed.turn or resumed.cut_off)
     told = " ".join(filter(None, (found.notice, STOPPED if stopped else "", lost)))
     if told:
         _notify(log, told)
@@ -100,21 +95,21 @@ def _expire(asker: ApprovalRequester, questions: Questions, request_ids: Collect
     questions.expire(request_ids)
 
 
-def take_up(log: SessionLog, soul: Soul, found: Recovery, left: Unfinished, lost: str = "") -> bool:
+def take_up(log: SessionLog, loop: AgentLoop, found: Recovery, left: Unfinished, lost: str = "") -> bool:
     """Let an agent's next turn be the one that was open (D16); whether some of its calls may have run.
 
     What waited is asked again, what had not begun because of that follows it, the rest may have run.
     """
     said = (record.message for record in log.replay())
     after = {message.tool_call_id: message.after for message in said if isinstance(message, ToolCallDetail)}
-    unasked = {each.id for each in found.open_calls if each.function.name == ASKS and not soul.tools.toolset.find(ASKS)}
+    unasked = {each.id for each in found.open_calls if each.function.name == ASKS and not loop.tools.toolset.find(ASKS)}
     going_on = left.calls | not_begun((call.id for call in found.open_calls), after, left.calls)
     cut_off = {call.id: _interrupted(call, left, lost) for call in found.open_calls if call.id not in going_on}
-    soul.take_up(found.open_calls, cut_off | dict.fromkeys(unasked & going_on, nobody_here()), left.held)
+    loop.take_up(found.open_calls, cut_off | dict.fromkeys(unasked & going_on, nobody_here()), left.held)
     return bool(cut_off)
 
 
-def _take_up_task(log: SessionLog, crew: Crew, expire: Expire, call_id: str) -> bool:
+def take_up_task(log: SessionLog, crew: Crew, expire: Expire, call_id: str) -> bool:
     """Let a subagent in the background go on that waited for a person."""
     market = crew.market
     record = market.tasks.lost(call_id)
@@ -138,24 +133,26 @@ def _take_up_task(log: SessionLog, crew: Crew, expire: Expire, call_id: str) -> 
     return True
 
 
-def leave_waiting(log: SessionLog, asker: ApprovalRequester, questions: Questions, market: LaborMarket) -> None:
+def leave_waiting(
+    log: SessionLog, soul: Soul, asker: ApprovalRequester, questions: Questions, tasks: BackgroundTasks
+) -> None:
     """The daemon is about to end: what waits for a person stays as it is, and the next daemon goes on with it (D16)."""
     pending = (*log.channel.pending, *asker.unasked, *questions.unasked)
     if not pending:
         return
-    work, messages = OpenWork(), [record.message for record in log.replay()]
+    work, messages = recovery.OpenWork(), [record.message for record in log.replay()]
     for message in messages:
         work.apply(message)
     left = unfinished(messages, pending)
     asker.forget()
     questions.forget()
-    market.freeze(left.agents)
+    soul.leave(left)
     open_calls = {call.id for call in work.calls}
     if open_calls & left.calls:
         log.channel.freeze()
-    tasks = [call_id for call_id in left.requests if call_id not in open_calls]
-    market.tasks.keep(tasks)
-    log.channel.keep({request for call_id in tasks for request in left.requests[call_id]})
+    waiting = [call_id for call_id in left.requests if call_id not in open_calls]
+    tasks.keep(waiting)
+    log.channel.keep({request for call_id in waiting for request in left.requests[call_id]})
 
 
 def close_open_work(log: SessionLog, found: Recovery, lost: str = "") -> None:

@@ -11,10 +11,12 @@ from contextlib import asynccontextmanager
 
 from msgspec import Struct, field
 
+from sould.agents.journal.log import SessionLog
 from sould.agents.llm.provider import ChatMessage, ChatRequest, Finish, ProviderError
 from sould.agents.llm.retry import stream_with_retry
 from sould.agents.sessions.turns.turns import Prompt
 from sould.agents.soul.model_call import ModelCaller
+from sould.agents.soul.soul import NO_MODEL
 from sould.agents.wire.content import TextPart, UserInput, attached_text, typed_text
 from sould.agents.wire.messages import BtwBegin, BtwEnd, FunctionCall, StopReason, ToolCall, ToolCallPart, TurnEnd
 
@@ -36,7 +38,8 @@ DENIED = "Tools cannot be used in a side question. Answer from what you know."
 class SideQuestions(Struct):
     """The side questions of one session; `serve` owns their tasks."""
 
-    caller: ModelCaller
+    log: SessionLog
+    caller: ModelCaller | None
     """The session's own agent's."""
     _running: dict[asyncio.Task[BtwEnd], Prompt] = field(default_factory=dict["asyncio.Task[BtwEnd]", Prompt])
     _early: list[tuple[Prompt, str]] = field(default_factory=list[tuple[Prompt, str]])
@@ -87,7 +90,7 @@ class SideQuestions(Struct):
 
     def _begin(self, group: asyncio.TaskGroup, prompt: Prompt, question: str) -> None:
         aside = secrets.token_hex(6)
-        self.caller.log.publish(BtwBegin(id=aside, question=question, client_id=prompt.client_id))
+        self.log.publish(BtwBegin(id=aside, question=question, client_id=prompt.client_id))
         task = group.create_task(self._settled(aside, question))
         self._running[task] = prompt
         task.add_done_callback(lambda _: self._end(task, aside))
@@ -96,9 +99,7 @@ class SideQuestions(Struct):
         """Also for a task that was cancelled before it began."""
         prompt = self._running.pop(task)
         reason: StopReason = "cancelled" if task.cancelled() else "finished"
-        self.caller.log.publish(
-            BtwEnd(id=aside, error="The question was cancelled.") if task.cancelled() else task.result()
-        )
+        self.log.publish(BtwEnd(id=aside, error="The question was cancelled.") if task.cancelled() else task.result())
         prompt.settle(TurnEnd(turn_id=prompt.turn_id, stop_reason=reason))
 
     async def _settled(self, aside: str, question: str) -> BtwEnd:
@@ -119,27 +120,28 @@ class SideQuestions(Struct):
         return await self._ask(question)
 
     async def _ask(self, question: str) -> str:
-        messages = [*self.caller.log.context.messages, ChatMessage("user", (TextPart(text=NOTE + question),))]
+        if self.caller is None:
+            raise ProviderError(NO_MODEL)
+        messages = [*self.log.context.messages, ChatMessage("user", (TextPart(text=NOTE + question),))]
         for _ in range(TRIES):
-            text, calls = await self._once(messages)
+            text, calls = await self._once(self.caller, messages)
             if text.strip():
                 return text
             messages.append(ChatMessage("assistant", (), calls))
             messages += [ChatMessage("tool", (TextPart(text=DENIED),), tool_call_id=call.id) for call in calls]
         raise ProviderError("The model tried to use tools instead of answering; ask again, or ask in a turn.")
 
-    async def _once(self, messages: list[ChatMessage]) -> tuple[str, tuple[ToolCall, ...]]:
-        caller = self.caller
+    async def _once(self, caller: ModelCaller, messages: list[ChatMessage]) -> tuple[str, tuple[ToolCall, ...]]:
         model = caller.models.model()
         # the same tools as in a turn, although none runs: a changed request could not be taken from the server's cache
         request = ChatRequest(
-            caller.log.context.system_prompt,
+            self.log.context.system_prompt,
             tuple(messages),
             caller.toolset.specs,
             model.thought_level,
             caller.session_id,
             caller.sent,
-            caller.log.context.left_out(model.provider.info.origin),
+            self.log.context.left_out(model.provider.info.origin),
         )
         text: list[str] = []
         room = MOST_CHARS

@@ -9,7 +9,7 @@ from sould.agents.permissions.questions import Questions
 from sould.agents.sessions.turns import interrupted_commands
 from sould.agents.sessions.turns.approval_requests import ApprovalRequester
 from sould.agents.soul.call_scheduler import not_begun
-from sould.agents.soul.subagents.unfinished import unfinished
+from sould.agents.soul.unfinished import unfinished
 from sould.agents.wire.messages import ApprovalRequest, QuestionRequest, ToolCallDetail
 
 

@@ -16,7 +16,7 @@ from sould.agents.journal.context import Context
 from sould.agents.journal.log import SessionLog
 from sould.agents.soul.choices import choice_in
 from sould.agents.soul.flows.graph import Edge, Flow, Node
-from sould.agents.soul.loop import Ending, Soul, StepExtension
+from sould.agents.soul.loop import AgentLoop, Ending, StepExtension
 from sould.agents.soul.turn import Turn
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.display import TodoItem
@@ -33,10 +33,10 @@ class NoChoiceError(SouldError):
 
 
 class Agent(Struct):
-    """The soul of a session, asked one step at a time."""
+    """The agent of a session, asked one step at a time."""
 
     log: SessionLog
-    soul: Soul
+    steps: AgentLoop
     turn: Turn
     config: LiveConfig
     extensions: tuple[StepExtension, ...] = ()
@@ -50,7 +50,7 @@ class Agent(Struct):
         if prompt:
             self.log.publish(ContextNote(text=prompt))
         turn = replace(self.turn, limits=self.config.now.loop_control, decides=decides)
-        ending = await self.soul.turn(turn, self.extensions)
+        ending = await self.steps.turn(turn, self.extensions)
         return ending, last_text(self.log.context)
 
 

@@ -17,7 +17,7 @@ from sould.agents.base.tasks import shielded
 from sould.agents.journal.log import SessionLog
 from sould.agents.llm.provider import ChatMessage
 from sould.agents.soul.dmail.dmail import DenwaRenji
-from sould.agents.soul.loop import Ending, Soul
+from sould.agents.soul.loop import AgentLoop, Ending
 from sould.agents.soul.spec import AgentSpec
 from sould.agents.soul.subagents.forward import Forwarding
 from sould.agents.soul.subagents.market import AgentRecord, LaborMarket, SubagentError, SubagentStart, can_go_on
@@ -71,7 +71,7 @@ class Outcome(Struct, frozen=True):
 class _Worker(Struct, frozen=True):
     start: SubagentStart
     log: SessionLog
-    soul: Soul
+    loop: AgentLoop
 
 
 class Crew(Struct):
@@ -204,7 +204,7 @@ class Crew(Struct):
             limits=self.market.config.now.loop_control,
             source=worker.start.source,
         )
-        if worker.start.goes_on and not worker.soul.takes_up:
+        if worker.start.goes_on and not worker.loop.takes_up:
             raise SubagentError(f"It was cut off when the daemon stopped. {can_go_on(worker.start.id)}")
         limit = job.timeout or self.market.config.now.background.agent_task_timeout_s
         if begun is None:
@@ -223,7 +223,7 @@ class Crew(Struct):
 
     async def _guarded(self, worker: _Worker, turn: Turn) -> Ending:
         try:
-            return await worker.soul.turn(turn)
+            return await worker.loop.turn(turn)
         except SouldError as error:
             return Ending("error", TurnError(kind=error.kind, message=error.message))
         except Exception:  # a turn is a dispatch boundary: a bug of ours ends the subagent, not its parent

@@ -22,9 +22,9 @@ from sould.agents.journal.log import SessionLog
 from sould.agents.soul.callids import CallIds
 from sould.agents.soul.catalog import TEMPLATE, AgentCatalog
 from sould.agents.soul.hooks.engine import Hooks
-from sould.agents.soul.loop import Soul
+from sould.agents.soul.loop import AgentLoop
 from sould.agents.soul.spec import AgentSpec, ToolEntry, builtin_spec
-from sould.agents.soul.subagents.unfinished import Unfinished
+from sould.agents.soul.unfinished import Unfinished
 from sould.agents.toolapi.background import BackgroundTasks
 from sould.agents.toolapi.base import AgentSource
 from sould.agents.toolapi.loading import same_tool
@@ -73,7 +73,7 @@ class SubagentBuilder(Protocol):
         """The journal in a directory."""
         ...
 
-    async def build(self, start: SubagentStart, log: SessionLog, market: "LaborMarket") -> Soul:
+    async def build(self, start: SubagentStart, log: SessionLog, market: "LaborMarket") -> AgentLoop:
         """A subagent with this journal, over what its session shares.
 
         Raises:

@@ -14,6 +14,7 @@ from sould.agents.journal.log import SessionLog
 from sould.agents.mcp.resources import NAME as RESOURCES
 from sould.agents.permissions.approval import Approval
 from sould.agents.soul.loop import StepExtension
+from sould.agents.soul.soul import NO_TOOLSET
 from sould.agents.soul.turn import Turn
 from sould.agents.toolapi.base import tool_error
 from sould.agents.toolapi.loading import REFERENCE_TOOLS
@@ -66,17 +67,19 @@ class ExternalTools(StepExtension, Struct):
     # --- what clients do ----------------------------------------------------------------------------------------------
 
     def register(
-        self, client_id: str, client_name: str, given: Sequence[Mapping[str, object]], toolset: Toolset
+        self, client_id: str, client_name: str, given: Sequence[Mapping[str, object]], toolset: Toolset | None
     ) -> Registration:
         """The tools that a client runs, in place of those it registered before; each is accepted, or refused with a reason.
 
-        `toolset` is the main agent's: no tool of a client has the name of one that it has.
+        `toolset` is the main agent's: no tool of a client has the name of one that it has. None: it takes no tools of clients.
         """
         others = {name: tool for name, tool in self._tools.items() if tool.client_id != client_id}
         own: dict[str, ExternalTool] = {}
         rejected: list[Rejection] = []
         for each in given:
             try:
+                if toolset is None:
+                    raise InvalidDefinitionError(NO_TOOLSET)
                 definition = read_definition(each)
                 self._require_free(definition.name, own, others, toolset)
             except InvalidDefinitionError as error:

@@ -1,0 +1,40 @@
+"""How a session comes by its agent: the daemon says which souls its sessions have."""
+
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from sould.agents.journal.log import SessionLog
+from sould.agents.sessions.services import SessionServices
+from sould.agents.sessions.settings.options import SessionOptions
+from sould.agents.sessions.settings.state import SessionState
+from sould.agents.soul.loop import StepExtension
+from sould.agents.soul.soul import Soul
+from sould.agents.toolapi.background import BackgroundTasks
+from sould.agents.tools.todo import TodoList
+
+
+class Work(Struct, frozen=True):
+    """What the agents of a session have under way."""
+
+    tasks: BackgroundTasks
+    todos: TodoList
+    """The main agent's."""
+
+
+class SoulBasis(Struct, frozen=True):
+    """What a session has when its soul is made."""
+
+    services: SessionServices
+    log: SessionLog
+    state: SessionState
+    options: SessionOptions
+    """The soul offers its own among them."""
+    work: Work
+    extensions: tuple[StepExtension, ...]
+    """What of the session takes part in steps, where the soul has any."""
+
+
+SoulFactory: TypeAlias = Callable[[SoulBasis], Awaitable[Soul]]
+"""Makes the soul of a session. Raises ConfigError, InvalidToolError: it cannot be made."""
