@@ -18,9 +18,11 @@ from sould.agents.wire.messages import (
     PlanDisplay,
     QuestionRequest,
     QuestionResponse,
+    RequestClosed,
     StatusUpdate,
     StepBegin,
     ToolResult,
+    TurnEnd,
 )
 from soultest.bench import Bench, Watcher, call, finish, make_bench
 from soultest.bench.looks import tools_of, toolset_of
@@ -115,6 +117,28 @@ async def test_an_approved_plan_ends_plan_mode_and_the_turn_goes_on(tmp_path: Pa
             False,
         ]
         assert [note[:16] for note in notes(watcher)] == ["Plan mode is on.", "Plan mode is ove"]
+    assert (bench.project / "new.txt").read_text() == "x"
+
+
+async def test_a_plan_that_waited_when_sould_was_stopped_is_asked_about_again_and_carried_out(tmp_path: Path) -> None:
+    bench = make_bench(tmp_path, scripts=[call("EnterPlanMode"), call("ExitPlanMode", plan=PLAN)])
+    async with bench.running():
+        session = await planner(bench, "review")
+        watcher = Watcher(session)
+        session.prompt("go", "watcher")
+        asked = await watcher.wait_for(QuestionRequest)
+    bench.script(call("WriteFile", path="new.txt", content="x"), "text: done")
+    async with bench.running():
+        opening = bench.opening(default_mode="review", capabilities=frozenset({"questions"}))
+        session = await bench.host.open(session.id, opening)
+        watcher = Watcher(session)
+        assert session.modes.mode == "plan"
+        assert (await answer(session, watcher, APPROVE)).id == asked.id
+        assert (await watcher.wait_for(TurnEnd)).stop_reason == "finished"
+        assert session.modes.mode == "review"
+        said = [record.message for record in session.log.replay()]
+        assert len([shown for shown in said if isinstance(shown, PlanDisplay)]) == 1
+        assert not watcher.of(RequestClosed)
     assert (bench.project / "new.txt").read_text() == "x"
 
 

@@ -33,6 +33,10 @@ class Questions:
         """Those of them that were not asked again so far."""
         return tuple(self._before.values())
 
+    def left_waiting(self, call_id: str) -> bool:
+        """Whether the last daemon had asked what this call asks again."""
+        return call_id in self._before
+
     def forget(self) -> None:
         """Leave what was not asked again to the next daemon."""
         self._before.clear()

@@ -20,8 +20,8 @@ from sould.agents.wire.messages import (
     WireRequest,
 )
 
-ASKS: Final = "AskUserQuestion"
-"""The tool that does nothing but ask: its call can be run again for the answer."""
+ASKS: Final = frozenset({"AskUserQuestion", "ExitPlanMode"})
+"""The tools whose calls can be run again for the answer: nothing is done before it."""
 
 
 class Unfinished(Struct, frozen=True):
@@ -66,7 +66,7 @@ def unfinished(messages: Iterable[WireMessage], pending: Collection[WireRequest]
             works_for[agent_id] = call_id, boss
             workers.setdefault(call_id, {})[agent_id] = None
             boss, event = agent_id, event.event
-        if isinstance(event, ToolCall) and event.function.name == ASKS:
+        if isinstance(event, ToolCall) and event.function.name in ASKS:
             asking[event.id] = boss
     approvals = [request for request in pending if isinstance(request, ApprovalRequest)]
     questions = [each for each in pending if isinstance(each, QuestionRequest) and each.tool_call_id in asking]

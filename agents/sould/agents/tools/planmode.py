@@ -170,7 +170,8 @@ class ExitPlanMode(Tool[PlanParams]):
         """Ask; plan mode ends only by the user's word."""
         if not self._plan_mode.active:
             return tool_error("Plan mode is not on, so there is nothing to leave.", brief="Not in plan mode")
-        self._plan_mode.show(params.plan)
+        if not self._questions.left_waiting(call.id):
+            self._plan_mode.show(params.plan)
         answers = await self._questions.ask(call.id, (_review(params),))
         return await self._settle(answers.get(QUESTION, "").strip(), params)
 

@@ -102,7 +102,8 @@ def take_up(log: SessionLog, loop: AgentLoop, found: Recovery, left: Unfinished,
     """
     said = (record.message for record in log.replay())
     after = {message.tool_call_id: message.after for message in said if isinstance(message, ToolCallDetail)}
-    unasked = {each.id for each in found.open_calls if each.function.name == ASKS and not loop.tools.toolset.find(ASKS)}
+    asking = [each for each in found.open_calls if each.function.name in ASKS]
+    unasked = {each.id for each in asking if not loop.tools.toolset.find(each.function.name)}
     going_on = left.calls | not_begun((call.id for call in found.open_calls), after, left.calls)
     cut_off = {call.id: _interrupted(call, left, lost) for call in found.open_calls if call.id not in going_on}
     loop.take_up(found.open_calls, cut_off | dict.fromkeys(unasked & going_on, nobody_here()), left.held)
