@@ -252,7 +252,7 @@ That is in its session, in its project, or always."
                       (t (car labels))))
          (scope (seq-find (lambda (each) (equal (plist-get each :label) label)) offered))
          (remembers (or (plist-get scope :remembers) "")))
-    (when (and scope (y-or-n-p (format "%s: from now on %s? " label (if (string-empty-p remembers) "so" remembers))))
+    (when (and scope (y-or-n-p (format "%s  %s? " remembers label)))
       (sould-inbox--tell item "approve" :scope (plist-get scope :scope)))))
 
 (defun sould-inbox-reject (words)

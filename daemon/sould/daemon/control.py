@@ -59,7 +59,7 @@ class Asked(ControlModel, frozen=True):
 
 
 class LastingScope(ControlModel, frozen=True):
-    """An approval that outlives its session: how far it reaches, and all that it would remember."""
+    """An approval that outlives its session: how far it reaches, and what it covers, in a sentence."""
 
     scope: Literal["project", "always"]
     remembers: str
@@ -78,7 +78,7 @@ class Waiting(ControlModel, frozen=True):
     more: int = 0
     """Lines left out."""
     scope: str = ""
-    """What approving for the session would remember; "" when that is not offered."""
+    """What approving for the session covers, in a sentence; "" when that is not offered."""
     changed: bool = False
     """It was approved for the session, but what it runs is another by now."""
     lasting: tuple[LastingScope, ...] = ()

@@ -88,7 +88,7 @@ async def test_a_session_without_any_client_is_listed_with_what_it_would_run_and
         }
         assert item["commands"] == [{"command": "echo hello > new.txt", "directory": str(bench.project)}]
         assert [scope["scope"] for scope in item["scopes"]] == ["once", "session", "project"]
-        assert "exactly this command" in item["scopes"][1]["remembers"]
+        assert "runs this command in" in item["scopes"][1]["remembers"]
         assert "$ echo hello > new.txt" in item["lines"]
         assert item["since"].endswith("Z")
         assert await client.request("_sould/inbox/show", id=asked.id) == item

@@ -87,9 +87,8 @@ async def test_an_answer_for_the_project_holds_in_its_other_sessions_after_a_res
             PROJECT: "Allow “echo hello > ne…” in this project",
             "reject_once": "Reject",
         }
-        where = f"every session in {bench.project}, kept in {bench.config / FILE}"
-        assert f"{one.names[PROJECT]}: exactly this command in " in one.text
-        assert where in one.text
+        covers = f"Every session in {bench.project} runs this command there without asking."
+        assert f"{one.names[PROJECT]}: {covers}" in one.text
         await two.turn()
         assert not two.asked
         async with sitting(bench, connect, place=other) as elsewhere:
@@ -128,7 +127,7 @@ async def test_a_script_that_changed_since_is_asked_about_and_the_difference_is_
     bench.script(bash, DONE)
     async with bench.running(), sitting(bench, connect, PROJECT) as one:
         await one.turn()
-        assert "until b.sh itself changes, in every session" in one.text
+        assert " runs this command there without asking until b.sh changes." in one.text
     script.write_text("false\n")
     async with bench.running(), sitting(bench, connect, PROJECT) as two, sitting(bench, connect) as three:
         await two.turn()
@@ -151,7 +150,7 @@ async def test_a_host_is_allowed_in_all_projects(bench: Bench, connect: Connect)
             PROJECT: "Allow “docs.invalid” in this project",
             EVERYWHERE: "Always allow “docs.invalid”",
         }
-        assert ": fetching from docs.invalid, in every project, kept in" in one.text
+        assert ": Every session fetches from docs.invalid without asking." in one.text
         await two.turn()
         assert not two.asked
 
@@ -167,7 +166,7 @@ async def test_a_file_outside_is_read_and_a_command_about_the_machine_run_wherev
     async with bench.running(), sitting(bench, connect, EVERYWHERE) as one, sitting(bench, connect, place=other) as two:
         await one.turn()
         assert len(one.asked) == 2
-        assert ": exactly this command in any directory, in every project" in one.text
+        assert ": Every session runs this command in any directory without asking." in one.text
         await two.turn()
         assert not two.asked
 
@@ -259,10 +258,10 @@ async def test_edits_are_allowed_for_the_directory_of_the_session_in_its_project
     async with bench.running(), sitting(bench, connect, PROJECT, below) as one, sitting(bench, connect) as two:
         await one.turn()
         assert one.lasting == {PROJECT: "Allow edits in this project"}
-        assert f": edits in {below}, in every session in {bench.project}, kept in" in one.text
+        assert f": Every session in {bench.project} edits files in {below} without asking, " in one.text
         await two.turn()
         assert [asked["toolCall"]["locations"][0]["path"] for asked in two.asked] == [str(bench.project / "d.txt")]
-        assert f": edits in {bench.project}, in every session there, kept in" in two.text
+        assert f": Every session in {bench.project} edits files there without asking, " in two.text
 
 
 async def test_a_tool_of_a_server_is_allowed_in_the_project_until_it_is_another_one(

@@ -102,7 +102,7 @@ async def test_a_question_is_self_contained() -> None:
     )
     assert asked.display == (ShellBlock(command="make"),)
     assert asked.digest == digest(run("make"), (ShellBlock(command="make"),))
-    assert asked.scope == "exactly this command in /w"
+    assert asked.scope == "This session runs this command in /w without asking."
 
 
 async def test_a_rejection_is_the_tools_result_and_carries_the_feedback() -> None:
@@ -127,7 +127,10 @@ async def test_for_session_remembers_edits_in_the_workspace_but_no_protected_one
     person = Person("approve_for_session")
     door = approval(person)
     await request(door, edit("a.py"))
-    assert person.seen[0].scope == "edits in this workspace"
+    assert (
+        person.seen[0].scope
+        == "This session edits files in this workspace without asking, except secrets and protected files."
+    )
     assert person.seen[0].scope_button == "Allow edits this session"
     await request(door, edit("b.py"))
     assert len(person.seen) == 1

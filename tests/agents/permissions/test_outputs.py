@@ -108,7 +108,7 @@ async def test_where_a_page_leads_to_is_asked_about_by_its_own_host(bench: Bench
         asked = await answer(watcher, 0, "reject")
         await prompt.outcome()
     assert "127.0.0.1 and localhost" in asked.description
-    assert asked.scope == "what comes from localhost"
+    assert asked.scope == "This session passes on what comes from localhost without asking."
     assert INJECTION not in model_saw(watcher)
 
 

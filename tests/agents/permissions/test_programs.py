@@ -129,7 +129,7 @@ async def test_always_ends_when_what_it_runs_changes_and_the_change_is_shown(
     assert await runs(approval, project, line)
     assert await runs(approval, project, line)
     assert len(person.seen) == 1
-    assert f"until {name} itself changes" in person.seen[0].scope
+    assert f" without asking until {name} changes." in person.seen[0].scope
     (project / name).write_text("two\n")
     assert await runs(approval, project, line)
     assert f"{name} changed since you allowed this." in person.seen[1].description
@@ -186,7 +186,7 @@ async def test_code_that_is_not_bound_is_said_to_be_the_agent_s(project: Path) -
     person = Person(ALWAYS)
     approval = door(person, project)
     assert await runs(approval, project, "pytest x.py")
-    assert person.seen[0].scope.endswith(", also when the agent changes the code that it runs")
+    assert person.seen[0].scope.endswith(", also when the agent changes the code that it runs.")
     (project / "x.py").write_text("two\n")
     assert await runs(approval, project, "pytest x.py")
 
@@ -195,7 +195,7 @@ async def test_an_interpreter_is_bound_to_its_script_and_not_to_what_that_import
     person = Person(ALWAYS, NO)
     approval = door(person, project)
     assert await runs(approval, project, "python x.py")
-    covers = "until x.py itself changes, also when the agent changes other code that it runs"
+    covers = ", also when the agent changes other code than x.py."
     assert person.seen[0].scope.endswith(covers)
     (project / "imported.py").write_text("two\n")
     assert await runs(approval, project, "python x.py")

@@ -39,8 +39,7 @@ def test_an_answer_for_the_project_outlives_session_and_daemon_until_it_is_forgo
     user.daemon.start()
     editor, request = asks(user, ECHO, "text: done")
     shown = user.sould("approve", request, "--show").stdout
-    assert "for the project: add --for-project, which covers exactly this command in " in shown
-    assert f"in every session in {user.project}" in shown
+    assert f"add --for-project: Every session in {user.project} runs this command there without asking." in shown
     assert "--always" not in shown
     assert "depends on the project" in user.sould("approve", request, "--always").stderr
     assert user.sould("approve", request, "--for-project").returncode == 0

@@ -35,7 +35,7 @@ export function choicesOf(item: Item): Choice[] {
   }
   const approvals = item.scopes.map((offered): Choice => ({
     label: offered.label,
-    detail: offered.remembers ? l10n.t("Not asked again: {0}", offered.remembers) : l10n.t("Asked again the next time"),
+    detail: offered.remembers || l10n.t("Asked again the next time"),
     decision: "approve",
     scope: offered.scope,
   }));

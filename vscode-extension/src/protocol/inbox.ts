@@ -134,9 +134,9 @@ export interface AskedEdit {
   cut?: boolean;
 }
 /**
- * How far an approval may reach. `label` fits a button; `remembers` is all that will not be asked again, "" for nothing.
+ * How far an approval may reach. `label` fits a button; `remembers` is a sentence about what is not asked again, "" for nothing.
  *
- * `project` and `always` outlive the session, and say where they are kept.
+ * `project` and `always` outlive the session.
  */
 export interface OfferedScope {
   scope: "always" | "once" | "project" | "session" | "session_also_changed";

@@ -44,7 +44,7 @@ from sould.agents.permissions.policy import (
 from sould.agents.permissions.policycontext import PolicyContext, SecretNames
 from sould.agents.permissions.programs import Programs, changed
 from sould.agents.permissions.rules import Rules, RulesError
-from sould.agents.permissions.scopes import button, difference, exactly, told
+from sould.agents.permissions.scopes import button, difference, session_words, told
 from sould.agents.permissions.secretnames import secret_globs
 from sould.agents.permissions.secrets import SecretFiles, secret_file, secret_name
 from sould.agents.permissions.visible import (
@@ -456,7 +456,7 @@ def _question(
     update = {
         "display": tuple(_shown(block) for block in display),
         "digest": digest(action, display),
-        "scope": exactly(offer) if offer is not None else "",
+        "scope": session_words(offer) if offer is not None else "",
         "scope_button": button(offer) if offer is not None else "",
         "changed": offer is not None and bool(verdict.changes),
     }

@@ -7,7 +7,6 @@ file outside of it, a command about the machine. Never secrets or protected file
 import asyncio
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Protocol
 
 from msgspec import Struct
@@ -73,13 +72,13 @@ class Lasting(Struct, frozen=True):
         here = in_project(action, rule, where) if project is not None else None
         everywhere = always(action, rule, where) if trust != "restricted" else None
         found = [
-            *([self._offer("project", here, project, where)] if here is not None else []),
-            *([self._offer("always", everywhere, None, where)] if everywhere is not None else []),
+            *([self._offer("project", here, project)] if here is not None else []),
+            *([self._offer("always", everywhere, None)] if everywhere is not None else []),
         ]
         return tuple(each for each in found if _can_be_written(each))
 
-    def _offer(self, lasts: Lasts, rule: Rule, project: ProjectKey | None, where: PolicyContext) -> Offer:
-        words = lasting_words(rule, project.root if project else None, _from_home(self.kept.path, where.home))
+    def _offer(self, lasts: Lasts, rule: Rule, project: ProjectKey | None) -> Offer:
+        words = lasting_words(rule, project.root if project else None)
         return Offer(LastingScope(scope=lasts, button=lasting_button(rule, lasts), remembers=words), rule, project)
 
     async def keep(self, offers: Sequence[Offer], answer: ApprovalResponse) -> bool:
@@ -148,7 +147,3 @@ def _tools_of(action: Action) -> tuple[str, ...]:
             return ("fetch",)
         case _:
             return ()
-
-
-def _from_home(path: Path, home: Path) -> str:
-    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)

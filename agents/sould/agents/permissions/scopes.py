@@ -21,6 +21,7 @@ FORWARD: Final = "Pass on"
 REJECT: Final = "Reject"
 WITHHOLD: Final = "Withhold"
 ALSO_CHANGED: Final = "Allow this session, also when it changes"
+_ALSO_CHANGED: Final = "This session runs this command without asking, also when what it runs changes again."
 _FOR_SESSION: Final = "Allow this session"
 """Of a request that an earlier version left behind."""
 _QUOTES: Final = str.maketrans({"“": "\\u201c", "”": "\\u201d"})
@@ -38,7 +39,7 @@ LASTING: Final[Mapping[Scope, Lasts]] = {"project": "project", "always": "always
 
 
 class Offered(Struct, frozen=True):
-    """One approval that a request takes. `label` fits a button; `remembers` is all that will not be asked again, "" for nothing."""
+    """One approval that a request takes. `label` fits a button; `remembers` says in a sentence what is not asked again, "" for nothing."""
 
     scope: Scope
     label: str
@@ -55,7 +56,7 @@ def _offered(request: ApprovalRequest) -> Iterator[Offered]:
     if request.scope:
         yield Offered("session", request.scope_button or _FOR_SESSION, request.scope)
     if request.scope and request.changed:
-        yield Offered("session_also_changed", ALSO_CHANGED, f"{request.scope}, also when that changes again")
+        yield Offered("session_also_changed", ALSO_CHANGED, _ALSO_CHANGED)
     for each in request.lasting:
         yield Offered(each.scope, each.button, each.remembers)
 
@@ -121,35 +122,44 @@ def output_button(sources: Sequence[OutputSource]) -> str:
 
 
 def output_scope(sources: Sequence[OutputSource]) -> str:
-    """All that it covers."""
-    return f"what comes from {visible(_sources(sources))}" if sources else ""
+    """What that lets the session do, in a sentence."""
+    return f"This session passes on what comes from {visible(_sources(sources))} without asking." if sources else ""
 
 
 def _sources(sources: Sequence[OutputSource]) -> str:
     return " and ".join(source.host or source.tool.removeprefix("mcp:") for source in sources)
 
 
-def lasting_words(rule: Rule, root: Path | None, file: str) -> str:
-    """All that the rule covers in a project, or in all when there is none, and where that is kept."""
-    where = f"every session in {_path(str(root))}" if root is not None else "every project"
-    if rule.tool == "edit" and not rule.path and root is not None and rule.cwd == str(root):
-        where = "every session there"
-    return f"{exactly(rule)}, in {where}, kept in {_path(file)}"
+def lasting_words(rule: Rule, root: Path | None) -> str:
+    """What the rule lets the sessions of a project do, or all sessions when there is none, in a sentence."""
+    return f"Every session{f' in {_path(str(root))}' if root is not None else ''} {_does(rule, root)}."
 
 
-def exactly(rule: Rule) -> str:
-    """All that the rule covers; a command itself stands in the question."""
+def session_words(rule: Rule) -> str:
+    """What the rule lets its session do, in a sentence; a command itself stands in the question."""
+    return f"This session {_does(rule, None)}."
+
+
+def _does(rule: Rule, root: Path | None) -> str:
     if rule.tool == "edit" and not rule.path:
-        return "edits in this workspace" if rule.cwd == "workspace" else f"edits in {_path(rule.cwd)}"
+        return f"edits files {_place(rule.cwd, root)} without asking, except secrets and protected files"
     if rule.tool in ("edit", "read"):
-        return f"{'changes to' if rule.tool == 'edit' else 'reading'} {_path(rule.path)}"
+        return f"{'changes' if rule.tool == 'edit' else 'reads'} {_path(rule.path)} without asking"
     if rule.tool == "fetch":
-        return f"fetching from {visible(' '.join(rule.argv))}"
+        return f"fetches from {visible(' '.join(rule.argv))} without asking"
     if rule.tool == "shell":
-        where = _path(rule.cwd)
-        where = where if len(where) <= PLACE else f"…{where[-PLACE:]}"  # its end tells places apart
-        return f"exactly this command in {where or 'any directory'}{_until(rule)}"
-    return f"calls of {visible(rule.tool.removeprefix('mcp:'))}"
+        return f"runs this command {_place(rule.cwd, root, PLACE)} without asking{_until(rule)}"
+    return f"calls {visible(rule.tool.removeprefix('mcp:'))} without asking"
+
+
+def _place(cwd: str, root: Path | None, room: int | None = None) -> str:
+    if root is not None and cwd == str(root):
+        return "there"
+    if cwd == "workspace":
+        return "in this workspace"
+    where = _path(cwd)
+    where = where if room is None or len(where) <= room else f"…{where[-room:]}"  # its end tells places apart
+    return f"in {where or 'any directory'}"
 
 
 def about(rule: Rule) -> str:
@@ -188,10 +198,10 @@ def difference(change: Changed) -> DiffBlock | None:
 def _until(rule: Rule) -> str:
     """What ends it, or that nothing does although the agent can change what it runs (D48)."""
     names = dict.fromkeys(file_name(each.path.name) for each in rule.programs or () if each.digest)
-    ends = f", until {visible(' or '.join(names))} itself changes" if names else ""
+    bound = visible(" or ".join(names))
     if runs_code(_commands(rule)):
-        return f"{ends}, also when the agent changes {'other code' if names else 'the code'} that it runs"
-    return ends
+        return f", also when the agent changes {f'other code than {bound}' if names else 'the code that it runs'}"
+    return f" until {bound} changes" if names else ""
 
 
 def _commands(rule: Rule) -> tuple[Argv, ...]:

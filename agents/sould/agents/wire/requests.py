@@ -17,7 +17,7 @@ Lasts: TypeAlias = Literal["project", "always"]
 
 
 class LastingScope(Message):
-    """Ours: an approval that holds beyond the session. `remembers`: all that it covers, and where it is kept; `button`: in 40 columns."""
+    """Ours: an approval that holds beyond the session. `remembers`: what it covers, in a sentence; `button`: in 40 columns."""
 
     scope: Lasts
     button: str
@@ -51,7 +51,7 @@ class HeldOutput(Message):
 class ApprovalRequest(Message):
     """May this call run? Nothing of it runs before the answer. Self-contained: `display` shows all that will happen.
 
-    Ours: `digest` binds the answer to the exact action. `scope` words what "for session" would remember (`scope_button`: in 40
+    Ours: `digest` binds the answer to the exact action. `scope` says in a sentence what "for session" covers (`scope_button`: in 40
     columns); empty: not offered. `changed`: what it runs is not as it was allowed. `lasting`: what may be approved for longer.
     `in_every_mode`: full access asks this, too. Lines of `description` below the first say why it is asked.
     `subagent_chain`: kinds, the asker's last. `held`: the call has run; may its model see this? A rejection withholds it.

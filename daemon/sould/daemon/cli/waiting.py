@@ -9,7 +9,7 @@ from sould.daemon.control import Asked, Waiting
 ID = 8
 """Characters of a request's id that are shown; the beginning of it is enough for an answer."""
 
-LASTING = {"project": ("--for-project", "for the project"), "always": ("--always", "always")}
+LASTING = {"project": "--for-project", "always": "--always"}
 """What `sould approve` calls each, and what it means."""
 
 
@@ -30,12 +30,11 @@ def show_waiting(request: Waiting) -> None:
     if request.kind == "approval":
         echo_rows(f"    → sould approve {name}   sould reject {name}")
         if request.scope:
-            echo_rows(f"      for the session: add --for-session, which covers {visible(request.scope)}")
+            echo_rows(f"      add --for-session: {visible(request.scope)}")
         if request.changed:
-            echo_rows("      also when it changes again: add --also-changed as well")
+            echo_rows("      add --also-changed as well: Also when what it runs changes again.")
         for each in request.lasting:
-            flag, how_long = LASTING[each.scope]
-            echo_rows(f"      {how_long}: add {flag}, which covers {visible(each.remembers)}")
+            echo_rows(f"      add {LASTING[each.scope]}: {visible(each.remembers)}")
     elif request.kind == "question":
         echo_rows(f"    → sould answer {name} {places(request)}   sould reject {name}")
 

@@ -134,7 +134,9 @@ async def test_each_host_is_asked_about_once_and_by_its_exact_name(tmp_path: Pat
             session = await bench.new("plan")
             watcher = Watcher(session, answer="approve_for_session")
             await finish(session, "go")
-            assert [request.scope for request in watcher.of(ApprovalRequest)] == ["fetching from 127.0.0.1"]
+            assert [request.scope for request in watcher.of(ApprovalRequest)] == [
+                "This session fetches from 127.0.0.1 without asking."
+            ]
             assert not any(result.return_value.is_error for result in watcher.of(ToolResult))
 
 

@@ -40,9 +40,9 @@ class InboxSession(Shape, frozen=True):
 
 
 class OfferedScope(Shape, frozen=True):
-    """How far an approval may reach. `label` fits a button; `remembers` is all that will not be asked again, "" for nothing.
+    """How far an approval may reach. `label` fits a button; `remembers` is a sentence about what is not asked again, "" for nothing.
 
-    `project` and `always` outlive the session, and say where they are kept.
+    `project` and `always` outlive the session.
     """
 
     scope: Scope
