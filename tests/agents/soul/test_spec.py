@@ -184,7 +184,7 @@ def test_tools_are_allowed_and_excluded_by_path_or_name(tmp_path: Path) -> None:
     assert spec.idle() == ()
     other = write(tmp_path / "other.yaml", "extend: default\nexclude_tools: [Shel, Shell]")
     assert load_spec(other).idle() == ("Shel",)
-    assert not {"Shell", "RunTests"} & set(offered(load_spec(other)))
+    assert "Shell" not in offered(load_spec(other))
 
 
 def situation(root: Path, **changes: frozenset[str]) -> Situation:

@@ -48,7 +48,6 @@ TOOLS = (
     "sould.agents.tools.globtool:Glob",
     "sould.agents.tools.grep:Grep",
     "sould.agents.tools.shell:Shell",
-    "sould.agents.tools.runtests:RunTests",
     "soultest.sampletools:count_lines",
 )
 WALKED = {
@@ -58,7 +57,6 @@ WALKED = {
     "StrReplaceFile": {"path"},
     "Glob": {"directory", "pattern"},
     "Grep": {"path", "glob"},
-    "RunTests": {"command", "path"},
     "Shell": {"command"},
 }
 """Parameters that name a path; `probes` has calls for each."""
@@ -79,7 +77,6 @@ NO_PATHS = {
     "FetchURL": {"url"},  # an address of the web; other kinds are refused
     "Grep": {"pattern", "type"},
     "ReadMcpResource": {"server", "uri"},  # the server opens it, and is asked about as a server
-    "RunTests": {"filter"},
     "SearchWeb": {"query"},
     "SendDMail": {"message", "to"},
     "SetTodoList": {"todos[].title"},
@@ -235,7 +232,6 @@ def probes(world: Path, *, outside: bool) -> Iterator[tuple[str, dict[str, Any]]
             "cat < {}",
         ):
             yield "Shell", {"command": command.format(path)}
-        yield from (("RunTests", {"command": f"cat {path}"}), ("RunTests", {"path": path}))
         yield "Shell", {"command": f"cmp {path} a.txt && test -s {path}"}
     for glob in (".env", "**/*", "*.{env,pem}", "../home/out/*", f"{world}/home/out/*", "!*.txt", "notes.txt"):
         for pattern in ("KEY=canary", r"(?s)\A.*\Z"):

@@ -54,7 +54,6 @@ CHANGING: dict[str, dict[str, Any]] = {
     "WriteFile": {"path": "new.txt", "content": "x"},
     "StrReplaceFile": {"path": "a.txt", "edit": {"old": "hello", "new": "bye"}},
     "Shell": {"command": "touch new.txt"},
-    "RunTests": {"command": "touch new.txt"},
 }
 
 

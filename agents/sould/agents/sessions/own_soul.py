@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from sould.agents.sessions.children import FOLDER, SessionSubagents
+from sould.agents.sessions.retiredtools import RetiredTools
 from sould.agents.sessions.settings.agents import DEFAULT, AgentOption, SessionAgent, first_spec, use_model
 from sould.agents.sessions.settings.modeloptions import model_options
 from sould.agents.sessions.soulfactory import SoulBasis
@@ -34,10 +35,12 @@ class OwnSoul(Struct, frozen=True):
     model: ModelCaller
     compactor: Compactor
     toolset: Toolset
+    retired: RetiredTools
 
     async def prepare(self, *, resumes: bool) -> None:
         """See `Soul`: its agent file and its skills may be others, also those a command then shows."""
         await self.agent.refresh()
+        await self.retired.tell(self.agent.spec)
         if not resumes:
             await renew_skills(self.agent.workplace.skills, self.steps.log, self.agent.lists)
 
@@ -91,7 +94,7 @@ async def make_own_soul(basis: SoulBasis) -> OwnSoul:
     toolset = steps.tools.toolset
     agent = SessionAgent(catalog, log, toolset, spec, name, services.workplace, models, crew, problem)
     basis.options.offer(*model_options(models, state), AgentOption(agent, models, state))
-    return OwnSoul(agent, steps, steps.model, steps.compactor, toolset)
+    return OwnSoul(agent, steps, steps.model, steps.compactor, toolset, RetiredTools(services, log))
 
 
 def _market(basis: SoulBasis, catalog: AgentCatalog) -> LaborMarket:

@@ -20,7 +20,7 @@ from sould.agents.base.text import fault
 from sould.agents.soul.specfile import INHERIT, Document, fingerprint, merged, read_document, stamps
 from sould.agents.soul.tool_conditions import Situation, When, described, why_not
 from sould.agents.toolapi.decorator import InvalidToolError
-from sould.agents.toolapi.loading import FALLS_WITH, resolve_alias, same_tool
+from sould.agents.toolapi.loading import is_retired, resolve_alias, same_tool
 
 BUILTIN = Path(__file__).parent.parent / "specs"
 _BELOW_BUILTIN = f"{BUILTIN}{os.sep}"
@@ -117,9 +117,17 @@ class AgentSpec(Struct, frozen=True):
         return tuple(choices)
 
     def idle(self) -> tuple[str, ...]:
-        """What allowed_tools and exclude_tools name and none of the tools is."""
-        named = (*(self.fields.allowed_tools or ()), *self.fields.exclude_tools)
+        """What allowed_tools and exclude_tools name and none of the tools is, nor was in the last version."""
+        named = (name for name in self._named if not is_retired(name))
         return tuple(name for name in named if not any(same_tool(name, entry.tool) for entry in self.fields.tools))
+
+    def retired(self) -> bool:
+        """Whether it names a tool of the last version."""
+        return any(map(is_retired, (*self._named, *(entry.tool for entry in self.fields.tools))))
+
+    @property
+    def _named(self) -> tuple[str, ...]:
+        return (*(self.fields.allowed_tools or ()), *self.fields.exclude_tools)
 
     def without(self, names: Sequence[str]) -> "AgentSpec":
         """The same agent with further tools excluded."""
@@ -133,8 +141,6 @@ class AgentSpec(Struct, frozen=True):
             reason = "it is not among allowed_tools"
         elif any(same_tool(each, entry.tool) for each in fields.exclude_tools):
             reason = "exclude_tools names it"
-        elif any(same_tool(each, FALLS_WITH.get(entry.tool, "")) for each in fields.exclude_tools):
-            reason = "exclude_tools names Shell, and it runs commands too"
         elif resolve_alias(entry.tool) is None:
             reason = "this version does not have it"
         elif entry.when is not None and now is not None:

@@ -40,21 +40,21 @@ REFERENCE_TOOLS = {
 }
 """Class names of the reference's tools, wherever in its package they live (D15): `file:ReadFile`, `file.read:ReadFile`."""
 
-FALLS_WITH = {"sould.agents.tools.runtests:RunTests": "sould.agents.tools.shell:Shell"}
-"""Tools that are excluded with another: an agent that is to run no commands runs none by another name either."""
+RETIRED_TOOLS = {"sould.agents.tools.runtests:RunTests": "Shell runs tests"}
+"""Tools of the last version, and what does their work now: files that name them go on working."""
 
 REFERENCE_TOOLS_WE_LACK = frozenset({"CMD"})
 
 
 def resolve_alias(path: str) -> str | None:
-    """Our path for `path`; None for a tool of the reference that we do not have.
+    """Our path for `path`; None for a tool that we do not have: of the reference, or of the last version.
 
     Raises:
         InvalidToolError: it is in the reference's package, and the reference has no such tool.
     """
     module, _, name = path.partition(":")
     if not f"{module}.".startswith(REFERENCE_PACKAGE):
-        return path
+        return path if path not in RETIRED_TOOLS else None
     if name in REFERENCE_TOOLS:
         return REFERENCE_TOOLS[name]
     if name in REFERENCE_TOOLS_WE_LACK:
@@ -70,6 +70,11 @@ def same_tool(named: str, path: str) -> bool:
         own = resolve_alias(path) or path
         return named in (own.rpartition(":")[2], path.rpartition(":")[2])
     return named == path or (resolve_alias(named) or named) == (resolve_alias(path) or path)
+
+
+def is_retired(named: str) -> bool:
+    """Whether it means a tool of the last version."""
+    return any(same_tool(named, path) for path in RETIRED_TOOLS)
 
 
 def find_factory(path: str) -> object:
