@@ -14,7 +14,7 @@ from sould.agents.sessions.host import SessionHost
 from sould.agents.sessions.session import Session
 from sould.agents.soul.session_request import SessionRequest
 from sould.daemon.paths import Paths
-from sould.daemon.process.sessions import GARBAGE, Sessions
+from sould.daemon.process.sessions import GARBAGE, Sessions, composed
 from soultest.bench import finish
 from soultest.streams import until
 from soultest.world import World
@@ -47,7 +47,7 @@ async def host(tmp_path: Path) -> AsyncIterator[SessionHost]:
     slow.write_text(json.dumps(["wait: 1000\ntext: late"]))
     world = World(tmp_path / "w")
     world.script(["text: hello"], SLOW.format(scripts=json.dumps(str(slow))))
-    sessions, closed = Sessions(Paths(world.environment), 0o022), asyncio.Event()
+    sessions, closed = Sessions(Paths(world.environment), 0o022, composed), asyncio.Event()
     async with asyncio.TaskGroup() as group:
         group.create_task(sessions.run(closed))
         await asyncio.sleep(0)

@@ -22,7 +22,7 @@ from sould.agents.clients.connections import ClientProcess, ConnectionNotes, Con
 from sould.daemon.fdstream import FdStream
 from sould.daemon.paths import Paths
 from sould.daemon.process.main import main as daemon
-from sould.daemon.process.sessions import FOUNDATIONS, Sessions
+from sould.daemon.process.sessions import FOUNDATIONS, Sessions, composed
 
 HEAVY = frozenset(
     {
@@ -104,7 +104,7 @@ async def main(project: str, listening: socket.socket) -> None:
     """From the first byte to the first token."""
     assert daemon  # the whole process is loaded, as it is when a client is accepted
     steps = {"listening": loaded()}
-    sessions, closed = Sessions(Paths(os.environ), 0o022), asyncio.Event()
+    sessions, closed = Sessions(Paths(os.environ), 0o022, composed), asyncio.Event()
     (reader, theirs), (ours, writer) = os.pipe(), os.pipe()
     stream = FdStream(reader, writer)
     services = ConnectionServices(

@@ -28,6 +28,7 @@ from sould.agents.sessions.own_soul import make_own_soul
 from sould.agents.sessions.services import HostServices, ModelAccess, Policy, SharedFiles, Storage, UserConfiguration
 from sould.agents.sessions.settings.agents import load_default
 from sould.agents.sessions.settings.notices import News
+from sould.agents.sessions.soulfactory import SoulFactory
 from sould.agents.sessions.store.store import SessionStore
 from sould.agents.sessions.worktrees.records import WorktreeRecords
 from sould.agents.sessions.worktrees.worktrees import Worktrees
@@ -133,8 +134,11 @@ class Composition(Struct, frozen=True):
         self.store.close()
 
 
-def compose(paths: Paths) -> Composition:
-    """Make the shared services. Opens the session index; starts no process and touches no network."""
+def compose(paths: Paths, souls: SoulFactory = make_own_soul) -> Composition:
+    """Make the shared services, and the host of sessions whose agents `souls` makes.
+
+    Opens the session index; starts no process and touches no network.
+    """
     load_default()
     state = Path(paths.state)
     config = Configuration(paths)
@@ -165,5 +169,5 @@ def compose(paths: Paths) -> Composition:
         editors=EditorBackends(projects.buffers.holders, (languages, Launchers())),
         languages=languages,
     )
-    host = SessionHost(services, make_own_soul)
+    host = SessionHost(services, souls)
     return Composition(host, HostPort(host, store), store, guard, providers, writer, config, mcp)

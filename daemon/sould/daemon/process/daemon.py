@@ -27,7 +27,7 @@ from sould.daemon.process.lifecycle import Exit, Lifecycle, describe_clients
 from sould.daemon.process.lsp_frontend import LspFrontend
 from sould.daemon.process.records import sweep_records
 from sould.daemon.process.server import Connection, Server
-from sould.daemon.process.sessions import Sessions
+from sould.daemon.process.sessions import Compose, Sessions
 
 _log = logging.getLogger(__name__)
 
@@ -36,14 +36,17 @@ CONTROL = "sould.daemon.process.control_frontend"
 
 
 class Daemon:
-    """One per process. `inheritance` says what it starts with, `umask` is that of whoever started the first one."""
+    """One per process. `inheritance` says what it starts with, `umask` is that of whoever started the first one.
 
-    def __init__(self, paths: Paths, limits: Limits, inheritance: HandoverState, umask: int) -> None:
+    `compose` makes what sessions stand on, when the first one is wanted.
+    """
+
+    def __init__(self, paths: Paths, limits: Limits, inheritance: HandoverState, umask: int, compose: Compose) -> None:
         self.paths = paths
         self.limits = limits
         self.started = time.monotonic()
         self.lock = inheritance.lock
-        self.sessions = Sessions(paths, umask)
+        self.sessions = Sessions(paths, umask, compose)
         self.lifecycle = Lifecycle(paths, limits, self.sessions, inheritance.lock, activated=inheritance.activated)
         acp = ConnectionHost(paths, self.sessions, AcpFrontend(StoredAccounts(paths, self.sessions)))
         lsp = ConnectionHost(paths, self.sessions, LspFrontend(), FrameTail)

@@ -9,8 +9,8 @@ import asyncio
 import gc
 import logging
 import os
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from sould.agents.base.errors import SouldError
 from sould.agents.base.importing import load, load_here
@@ -37,6 +37,10 @@ FOUNDATIONS = (
 6 MB, is loaded when somebody does: where an editor never asks, the daemon stays small."""
 
 
+Compose: TypeAlias = "Callable[[Paths], Composition]"
+"""Makes the host and what it stands on, in a thread."""
+
+
 class DaemonLeavingError(SouldError):
     """No session can begin any more."""
 
@@ -46,9 +50,10 @@ class DaemonLeavingError(SouldError):
 class Sessions:
     """What the frontends, the lifecycle and the control frontend know of sessions. `run` owns the host's tasks."""
 
-    def __init__(self, paths: Paths, umask: int) -> None:
+    def __init__(self, paths: Paths, umask: int, compose: Compose) -> None:
         """`umask`: of sessions whose client does not say its own, and of those without one."""
         self._paths = paths
+        self._compose = compose
         self.umask = umask
         self._lock = asyncio.Lock()
         self._composition: Composition | None = None
@@ -75,7 +80,7 @@ class Sessions:
         async with self._lock:
             if self._composition is None:
                 self._owner()
-                composition = await asyncio.to_thread(_compose, self._paths)
+                composition = await asyncio.to_thread(self._compose, self._paths)
                 gc.freeze()  # what was imported stays: collections need not look at it again
                 try:
                     self._serving = self._owner().create_task(self._serve(composition), name="sessions")
@@ -198,7 +203,8 @@ def _loops_may_go_on(paths: Paths) -> bool:
     return any(loop.status == "running" for loop in loops) and bool(Credentials(paths).stored())
 
 
-def _compose(paths: Paths) -> "Composition":
+def composed(paths: Paths) -> "Composition":
+    """The host with its services, whose sessions have our own agent. Blocks: it imports them."""
     # `waiting` is what the control frontend wants of sessions, as long as our files are there
     load_here("sould.daemon.process.compose", "sould.daemon.process.waiting", "sould.daemon.process.ownprocess")
     from sould.daemon.process.compose import compose  # noqa: PLC0415 -- slow: `initialize` must not wait for it
