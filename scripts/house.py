@@ -43,7 +43,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "agents/soul": ("hooks", "dmail", "compaction", "", "subagents", "skills", "flows", "timetravel"),
     "agents/tools": ("web", "external", "", "editor", "languageservers"),
     "agents/sessions": ("worktrees", "store", "settings", "operations", "turns", "commands", ""),
-    "agents/clients": ("", "review", "inbox", "editor"),
+    "agents/clients": ("", "review", "inbox", "editor", "frontend"),
     "acp": ("", "client", "projection", "dialogs", "connection", "handlers", "server"),
     "editors": ("", "lsp"),
     "daemon": ("", "configuration", "process", "cli"),
@@ -197,7 +197,7 @@ def package_in(above: str, parts: list[str], folders: Collection[str]) -> str | 
 
 
 def circles(files: Iterable[SourceFile]) -> Iterator[Finding]:
-    """No module of a root needs itself, through others, to be imported."""
+    """No module of a root needs itself, through others, wherever it imports them."""
     for path, line, said in housecircles.circles(files):
         yield Finding(path, line, said)
 

@@ -1,8 +1,8 @@
-"""The rule of the house about circles: no module of a root needs itself, through others, to be imported.
+"""The rule of the house about circles: no module of a root needs itself, through others.
 
-What counts is what runs when a module is imported: its imports outside of functions, also those in a class, a `try` or
-an `if`. Those under `if TYPE_CHECKING` do not run: they name a type, and neither the order in which modules load nor
-what a module does depends on them. Importing `a.b.c` also runs the package `a.b`, unless one is in it oneself.
+Every import counts, wherever it stands: late ones in a function, and those under `if TYPE_CHECKING`. Modules that know one
+another only so cannot be understood or replaced singly either. Importing `a.b.c` also needs the package `a.b`, unless one is
+in it oneself.
 """
 
 import ast
@@ -30,9 +30,9 @@ def module_name(path: str) -> str:
 
 
 def _imports(name: str, file: SourceFile, modules: Mapping[str, SourceFile]) -> Mapping[str, int]:
-    """The modules of its own root that run when this one is imported."""
+    """The modules of its own root that this one needs."""
     found: dict[str, int] = {}
-    for node in _that_run(file.scopes[0].node.body):
+    for node in file.imports():
         for module in _named(node, modules):
             other = modules.get(module)
             if other is not None and other.root == file.root and module != name:
@@ -45,21 +45,6 @@ def _imports(name: str, file: SourceFile, modules: Mapping[str, SourceFile]) -> 
                 ):
                     found.setdefault(package, node.lineno)
     return found
-
-
-def _that_run(statements: Iterable[ast.AST]) -> Iterator[ast.Import | ast.ImportFrom]:
-    for node in statements:
-        match node:
-            case ast.Import() | ast.ImportFrom():
-                yield node
-            case ast.If(test=ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING"), orelse=orelse):
-                yield from _that_run(orelse)
-            case ast.If() | ast.Try() | ast.TryStar() | ast.ExceptHandler() | ast.With() | ast.ClassDef():
-                yield from _that_run(ast.iter_child_nodes(node))
-            case ast.For() | ast.While() | ast.Match() | ast.match_case():
-                yield from _that_run(ast.iter_child_nodes(node))
-            case _:
-                pass
 
 
 def _named(node: ast.Import | ast.ImportFrom, modules: Mapping[str, SourceFile]) -> Iterator[str]:

@@ -20,7 +20,6 @@ MAY_IMPORT: dict[str, str] = {
     "files.reviewing.orders.Order": "a value: what `ProjectPort.decide` is asked for",
     "files.reviewing.listing": "values: what `ProjectPort.review` gives",
     "files.reviewing.answers": "values: what `ProjectPort.decide` gives",
-    "clients.connections": "what a frontend gets for a connection, and leaves to the next daemon",
     "sessions.pendingprompts": "the prompts that a client waits for, over restarts",
     "sessions.operations": "what an operation of a port comes to",
     "sessions.commands.slash.SlashCommand": "a value: a command on offer",

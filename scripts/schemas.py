@@ -24,7 +24,7 @@ from sould.agents.clients.inbox import params as inboxparams
 from sould.agents.clients.inbox import shapes as inboxshapes
 from sould.agents.clients.review import params, shapes
 from sould.agents.tools.editor.catalogue import CATALOGUE
-from sould.agents.tools.editor.routing import ON_DISK
+from sould.agents.tools.editor.site import ON_DISK
 from sould.agents.tools.languageservers.backend import TOOLS as TOLD
 from sould.editors.launchers import TOOLS as OPENED
 from sould.editors.lsp.documents.plaineditor import TOOLS as SHOWN

@@ -274,10 +274,12 @@ def test_a_package_runs_when_a_module_of_it_is_imported(tree: Path) -> None:
         "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from sould.acp.first import X\n",
     ],
 )
-def test_an_import_that_does_not_run_makes_no_circle(tree: Path, content: str) -> None:
+def test_late_imports_and_those_for_types_make_a_circle(tree: Path, content: str) -> None:
     write(tree, "acp/sould/acp/first.py", "from sould.acp.second import y\n")
     write(tree, "acp/sould/acp/second.py", content)
-    assert check(tree)[0] == 0
+    status, output = check(tree)
+    assert status == 1
+    assert "a circle of imports: sould.acp.first -> sould.acp.second -> sould.acp.first" in output
 
 
 def test_files_that_git_ignores_are_not_looked_at(tree: Path) -> None:

@@ -17,7 +17,7 @@ from fastmcp import Client
 from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
 
 from sould.agents.tools.editor.catalogue import CATALOGUE
-from sould.agents.tools.editor.routing import ON_DISK
+from sould.agents.tools.editor.site import ON_DISK
 from soultest.acpclient import ProcessStream
 from soultest.clients import NODE
 from soultest.daemon import until

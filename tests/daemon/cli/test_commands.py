@@ -111,7 +111,7 @@ RUN = {
     "sould.agents.base.privatefile", "sould.agents.base.rpc", "sould.agents.base.rpc.errors", "sould.agents.base.text",
     "sould.daemon", "sould.daemon.bridge", "sould.daemon.cli",
     "sould.daemon.cli.run.headless", "sould.daemon.cli.helptext", "sould.daemon.cli.link", "sould.daemon.cli.main",
-    "sould.daemon.cli.output", "sould.daemon.cli.peer", "sould.daemon.cli.run.render", "sould.daemon.cli.run.command",
+    "sould.daemon.cli.output", "sould.daemon.cli.daemon_client", "sould.daemon.cli.run.render", "sould.daemon.cli.run.command",
     "sould.daemon.cli.run.request", "sould.daemon.dial", "sould.daemon.hello", "sould.daemon.launch", "sould.daemon.paths",
 }  # fmt: skip
 """Every module that `sould run` may import: no loop, no model of data, nothing of the soul. Each costs some of its time."""

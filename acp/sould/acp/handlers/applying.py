@@ -6,7 +6,7 @@ from functools import partial
 
 from msgspec import to_builtins
 
-from sould.acp.connection.peer import Peer
+from sould.acp.connection.client import AcpClient
 from sould.acp.outbound import Json
 from sould.acp.schema import ApplyParams, CommitMessageParams
 from sould.acp.shapes import Applied, CommitMessage
@@ -20,18 +20,18 @@ from sould.agents.tools.writefile import new_text
 _FENCE = re.compile(r"\A```[a-z]*\n|\n```\Z")
 
 
-async def apply(peer: Peer, params: ApplyParams) -> Json:
+async def apply(client: AcpClient, params: ApplyParams) -> Json:
     """Write it where what was seen is still there. What the client said of its buffers is known first."""
-    session = peer.attached(params.session_id).session
-    await peer.reports_taken()
+    session = client.attached(params.session_id).session
+    await client.reports_taken()
     done = await session.apply(params.path, partial(_changed, params))
     return to_builtins(Applied("applied" if done.changed else "unchanged", str(done.path)))
 
 
-async def commit_message(peer: Peer, params: CommitMessageParams) -> Json:
+async def commit_message(client: AcpClient, params: CommitMessageParams) -> Json:
     """By the session's model, without what some models put around a text."""
-    await peer.reports_taken()
-    said = await peer.attached(params.session_id).session.commit_message()
+    await client.reports_taken()
+    said = await client.attached(params.session_id).session.commit_message()
     return to_builtins(CommitMessage(_FENCE.sub("", said.strip()).strip()))
 
 

@@ -1,6 +1,6 @@
 """`initialize`: the first answer, given before anything heavy is loaded (D9)."""
 
-from sould.acp.connection.peer import Peer
+from sould.acp.connection.client import AcpClient
 from sould.acp.introduction import read_introduction
 from sould.acp.outbound import Json
 from sould.agents.base.rpc.connection import Reply
@@ -16,28 +16,28 @@ PARAMETERS = "sould.acp.schema"
 """What all other methods are given; loaded when `initialize` is answered."""
 
 
-async def initialize(peer: Peer, raw: Json) -> Reply:
+async def initialize(client: AcpClient, raw: Json) -> Reply:
     """Versions and capabilities. The version is ours: equal to the client's if it asked for it, else the one we speak.
 
     When the answer has left, what sessions stand on is loaded.
     """
     said = read_introduction(raw)
-    if peer.client is not None:
+    if client.introduction is not None:
         raise RpcError(INVALID_REQUEST, "The connection is initialised already.")
-    peer.introduce(said, raw)
+    client.introduce(said, raw)
     answer = {
         "protocolVersion": PROTOCOL_VERSION,
-        "agentCapabilities": _capabilities(peer),
-        "authMethods": _auth_methods(peer),
-        "agentInfo": {"name": "sould", "title": "sould", "version": peer.services.version},
+        "agentCapabilities": _capabilities(client),
+        "authMethods": _auth_methods(client),
+        "agentInfo": {"name": "sould", "title": "sould", "version": client.services.version},
         "_meta": {"steering": {"supported": True}},
     }
-    return Reply(answer, lambda: peer.connection.on_drain(lambda: peer.services.load(PARAMETERS)))
+    return Reply(answer, lambda: client.connection.on_drain(lambda: client.services.load(PARAMETERS)))
 
 
-def _own(peer: Peer) -> Json:
+def _own(client: AcpClient) -> Json:
     """What clients that know us can use beyond the protocol: see docs/clients.md."""
-    events = [hook.event for hook in peer.capabilities.own.hooks if hook.event in EVENTS]
+    events = [hook.event for hook in client.capabilities.own.hooks if hook.event in EVENTS]
     configured = {event: events.count(event) for event in EVENTS if event in events}
     hooks = {"supported_events": list(EVENTS), "configured": configured}
     return {
@@ -56,7 +56,7 @@ def _own(peer: Peer) -> Json:
     }
 
 
-def _capabilities(peer: Peer) -> Json:
+def _capabilities(client: AcpClient) -> Json:
     capabilities: Json = {
         "loadSession": True,
         "promptCapabilities": {"image": True, "audio": True, "embeddedContext": True},
@@ -70,14 +70,14 @@ def _capabilities(peer: Peer) -> Json:
             "fork": {},
             "title": {},
         },
-        "_meta": {"sould": _own(peer)},
+        "_meta": {"sould": _own(client)},
     }
-    if peer.accounts is not None:
+    if client.accounts is not None:
         capabilities["auth"] = {"logout": {}, "status": {}}
     return capabilities
 
 
-def _auth_methods(peer: Peer) -> list[Json]:
+def _auth_methods(client: AcpClient) -> list[Json]:
     methods: list[Json] = [
         {
             "id": KEY_METHOD,
@@ -86,7 +86,7 @@ def _auth_methods(peer: Peer) -> list[Json]:
             "OPENROUTER_API_KEY), from sould's configuration, from the keyring, or a local Ollama or LM Studio.",
         }
     ]
-    if peer.capabilities.terminal_sign_in:
+    if client.capabilities.terminal_sign_in:
         methods.append(
             {
                 "type": "terminal",

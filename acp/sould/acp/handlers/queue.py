@@ -4,31 +4,31 @@ Every answer is the list as it is then, with what became of the request; a promp
 because it may have begun a moment ago.
 """
 
-from sould.acp.connection.peer import Peer
+from sould.acp.connection.client import AcpClient
 from sould.acp.outbound import Json
 from sould.acp.schema import SessionParams, WaitingEditParams, WaitingMoveParams, WaitingParams
 
 
-async def show(peer: Peer, params: SessionParams) -> Json:
+async def show(client: AcpClient, params: SessionParams) -> Json:
     """The list."""
-    return {"prompts": peer.attached(params.session_id).updates.waiting.shown()}
+    return {"prompts": client.attached(params.session_id).updates.waiting.shown()}
 
 
-async def remove(peer: Peer, params: WaitingParams) -> Json:
+async def remove(client: AcpClient, params: WaitingParams) -> Json:
     """Take a prompt out; whoever sent it is answered `cancelled`."""
-    return _answer(peer, params, peer.attached(params.session_id).session.remove_prompt(params.id))
+    return _answer(client, params, client.attached(params.session_id).session.remove_prompt(params.id))
 
 
-async def edit(peer: Peer, params: WaitingEditParams) -> Json:
+async def edit(client: AcpClient, params: WaitingEditParams) -> Json:
     """Give a prompt another content."""
-    return _answer(peer, params, peer.attached(params.session_id).edit_waiting(params.id, params.prompt))
+    return _answer(client, params, client.attached(params.session_id).edit_waiting(params.id, params.prompt))
 
 
-async def move(peer: Peer, params: WaitingMoveParams) -> Json:
+async def move(client: AcpClient, params: WaitingMoveParams) -> Json:
     """Let a prompt come at another place."""
-    return _answer(peer, params, peer.attached(params.session_id).session.move_prompt(params.id, params.position))
+    return _answer(client, params, client.attached(params.session_id).session.move_prompt(params.id, params.position))
 
 
-def _answer(peer: Peer, params: SessionParams, outcome: str) -> Json:
-    shown = peer.attached(params.session_id).updates.waiting.shown()
+def _answer(client: AcpClient, params: SessionParams, outcome: str) -> Json:
+    shown = client.attached(params.session_id).updates.waiting.shown()
     return {"outcome": "notWaiting" if outcome == "not_waiting" else outcome, "prompts": shown}

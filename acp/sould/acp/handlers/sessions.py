@@ -9,8 +9,8 @@ from pathlib import Path
 
 from sould.acp.client.client_mcp_servers import servers_of
 from sould.acp.connection.attachment import Attachment
+from sould.acp.connection.client import AcpClient
 from sould.acp.connection.openings import opening_of
-from sould.acp.connection.peer import Peer
 from sould.acp.outbound import Json
 from sould.acp.projection.options import session_state
 from sould.acp.schema import (
@@ -31,58 +31,58 @@ from sould.agents.sessions.store.store import SessionInfo
 from sould.agents.sessions.worktrees.records import Worktree
 
 
-async def new(peer: Peer, params: OpeningParams) -> Reply:
+async def new(client: AcpClient, params: OpeningParams) -> Reply:
     """Begin a session. A client that can sign in its user is told first when that is needed."""
-    opening = opening_of(peer, params)
-    host = await peer.host()
-    if peer.capabilities.terminal_sign_in:
+    opening = opening_of(client, params)
+    host = await client.host()
+    if client.capabilities.terminal_sign_in:
         await host.require_model(opening.environment)
     session = await host.new(opening)
-    attachment = peer.attach(session, servers_of(opening))
+    attachment = client.attach(session, servers_of(opening))
     return Reply({"sessionId": session.id, **_state(host, attachment)}, attachment.begin)
 
 
-async def load(peer: Peer, params: StoredOpeningParams) -> Reply:
+async def load(client: AcpClient, params: StoredOpeningParams) -> Reply:
     """Open a session and replay its whole conversation before answering."""
-    host = await peer.host()
-    attachment = await _opened(peer, params)
+    host = await client.host()
+    attachment = await _opened(client, params)
     try:
         await attachment.show_history()
     except BaseException:  # withdrawn by the client: what is half shown is not shown
-        peer.detach(params.session_id)
-        await host.detach(params.session_id, peer.id)
+        client.detach(params.session_id)
+        await host.detach(params.session_id, client.id)
         raise
     return Reply(_state(host, attachment), lambda: attachment.begin(introduce=False))
 
 
-async def resume(peer: Peer, params: StoredOpeningParams) -> Reply:
+async def resume(client: AcpClient, params: StoredOpeningParams) -> Reply:
     """Open a session without its history; what is running is shown as it is.
 
     To a client that is told places it may be shown already, by another surface of it: that one loses nothing.
     """
-    host, shown = await peer.host(), peer.attachments.get(params.session_id)
+    host, shown = await client.host(), client.attachments.get(params.session_id)
     if shown is not None and shown.shared and not params.mcp_servers:
-        session = await host.open(params.session_id, opening_of(peer, params))
+        session = await host.open(params.session_id, opening_of(client, params))
         if session == shown.session:
             return Reply(_state(host, shown), shown.introduce_again)
-    attachment = await _opened(peer, params)
+    attachment = await _opened(client, params)
     await attachment.look_back()
     return Reply(_state(host, attachment), lambda: attachment.begin(open_calls=True))
 
 
-async def fork(peer: Peer, params: StoredOpeningParams) -> Reply:
+async def fork(client: AcpClient, params: StoredOpeningParams) -> Reply:
     """A new session that begins with what another one has said."""
-    opening = opening_of(peer, params)
-    host = await peer.host()
+    opening = opening_of(client, params)
+    host = await client.host()
     session = await host.fork(params.session_id, opening)
-    attachment = peer.attach(session, servers_of(opening), forked=True)
+    attachment = client.attach(session, servers_of(opening), forked=True)
     return Reply({"sessionId": session.id, **_state(host, attachment)}, attachment.begin)
 
 
-async def list_sessions(peer: Peer, params: ListParams) -> Json:
+async def list_sessions(client: AcpClient, params: ListParams) -> Json:
     """One page, most recently used first."""
     cwd = absolute(params.cwd, "cwd") if params.cwd is not None else None
-    host = await peer.host()
+    host = await client.host()
     page = await host.list(cwd, params.cursor, archived=params.own.archived)
     branches = await host.branches(info.cwd for info in page.items)
     worktrees = await asyncio.to_thread(host.worktrees.around_each, {info.cwd for info in page.items})
@@ -93,10 +93,10 @@ async def list_sessions(peer: Peer, params: ListParams) -> Json:
     return answer
 
 
-async def delete(peer: Peer, params: SessionParams) -> Json:
+async def delete(client: AcpClient, params: SessionParams) -> Json:
     """Remove a session; one that does not exist is deleted already."""
-    host = await peer.host()
-    peer.detach(params.session_id)
+    host = await client.host()
+    client.detach(params.session_id)
     try:
         await host.delete(params.session_id)
     except SessionNotFoundError:
@@ -104,43 +104,43 @@ async def delete(peer: Peer, params: SessionParams) -> Json:
     return {}
 
 
-async def close(peer: Peer, params: SessionParams) -> Json:
+async def close(client: AcpClient, params: SessionParams) -> Json:
     """Stop showing a session; its work is cancelled only when nobody else shows it (D12)."""
-    peer.attached(params.session_id)
-    host = await peer.host()
+    client.attached(params.session_id)
+    host = await client.host()
     try:
-        await host.close(params.session_id, peer.id)
+        await host.close(params.session_id, client.id)
     finally:
-        peer.detach(params.session_id)
+        client.detach(params.session_id)
     return {}
 
 
-async def set_title(peer: Peer, params: TitleParams) -> Json:
+async def set_title(client: AcpClient, params: TitleParams) -> Json:
     """Give a session, open or not, a title."""
     title = " ".join(params.title.split())[:200]
     if not title:
         raise RpcError(INVALID_PARAMS, "The title is empty.")
-    info = await (await peer.host()).rename(params.session_id, title)
+    info = await (await client.host()).rename(params.session_id, title)
     return {"title": info.title}
 
 
-async def archive(peer: Peer, params: ArchiveParams) -> Json:
+async def archive(client: AcpClient, params: ArchiveParams) -> Json:
     """Take a session, open or not, out of the lists, or back into them."""
-    info = await (await peer.host()).archive(params.session_id, archived=params.archived)
+    info = await (await client.host()).archive(params.session_id, archived=params.archived)
     return {"archived": info.archived}
 
 
-async def export(peer: Peer, params: SessionParams) -> Json:
+async def export(client: AcpClient, params: SessionParams) -> Json:
     """The conversation of a session, open or not, as Markdown."""
-    return {"text": await (await peer.host()).markdown(params.session_id)}
+    return {"text": await (await client.host()).markdown(params.session_id)}
 
 
-async def _opened(peer: Peer, params: StoredOpeningParams) -> Attachment:
+async def _opened(client: AcpClient, params: StoredOpeningParams) -> Attachment:
     """The session, shown in this client. What opening it has to say of this client's wishes, this client is told, too."""
-    opening, host = opening_of(peer, params), await peer.host()
+    opening, host = opening_of(client, params), await client.host()
     live = host.live(params.session_id)
     before = live.position if live is not None else None
-    return peer.attach(await host.open(params.session_id, opening), servers_of(opening), before)
+    return client.attach(await host.open(params.session_id, opening), servers_of(opening), before)
 
 
 def _state(host: HostPort, attachment: Attachment) -> Json:

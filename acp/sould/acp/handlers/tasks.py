@@ -2,16 +2,16 @@
 
 from msgspec import to_builtins
 
-from sould.acp.connection.peer import Peer
+from sould.acp.connection.client import AcpClient
 from sould.acp.outbound import Json
 from sould.acp.schema import SessionParams, TaskParams
 from sould.acp.shapes import BackgroundTask, BackgroundTasks, TaskOutput
 from sould.agents.base.text import iso_time
 
 
-async def show(peer: Peer, params: SessionParams) -> Json:
+async def show(client: AcpClient, params: SessionParams) -> Json:
     """All of them."""
-    tasks = await peer.attached(params.session_id).session.tasks()
+    tasks = await client.attached(params.session_id).session.tasks()
     shown = [
         BackgroundTask(
             id=task.id,
@@ -28,12 +28,12 @@ async def show(peer: Peer, params: SessionParams) -> Json:
     return to_builtins(BackgroundTasks(shown))
 
 
-async def stop(peer: Peer, params: TaskParams) -> Json:
+async def stop(client: AcpClient, params: TaskParams) -> Json:
     """End one; the answer is the list when nothing of it runs."""
-    await peer.attached(params.session_id).session.stop_task(params.id)
-    return await show(peer, params)
+    await client.attached(params.session_id).session.stop_task(params.id)
+    return await show(client, params)
 
 
-async def output(peer: Peer, params: TaskParams) -> Json:
+async def output(client: AcpClient, params: TaskParams) -> Json:
     """The end of what one has printed."""
-    return to_builtins(TaskOutput(await peer.attached(params.session_id).session.task_output(params.id)))
+    return to_builtins(TaskOutput(await client.attached(params.session_id).session.task_output(params.id)))

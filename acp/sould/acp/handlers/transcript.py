@@ -8,7 +8,7 @@ import asyncio
 import time
 
 from sould.acp.connection.attachment import Attachment
-from sould.acp.connection.peer import Peer
+from sould.acp.connection.client import AcpClient
 from sould.acp.features import features_of
 from sould.acp.outbound import Json
 from sould.acp.projection.transcript import TranscriptPart
@@ -21,17 +21,17 @@ SLICE = 0.001
 """Seconds of reading between two looks at the rest of the daemon."""
 
 
-async def transcript(peer: Peer, params: TranscriptParams) -> Json:
+async def transcript(client: AcpClient, params: TranscriptParams) -> Json:
     """A page of it. From the last look at the journal to the answer nothing is awaited."""
-    host = await peer.host()
+    host = await client.host()
     pages = host.pages(params.session_id)
     page = await pages.find(params.before, params.limit)
-    part = TranscriptPart(params.session_id, str(pages.info.cwd), features_of(peer.capabilities, peer.info))
+    part = TranscriptPart(params.session_id, str(pages.info.cwd), features_of(client.capabilities, client.info))
     if not page.stop:
         for record in await pages.plan(page):
             part.recall(record)
     last = await _read(pages, page, part, None)
-    while (shown := _shown_in(peer, params.session_id)) is not None and not (pages.live and shown.at_rest):
+    while (shown := _shown_in(client, params.session_id)) is not None and not (pages.live and shown.at_rest):
         await shown.at_rest_again()
         pages = host.pages(params.session_id)  # it may have been opened meanwhile
         last = await _read(pages, page, part, last)
@@ -40,8 +40,8 @@ async def transcript(peer: Peer, params: TranscriptParams) -> Json:
     return {"updates": part.shown(), "before": page.before, "sequence": pages.position(last).number}
 
 
-def _shown_in(peer: Peer, session_id: str) -> Attachment | None:
-    shown = peer.attachments.get(session_id)
+def _shown_in(client: AcpClient, session_id: str) -> Attachment | None:
+    shown = client.attachments.get(session_id)
     return None if shown is None or shown.session.closed else shown
 
 

@@ -5,16 +5,16 @@ They wait for the running turn and are none themselves; every client of the sess
 
 from collections.abc import Awaitable
 
-from sould.acp.connection.peer import Peer
+from sould.acp.connection.client import AcpClient
 from sould.acp.outbound import Json
 from sould.acp.schema import RewindParams, SessionParams, TimelineParams, UndoTurnParams
 from sould.agents.sessions.operations.travel import NothingToGoTo, TravelResult
 from sould.agents.sessions.turns.operating import OperationCancelledError
 
 
-async def show(peer: Peer, params: TimelineParams) -> Json:
+async def show(client: AcpClient, params: TimelineParams) -> Json:
     """The places to go back to. `reachable`: `_sould/rewind` goes there now."""
-    places = peer.attached(params.session_id).session.timeline()
+    places = client.attached(params.session_id).session.timeline()
     shown: list[Json] = [
         {
             "kind": moment.kind,
@@ -31,19 +31,19 @@ async def show(peer: Peer, params: TimelineParams) -> Json:
     return {"moments": shown, "canUndo": places.can_undo, "canRedo": places.can_redo}
 
 
-async def rewind(peer: Peer, params: RewindParams) -> Json:
+async def rewind(client: AcpClient, params: RewindParams) -> Json:
     """Go to a checkpoint, files included."""
-    return await _answer(peer.attached(params.session_id).session.rewind(params.checkpoint, peer.id))
+    return await _answer(client.attached(params.session_id).session.rewind(params.checkpoint, client.id))
 
 
-async def undo(peer: Peer, params: UndoTurnParams) -> Json:
+async def undo(client: AcpClient, params: UndoTurnParams) -> Json:
     """Go to before the last turn, or a clearing since which there was none."""
-    return await _answer(peer.attached(params.session_id).session.undo(peer.id, kept=params.kept))
+    return await _answer(client.attached(params.session_id).session.undo(client.id, kept=params.kept))
 
 
-async def redo(peer: Peer, params: SessionParams) -> Json:
+async def redo(client: AcpClient, params: SessionParams) -> Json:
     """Return from the last going back."""
-    return await _answer(peer.attached(params.session_id).session.redo(peer.id))
+    return await _answer(client.attached(params.session_id).session.redo(client.id))
 
 
 async def _answer(operation: Awaitable[TravelResult]) -> Json:

@@ -3,12 +3,7 @@
 Loaded when the first client has its answer to `initialize`, which `server` therefore finds without this table (D9).
 """
 
-from collections.abc import Awaitable, Callable
-from typing import Any, Protocol, TypeVar
-
-from msgspec import Struct
-
-from sould.acp.connection.peer import NOT_FOUND, Peer
+from sould.acp.connection.client import NOT_FOUND, AcpClient
 from sould.acp.handlers import (
     accounts,
     applying,
@@ -23,7 +18,6 @@ from sould.acp.handlers import (
     travel,
     turns,
 )
-from sould.acp.outbound import Json
 from sould.acp.schema import (
     ApplyParams,
     ArchiveParams,
@@ -64,16 +58,10 @@ from sould.agents.base.errors import (
     SouldError,
     WorkspaceGoneError,
 )
-from sould.agents.base.rpc.connection import Reply
-from sould.agents.base.rpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
-from sould.agents.clients.editor.requests import METHODS as EDITOR
-from sould.agents.clients.editor.requests import STATE
-from sould.agents.clients.inbox.requests import METHODS as INBOX
-from sould.agents.clients.params import Inbound, parsed
-from sould.agents.clients.review.methods import ClientCall
-from sould.agents.clients.review.requests import METHODS, REPORT
-
-ParamsT = TypeVar("ParamsT", bound=Inbound)
+from sould.agents.base.rpc.connection import described
+from sould.agents.base.rpc.errors import INVALID_PARAMS, RpcError
+from sould.agents.clients.frontend import editor, inbox, review
+from sould.agents.clients.frontend.routes import Dispatcher, Route, route
 
 CODES: tuple[tuple[type[SouldError], int], ...] = (
     (NoModelError, accounts.AUTH_REQUIRED),
@@ -84,51 +72,7 @@ CODES: tuple[tuple[type[SouldError], int], ...] = (
 """Failures whose code is not -32603 (D17)."""
 
 
-TOLD = frozenset({REPORT, STATE})
-"""What clients of every protocol may also send as notifications."""
-
-
-class Call(Protocol):
-    """Serves one method for one client."""
-
-    def __call__(self, peer: Peer, raw: Json, /) -> Awaitable[Json | Reply]:
-        """The answer to `raw`."""
-        ...
-
-
-class Route(Struct, frozen=True):
-    """How one method is served. `notification`: it is also, or only, sent as one."""
-
-    call: Call
-    notification: bool = False
-
-
-def route(
-    params: type[ParamsT],
-    handler: Callable[[Peer, ParamsT], Awaitable[Json | Reply]],
-    *,
-    notification: bool = False,
-) -> Route:
-    """A handler with its parameters' type."""
-
-    def call(peer: Peer, raw: Json) -> Awaitable[Json | Reply]:
-        peer.require_initialized()
-        return handler(peer, parsed(params, raw))
-
-    return Route(call, notification)
-
-
-def _shared(name: str, shared_call: ClientCall[Peer]) -> Route:
-    """A method that clients of every protocol have."""
-
-    def call(peer: Peer, raw: Json) -> Awaitable[Json | Reply]:
-        peer.require_initialized()
-        return shared_call(peer, raw)
-
-    return Route(call, name in TOLD)
-
-
-ROUTES: dict[str, Route] = {
+ROUTES: dict[str, Route[AcpClient]] = {
     "initialize": Route(handshake.initialize),
     "authenticate": route(AuthenticateParams, accounts.authenticate),
     "logout": route(NoParams, accounts.logout),
@@ -169,35 +113,20 @@ ROUTES: dict[str, Route] = {
     "_sould/rewind": route(RewindParams, travel.rewind),
     "_sould/undo": route(UndoTurnParams, travel.undo),
     "_sould/redo": route(SessionParams, travel.redo),
-    **{name: _shared(name, call) for name, call in METHODS.items()},
-    **{name: _shared(name, call) for name, call in INBOX.items()},
-    **{name: _shared(name, call) for name, call in EDITOR.items()},
+    **review.METHODS,
+    **inbox.METHODS,
+    **editor.METHODS,
     "mcp/message": route(McpMessageParams, turns.mcp_message, notification=True),
 }
 
 
-class Dispatcher:
-    """The connection's handler: looks a method up and runs it for one client."""
+def dispatcher(client: AcpClient) -> Dispatcher[AcpClient]:
+    """The connection's handler."""
+    return Dispatcher(client, ROUTES, _refusal)
 
-    def __init__(self, peer: Peer) -> None:
-        self._peer = peer
 
-    async def request(self, method: str, params: Json) -> Any:
-        """The result. Raises RpcError."""
-        found = ROUTES.get(method)
-        if found is None:
-            raise RpcError(METHOD_NOT_FOUND, f"There is no method {method[:80]!r}.")
-        try:
-            return await found.call(self._peer, params)
-        except SouldError as error:
-            for kind, code in CODES:
-                if isinstance(error, kind):
-                    data = {"kind": error.kind, "details": error.message}
-                    raise RpcError(code, error.message, data) from error
-            raise
-
-    async def notification(self, method: str, params: Json) -> None:
-        """Act on what is a notification; everything else is ignored."""
-        found = ROUTES.get(method)
-        if found is not None and found.notification:
-            await found.call(self._peer, params)
+def _refusal(error: SouldError) -> RpcError:
+    for kind, code in CODES:
+        if isinstance(error, kind):
+            return RpcError(code, error.message, {"kind": error.kind, "details": error.message})
+    return described(error)

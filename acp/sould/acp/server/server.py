@@ -6,51 +6,37 @@
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from sould.acp.connection.peer import Peer
+from sould.acp.connection.client import AcpClient
 from sould.acp.connection.services import Accounts
 from sould.acp.handlers import handshake
 from sould.acp.outbound import Json
 from sould.agents.base.importing import load
-from sould.agents.base.rpc.connection import Connection
 from sould.agents.base.rpc.stream import ByteStream
 from sould.agents.clients.connections import ConnectionServices
-from sould.agents.clients.late import LateHandler
+from sould.agents.clients.frontend.late import LateHandler
 
 if TYPE_CHECKING:
-    from sould.acp.server.dispatch import Dispatcher
     from sould.agents.clients.connections import ConnectionRecord
+    from sould.agents.clients.frontend.routes import Dispatcher
 
 
 async def serve_acp(stream: ByteStream, services: ConnectionServices, accounts: Accounts | None = None) -> None:
     """Serve one client until it is gone; its turns go on in the host (D12). What an earlier daemon left goes on (D11)."""
-    peer = Peer(services, accounts)
-    resume = services.memory.resume
-    connection = Connection(
-        stream,
-        Methods(peer),
-        first_id=max(resume.asked, default=0) + 1 if resume else 1,
-        changed=peer.remember,
-    )
-    peer.connect(connection)
-    services.memory.watch(peer)
-    before = (lambda: _go_on(peer, resume)) if resume else None
-    try:
-        await connection.serve(before)
-    finally:
-        await peer.leave()
+    client = AcpClient(services, accounts)
+    await client.serve(stream, Methods(client), go_on=partial(_go_on, client))
 
 
 class Methods:
     """The connection's handler: `initialize` at once, everything else by the table, in the order in which it came."""
 
-    def __init__(self, peer: Peer) -> None:
-        self._peer = peer
-        self._table = LateHandler(partial(_dispatcher, peer))
+    def __init__(self, client: AcpClient) -> None:
+        self._client = client
+        self._table = LateHandler(partial(_dispatcher, client))
 
     async def request(self, method: str, params: Json) -> Any:
         """See `Dispatcher`."""
         if method == "initialize":
-            return await handshake.initialize(self._peer, params)
+            return await handshake.initialize(self._client, params)
         return await self._table.request(method, params)
 
     async def notification(self, method: str, params: Json) -> None:
@@ -58,15 +44,15 @@ class Methods:
         await self._table.notification(method, params)
 
 
-async def _dispatcher(peer: Peer) -> "Dispatcher":
+async def _dispatcher(client: AcpClient) -> "Dispatcher[AcpClient]":
     await load(handshake.DISPATCH)
-    from sould.acp.server.dispatch import Dispatcher  # noqa: PLC0415 -- initialize is answered without it
+    from sould.acp.server.dispatch import dispatcher  # noqa: PLC0415 -- initialize is answered without it
 
-    return Dispatcher(peer)
+    return dispatcher(client)
 
 
-async def _go_on(peer: Peer, resume: "ConnectionRecord") -> None:
+async def _go_on(client: AcpClient, resume: "ConnectionRecord") -> None:
     await load("sould.acp.server.resuming")
     from sould.acp.server.resuming import go_on  # noqa: PLC0415 -- hardly ever needed; imports what initialize must not wait for
 
-    await go_on(peer, resume)
+    await go_on(client, resume)

@@ -27,8 +27,7 @@ from sould.agents.toolapi.base import RefusedError, ToolCallContext
 from sould.agents.tools.editor.calls import Done, EditorCalls, as_tool_error
 from sould.agents.tools.editor.catalogue import CATALOGUE, EditorTool
 from sould.agents.tools.editor.errors import EditorToolError
-from sould.agents.tools.editor.routing import ON_DISK
-from sould.agents.tools.editor.site import SHARED, OtherAgent, Sharing, Site
+from sould.agents.tools.editor.site import ON_DISK, SHARED, OtherAgent, Sharing, Site
 from sould.agents.tools.editor.writing import EditWriter
 
 ClientFilesOf: TypeAlias = Callable[[Path], Mapping[str, Workspace]]

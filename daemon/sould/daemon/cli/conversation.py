@@ -8,9 +8,9 @@ from types import FrameType
 from typing import Any, Final, Protocol, TypeAlias, cast
 
 from sould.agents.base.rpc.errors import INVALID_PARAMS, ConnectionGoneError, RpcError
+from sould.daemon.cli.daemon_client import Asked, DaemonClient, Params
 from sould.daemon.cli.link import Link
 from sould.daemon.cli.output import FAILED, TEMPORARY, USAGE, CommandError
-from sould.daemon.cli.peer import Asked, Params, Peer
 from sould.daemon.hello import VERSION
 from sould.daemon.paths import Paths
 
@@ -39,7 +39,7 @@ class Conversation:
         self._name = name
         self._heard = heard
         self._link = Link(Paths(os.environ))
-        self._peer = Peer(self._link, self)
+        self._daemon = DaemonClient(self._link, self)
 
     def open(self) -> None:
         """Reach the daemon, which is started when none runs, and say who we are."""
@@ -54,7 +54,7 @@ class Conversation:
     def ask(self, method: str, params: Params) -> Answer:
         """The answer, as it came."""
         try:
-            return self._peer.request(method, params)
+            return self._daemon.request(method, params)
         except RpcError as error:
             raise _refused(error) from error
         except ConnectionGoneError as error:
@@ -63,16 +63,16 @@ class Conversation:
     @property
     def descriptors(self) -> tuple[int, ...]:
         """When one of them is readable, `take` has something to do."""
-        return self._peer.descriptors
+        return self._daemon.descriptors
 
     def wake_on(self, number: int) -> None:
         """One of `descriptors` is readable after this signal, too, of which nothing else comes."""
-        self._peer.on_signals([number], _ignore)
+        self._daemon.on_signals([number], _ignore)
 
     def take(self) -> None:
         """Hear what is there to be heard, without waiting."""
-        self._peer.take()
-        if self._peer.gone:
+        self._daemon.take()
+        if self._daemon.gone:
             raise self._gone()
 
     def _gone(self) -> CommandError:
@@ -86,7 +86,7 @@ class Conversation:
 
     def request(self, asked: Asked) -> None:
         """See `Handler`: we said that we answer nothing."""
-        self._peer.refuse(asked, RpcError(METHOD_NOT_FOUND, "This client answers nothing."))
+        self._daemon.refuse(asked, RpcError(METHOD_NOT_FOUND, "This client answers nothing."))
 
     def withdrawn(self, asked: Asked, reason: str) -> None:
         """See `Handler`: none is ever open."""

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from sould.agents.base.errors import OptionError, SouldError
 from sould.agents.base.text import plural
+from sould.agents.clients.frontend.inbox import session_of
 from sould.agents.clients.inbox.answering import choices, response_to
 from sould.agents.clients.inbox.params import AnswerParams as Decision
 from sould.agents.clients.inbox.params import GivenAnswer
-from sould.agents.clients.inbox.requests import session_of
 from sould.agents.clients.inbox.shown import asker, request_lines
 from sould.agents.permissions.visible import both_ends
 from sould.agents.wire.messages import (

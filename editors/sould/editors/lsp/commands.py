@@ -1,7 +1,7 @@
 """`workspace/executeCommand`: the one table from command to handler. Each takes one JSON object."""
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
+from typing import Any, Literal, Protocol, TypeVar, cast
 
 from sould.agents.base.rpc.errors import INVALID_PARAMS, RpcError
 from sould.agents.clients.params import Inbound, parsed
@@ -10,6 +10,7 @@ from sould.agents.files.reviewing.listing import Selection
 from sould.agents.files.reviewing.orders import Order
 from sould.editors.lsp import types
 from sould.editors.lsp.agents import commands as agent
+from sould.editors.lsp.client import LspClient
 from sould.editors.lsp.documents import accepted
 from sould.editors.lsp.documents.opened import file_of
 from sould.editors.lsp.documents.places import Place, place_of
@@ -17,9 +18,6 @@ from sould.editors.lsp.protocol import written
 from sould.editors.lsp.review.decisions import Chosen, decide
 from sould.editors.lsp.review.hunks import hunks_of, line_of, span
 from sould.editors.lsp.words import show_document, tell
-
-if TYPE_CHECKING:
-    from sould.editors.lsp.peer import Peer
 
 Json = dict[str, Any]
 ArgumentsT = TypeVar("ArgumentsT", bound=Inbound)
@@ -47,82 +45,82 @@ class NextArguments(Place):
     line: int = -1
 
 
-async def keep(peer: "Peer", given: HunkArguments) -> Json:
+async def keep(client: LspClient, given: HunkArguments) -> Json:
     """What is there becomes the user's text."""
-    return await _one(peer, "keep", given)
+    return await _one(client, "keep", given)
 
 
-async def reject(peer: "Peer", given: HunkArguments) -> Json:
+async def reject(client: LspClient, given: HunkArguments) -> Json:
     """What was there before comes back, with what the user wrote."""
-    return await _one(peer, "reject", given)
+    return await _one(client, "reject", given)
 
 
-async def undo(peer: "Peer", given: HunkArguments) -> Json:
+async def undo(client: LspClient, given: HunkArguments) -> Json:
     """Take a keep or a reject back."""
-    return await _one(peer, "undo", given)
+    return await _one(client, "undo", given)
 
 
-async def keep_file(peer: "Peer", given: BulkArguments) -> Json:
+async def keep_file(client: LspClient, given: BulkArguments) -> Json:
     """All of a file."""
-    return await _file(peer, "keep", given)
+    return await _file(client, "keep", given)
 
 
-async def reject_file(peer: "Peer", given: BulkArguments) -> Json:
+async def reject_file(client: LspClient, given: BulkArguments) -> Json:
     """All of a file."""
-    return await _file(peer, "reject", given)
+    return await _file(client, "reject", given)
 
 
-async def keep_all(peer: "Peer", given: BulkArguments) -> Json:
+async def keep_all(client: LspClient, given: BulkArguments) -> Json:
     """All of the project."""
-    return await decide(peer, place_of(peer, given), Order("keep", Selection(), peer.signature, given.reason))
+    return await decide(client, place_of(client, given), Order("keep", Selection(), client.signature, given.reason))
 
 
-async def reject_all(peer: "Peer", given: BulkArguments) -> Json:
+async def reject_all(client: LspClient, given: BulkArguments) -> Json:
     """All of the project."""
-    return await decide(peer, place_of(peer, given), Order("reject", Selection(), peer.signature, given.reason))
+    return await decide(client, place_of(client, given), Order("reject", Selection(), client.signature, given.reason))
 
 
-async def next_hunk(peer: "Peer", given: NextArguments) -> Json | None:
+async def next_hunk(client: LspClient, given: NextArguments) -> Json | None:
     """The next hunk below a line, or the first one: where it is, and shown where the editor can do that."""
-    uri = given.uri or place_of(peer, given).as_uri()
-    hunks = await hunks_of(peer, uri)
+    uri = given.uri or place_of(client, given).as_uri()
+    hunks = await hunks_of(client, uri)
     if not hunks:
-        tell(peer, "info", "Nothing is to be reviewed here.")
+        tell(client, "info", "Nothing is to be reviewed here.")
         return None
     hunk = next((each for each in hunks if line_of(each) > given.line), hunks[0])
     at = span(hunk)
-    if not await show_document(peer, uri, at.start):
-        tell(peer, "info", f"The next hunk is at line {at.start.line + 1}.")
+    if not await show_document(client, uri, at.start):
+        tell(client, "info", f"The next hunk is at line {at.start.line + 1}.")
     return {"uri": uri, "id": hunk.id, "range": written(at)}
 
 
-async def _one(peer: "Peer", verdict: Literal["keep", "reject", "undo"], given: HunkArguments) -> Json:
+async def _one(client: LspClient, verdict: Literal["keep", "reject", "undo"], given: HunkArguments) -> Json:
     digests = {given.id: given.digest} if given.digest else {}
-    order = Order(verdict, Selection((given.id,)), peer.signature, given.reason, given.choice, digests, given.lines)
-    return await decide(peer, place_of(peer, given), order)
+    order = Order(verdict, Selection((given.id,)), client.signature, given.reason, given.choice, digests, given.lines)
+    return await decide(client, place_of(client, given), order)
 
 
-async def _file(peer: "Peer", verdict: Literal["keep", "reject"], given: BulkArguments) -> Json:
+async def _file(client: LspClient, verdict: Literal["keep", "reject"], given: BulkArguments) -> Json:
     if given.uri is None:
         data = {"kind": "invalid_params", "field": "uri"}
         raise RpcError(INVALID_PARAMS, "uri is required.", data)
     path = file_of(given.uri).resolve()
-    return await decide(peer, path, Order(verdict, Selection(paths=(str(path),)), peer.signature, given.reason))
+    return await decide(client, path, Order(verdict, Selection(paths=(str(path),)), client.signature, given.reason))
 
 
 class Command(Protocol):
     """Serves one command for one editor."""
 
-    def __call__(self, peer: "Peer", given: Json, /) -> Awaitable[Any]:
+    def __call__(self, client: LspClient, given: Json, /) -> Awaitable[Any]:
         """Its result. Raises RpcError."""
         ...
 
 
-def _command(arguments: type[ArgumentsT], handler: Callable[["Peer", ArgumentsT], Awaitable[Any]]) -> Command:
+def _command(arguments: type[ArgumentsT], handler: Callable[[LspClient, ArgumentsT], Awaitable[Any]]) -> Command:
     """A handler with its arguments' type."""
 
-    def call(peer: "Peer", given: Json) -> Awaitable[Any]:
-        return handler(peer, parsed(arguments, given))
+    def call(client: LspClient, given: Json) -> Awaitable[Any]:
+        return handler(client, parsed(arguments, given))
 
     return call
 
@@ -149,7 +147,7 @@ COMMANDS: dict[str, Command] = {
 }
 
 
-async def execute(peer: "Peer", params: types.ExecuteCommandParams) -> Any:
+async def execute(client: LspClient, params: types.ExecuteCommandParams) -> Any:
     """Run a command."""
     command = COMMANDS.get(params.command)
     if command is None:
@@ -159,4 +157,4 @@ async def execute(peer: "Peer", params: types.ExecuteCommandParams) -> Any:
     if not isinstance(given, dict):
         data = {"kind": "invalid_params", "field": "arguments"}
         raise RpcError(INVALID_PARAMS, "A command takes one object.", data)
-    return await command(peer, cast("Json", given))
+    return await command(client, cast("Json", given))

@@ -4,21 +4,16 @@ Loaded when the first editor has its answer to `initialize` (D9).
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol, TypeVar
-
-from msgspec import Struct
+from typing import Any, TypeVar
 
 from sould.agents.base.errors import SouldError
-from sould.agents.base.rpc.connection import Reply, described
-from sould.agents.base.rpc.errors import METHOD_NOT_FOUND, RpcError
-from sould.agents.clients.editor.requests import METHODS as EDITOR
-from sould.agents.clients.editor.requests import STATE
-from sould.agents.clients.inbox.requests import METHODS as INBOX
-from sould.agents.clients.review.methods import ClientCall
-from sould.agents.clients.review.requests import METHODS, REPORT
+from sould.agents.base.rpc.connection import described
+from sould.agents.base.rpc.errors import RpcError
+from sould.agents.clients.frontend import editor, inbox, review
+from sould.agents.clients.frontend.routes import Call, Dispatcher, Route
 from sould.editors.lsp import commands, types
-from sould.editors.lsp.documents import accepted, sync
-from sould.editors.lsp.peer import REQUEST_FAILED, Peer
+from sould.editors.lsp.client import REQUEST_FAILED, LspClient
+from sould.editors.lsp.documents import sync
 from sould.editors.lsp.protocol import read, written
 from sould.editors.lsp.review import actions, lenses
 
@@ -26,61 +21,43 @@ Json = dict[str, Any]
 ParamsT = TypeVar("ParamsT")
 
 
-class Call(Protocol):
-    """Serves one method for one editor."""
-
-    def __call__(self, peer: Peer, raw: Json, /) -> Awaitable[Any]:
-        """The answer to `raw`."""
-        ...
-
-
-class Route(Struct, frozen=True):
-    """How one method is served. `request`, `notification`: as what it is sent."""
-
-    call: Call
-    request: bool = True
-    notification: bool = False
-
-
-def route(params: type[ParamsT], handler: Callable[[Peer, ParamsT], Awaitable[Any]]) -> Route:
+def route(params: type[ParamsT], handler: Callable[[LspClient, ParamsT], Awaitable[Any]]) -> Route[LspClient]:
     """A request's handler with its parameters' type."""
 
-    async def call(peer: Peer, raw: Json) -> Any:
-        return written(await handler(peer, read(params, raw)))
+    async def call(client: LspClient, raw: Json) -> Any:
+        return written(await handler(client, read(params, raw)))
 
     return Route(call)
 
 
-async def _passed_over(peer: Peer, raw: Json) -> None:
+async def _passed_over(client: LspClient, raw: Json) -> None:
     """What is no notification as the protocol has it changes nothing."""
 
 
 def told(
-    params: type[ParamsT], handler: Callable[[Peer, ParamsT], Awaitable[None]], *, wrong: Call = _passed_over
-) -> Route:
+    params: type[ParamsT],
+    handler: Callable[[LspClient, ParamsT], Awaitable[None]],
+    *,
+    wrong: Call[LspClient] = _passed_over,
+) -> Route[LspClient]:
     """A notification's handler with its parameters' type; `wrong`: what else comes of what is none."""
 
-    async def call(peer: Peer, raw: Json) -> None:
+    async def call(client: LspClient, raw: Json) -> None:
         try:
             given = read(params, raw)
         except RpcError:
-            await wrong(peer, raw)
+            await wrong(client, raw)
             raise
-        await handler(peer, given)
+        await handler(client, given)
 
     return Route(call, request=False, notification=True)
 
 
-def _shared(shared_call: ClientCall[Peer], *, notification: bool = False) -> Route:
-    """A method that clients of every protocol have."""
-
-    def call(peer: Peer, raw: Json) -> Awaitable[Any | Reply]:
-        return shared_call(peer, raw)
-
-    return Route(call, notification=notification)
+async def _accepted(client: LspClient, params: types.ContentParams) -> types.ContentResult:
+    return await client.accepted.content(params)
 
 
-ROUTES: dict[str, Route] = {
+ROUTES: dict[str, Route[LspClient]] = {
     "initialized": Route(sync.initialized, request=False, notification=True),
     "textDocument/didOpen": told(types.DidOpenParams, sync.opened),
     "textDocument/didChange": told(types.DidChangeParams, sync.changed, wrong=sync.not_understood),
@@ -90,35 +67,21 @@ ROUTES: dict[str, Route] = {
     "workspace/didChangeWorkspaceFolders": told(types.DidChangeFoldersParams, sync.folders_changed),
     "textDocument/codeLens": route(types.DocumentParams, lenses.show),
     "textDocument/codeAction": route(types.CodeActionParams, actions.show),
-    "workspace/textDocumentContent": route(types.ContentParams, accepted.show),
+    "workspace/textDocumentContent": route(types.ContentParams, _accepted),
     "window/workDoneProgress/cancel": told(types.ProgressCancelParams, sync.cancelled),
     "workspace/executeCommand": route(types.ExecuteCommandParams, commands.execute),
-    **{name: _shared(call) for name, call in METHODS.items() if name != REPORT},
-    **{name: _shared(call) for name, call in INBOX.items()},
-    **{name: _shared(call, notification=name == STATE) for name, call in EDITOR.items()},
-    REPORT: Route(sync.report, notification=True),
+    **review.METHODS,
+    **inbox.METHODS,
+    **editor.METHODS,
+    review.REPORT: Route(sync.report, notification=True),
 }
 
 
-class Dispatcher:
-    """The connection's handler: looks a method up and runs it for one editor."""
+def dispatcher(client: LspClient) -> Dispatcher[LspClient]:
+    """The connection's handler."""
+    return Dispatcher(client, ROUTES, _refusal)
 
-    def __init__(self, peer: Peer) -> None:
-        self._peer = peer
 
-    async def request(self, method: str, params: Json) -> Any:
-        """The result. Raises RpcError."""
-        found = ROUTES.get(method)
-        if found is None or not found.request:
-            raise RpcError(METHOD_NOT_FOUND, f"There is no method {method[:80]!r}.")
-        try:
-            return await found.call(self._peer, params)
-        except SouldError as error:
-            failed = described(error)
-            raise RpcError(REQUEST_FAILED, failed.message, failed.data) from error
-
-    async def notification(self, method: str, params: Json) -> None:
-        """Act on what is a notification; everything else is ignored."""
-        found = ROUTES.get(method)
-        if found is not None and found.notification:
-            await found.call(self._peer, params)
+def _refusal(error: SouldError) -> RpcError:
+    failed = described(error)
+    return RpcError(REQUEST_FAILED, failed.message, failed.data)

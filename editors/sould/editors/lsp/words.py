@@ -3,14 +3,12 @@
 import asyncio
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
+from typing import Any, Final, Literal, TypeAlias, cast
 
 from sould.agents.base.rpc.errors import METHOD_NOT_FOUND, ConnectionGoneError, RpcError
 from sould.editors.lsp import types
+from sould.editors.lsp.connection.editor import EditorConnection
 from sould.editors.lsp.protocol import written
-
-if TYPE_CHECKING:
-    from sould.editors.lsp.peer import Peer
 
 Importance: TypeAlias = Literal["error", "warning", "info"]
 _TYPES: dict[Importance, int] = {
@@ -28,41 +26,41 @@ LONGEST: int = 2_000
 """Characters of a message."""
 
 
-def tell(peer: "Peer", importance: Importance, sentence: str) -> None:
+def tell(client: EditorConnection, importance: Importance, sentence: str) -> None:
     """Show a message."""
     shown = types.ShowMessageParams(_TYPES[importance], shortened(sentence))
-    peer.connection.notify("window/showMessage", written(shown))
+    client.connection.notify("window/showMessage", written(shown))
 
 
-async def ask(peer: "Peer", importance: Importance, question: str, answers: Sequence[str]) -> str | None:
+async def ask(client: EditorConnection, importance: Importance, question: str, answers: Sequence[str]) -> str | None:
     """Which of the answers the user chose; None: none of them, or the editor cannot ask, and the question was told with who can."""
     actions = [types.MessageAction(title) for title in answers]
-    token = os.urandom(8).hex() if peer.can.withdraws else ""
+    token = os.urandom(8).hex() if client.can.withdraws else ""
     params = types.ShowMessageRequestParams(_TYPES[importance], shortened(question), actions, token)
     try:
-        answer: Any = await peer.connection.request("window/showMessageRequest", written(params))
+        answer: Any = await client.connection.request("window/showMessageRequest", written(params))
     except RpcError as error:
         if error.code == METHOD_NOT_FOUND:
-            tell(peer, importance, f"{question}\n{NO_BUTTONS}")
+            tell(client, importance, f"{question}\n{NO_BUTTONS}")
         return None
     except ConnectionGoneError:
         return None
     except asyncio.CancelledError:
         if token:
-            peer.connection.notify(WITHDRAWN, {"token": token})
+            client.connection.notify(WITHDRAWN, {"token": token})
         raise
     title = cast("dict[str, Any]", answer).get("title") if isinstance(answer, dict) else None
     return title if isinstance(title, str) and title in answers else None
 
 
-async def show_document(peer: "Peer", uri: str, place: types.Position | None = None) -> bool:
+async def show_document(client: EditorConnection, uri: str, place: types.Position | None = None) -> bool:
     """Show a document without taking the focus. False: the editor does not."""
     selection = types.Range(place, place) if place is not None else None
     params = types.ShowDocumentParams(uri, external=False, take_focus=False, selection=selection)
-    if not peer.can.shows_documents:
+    if not client.can.shows_documents:
         return False
     try:
-        answer: Any = await peer.connection.request("window/showDocument", written(params))
+        answer: Any = await client.connection.request("window/showDocument", written(params))
     except (RpcError, ConnectionGoneError):
         return False
     return isinstance(answer, dict) and cast("dict[str, Any]", answer).get("success") is True

@@ -15,6 +15,7 @@ import orjson
 from msgspec import to_builtins
 from pydantic import ValidationError
 
+from sould.agents.base.rpc.connection import Connection
 from sould.agents.base.rpc.errors import METHOD_NOT_FOUND, ConnectionGoneError, RpcError
 from sould.agents.clients.editor.params import (
     LONGEST_SELECTION,
@@ -30,7 +31,6 @@ from sould.agents.clients.editor.params import (
     StateParams,
 )
 from sould.agents.clients.editor.shapes import EditorCall
-from sould.agents.clients.review.client import ClientConnection
 from sould.agents.tools.editor import results
 from sould.agents.tools.editor.anchors import Position
 from sould.agents.tools.editor.backends import Arguments, EditorResult, FileEdits, TextEdit, Where
@@ -56,7 +56,7 @@ class ConnectedEditor:
     only_points: ClassVar[bool] = False
     """See `EditorClient`."""
 
-    def __init__(self, client_id: str, name: str, connection: ClientConnection) -> None:
+    def __init__(self, client_id: str, name: str, connection: Connection) -> None:
         self.id = client_id
         self._name = name
         self._connection = connection

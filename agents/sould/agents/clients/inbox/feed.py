@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from sould.agents.base.rpc.connection import Connection
 from sould.agents.clients.inbox.shapes import EndedItem, InboxChanged, InboxItem, InboxList
 from sould.agents.clients.inbox.shown import shortened, shown_end, shown_item
-from sould.agents.clients.review.client import ClientConnection
 from sould.agents.clients.review.shown import as_json
 from sould.agents.sessions.hostport import HostPort
 from sould.agents.sessions.inbox import Following, Waiting
@@ -26,7 +26,7 @@ MOST_KEPT: Final = 1_000
 class FollowedInbox:
     """Of one client; `end` it with the connection."""
 
-    def __init__(self, host: HostPort, connection: ClientConnection, home: str) -> None:
+    def __init__(self, host: HostPort, connection: Connection, home: str) -> None:
         """`home` is its user's: no project."""
         self._host = host
         self._connection = connection

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 from typing import Final
 
-from sould.agents.clients.review.client import ClientConnection
+from sould.agents.base.rpc.connection import Connection
 from sould.agents.clients.review.shapes import ReviewChanged, ShownComment, ShownDecision, ShownFile
 from sould.agents.clients.review.shown import as_json, shown_comments, shown_decisions, shown_file, shown_round
 from sould.agents.files.projects.port import ProjectPort
@@ -29,7 +29,7 @@ MOST_DECISIONS: Final = 1_000
 class ReviewFeed:
     """Of one project, from now until `end`."""
 
-    def __init__(self, port: ProjectPort, connection: ClientConnection) -> None:
+    def __init__(self, port: ProjectPort, connection: Connection) -> None:
         self._port = port
         self._connection = connection
         self._changed: dict[str, None] = {}

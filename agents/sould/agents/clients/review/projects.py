@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from sould.agents.base.errors import OptionError
-from sould.agents.clients.review.client import ClientConnection
+from sould.agents.base.rpc.connection import Connection
 from sould.agents.clients.review.feed import ReviewFeed
 from sould.agents.files.projects.port import ProjectPort
 from sould.agents.sessions.hostport import HostPort
@@ -24,7 +24,7 @@ MOST_OPEN: Final = 32
 class ReviewedProject:
     """A project as one client reviews it. `feed` tells the client what changes, once it asked for that."""
 
-    def __init__(self, port: ProjectPort, connection: ClientConnection, stack: AsyncExitStack) -> None:
+    def __init__(self, port: ProjectPort, connection: Connection, stack: AsyncExitStack) -> None:
         """`stack` has all that is to be given up with it."""
         self.port = port
         self._users = 0
@@ -73,7 +73,7 @@ class ReviewedProject:
 class OpenProjects:
     """Of one client. `home` is its user's: no project."""
 
-    def __init__(self, host: HostPort, connection: ClientConnection, client_id: str, home: str) -> None:
+    def __init__(self, host: HostPort, connection: Connection, client_id: str, home: str) -> None:
         self._host = host
         self._connection = connection
         self._client_id = client_id

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from pydantic import ValidationError
 
 from sould.agents.base.diskfile import digest_of
+from sould.agents.base.rpc.connection import Connection
 from sould.agents.base.rpc.errors import ConnectionGoneError, RpcError
 from sould.agents.base.textencoding import UTF_8, Encoding
 from sould.agents.base.workspace import (
@@ -29,7 +30,6 @@ from sould.agents.base.workspace import (
     digest_expected,
     is_utf_8,
 )
-from sould.agents.clients.review.client import ClientConnection
 from sould.agents.clients.review.params import WriteAnswer
 from sould.agents.clients.review.shapes import Write
 from sould.agents.clients.review.textbuffer import TextBuffer
@@ -85,7 +85,7 @@ class RequestedEdits:
 
     of_saved = True
 
-    def __init__(self, connection: ClientConnection) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     async def edit(self, path: Path, text: str, file: Reported) -> Taken | None:
@@ -96,7 +96,7 @@ class RequestedEdits:
         return Taken(answer.text if answer.text is not None else text, answer.saved, answer.version or file.version)
 
 
-async def ask_to_write(connection: ClientConnection, path: Path, text: str, file: Reported) -> WriteAnswer | None:
+async def ask_to_write(connection: Connection, path: Path, text: str, file: Reported) -> WriteAnswer | None:
     """Have a client put a text into its buffer; None: it did not."""
     params = to_builtins(Write(str(path), file.version, text, not file.dirty))
     try:

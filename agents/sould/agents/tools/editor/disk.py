@@ -15,9 +15,8 @@ from sould.agents.tools.editor import notebooks
 from sould.agents.tools.editor.backends import Arguments, EditorResult, FileEdits, Where
 from sould.agents.tools.editor.errors import EditorToolError
 from sould.agents.tools.editor.results import Document, NotebookCells, Nothing, ReviewState
-from sould.agents.tools.editor.routing import ON_DISK
 from sould.agents.tools.editor.scm import differing
-from sould.agents.tools.editor.site import Site
+from sould.agents.tools.editor.site import ON_DISK, Site
 from sould.agents.tools.editor.verdicts import state_of
 from sould.agents.tools.replacing import EditError, replace_exactly
 

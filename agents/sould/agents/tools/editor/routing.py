@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 from msgspec import Struct
 
 from sould.agents.tools.editor.errors import EditorToolError, ErrorCode
-from sould.agents.tools.editor.site import Site
+from sould.agents.tools.editor.site import ON_DISK, Site
 
 if TYPE_CHECKING:
     from sould.agents.tools.editor.backends import Arguments, EditorBackend, EditorClient, EditorResult, Where
@@ -21,9 +21,6 @@ _NEXT: Final[frozenset[ErrorCode]] = frozenset({"no_editor", "not_supported", "t
 """What another backend may do better."""
 _UNSENT: Final[frozenset[ErrorCode]] = frozenset({"not_supported", "busy"})
 """With these nothing was begun."""
-
-ON_DISK: Final = frozenset({"doc_read", "doc_edit", "scm", "review", "notebook", "notebook_edit"})
-"""What needs neither an editor nor a language server."""
 
 Holders: TypeAlias = Callable[[Path], Sequence[str]]
 """The clients that have a file open: with unsaved text first, then the one focused last."""

@@ -10,6 +10,8 @@ Sharing: TypeAlias = Literal["off", "ask", "on"]
 """Whether agents may know what the user looks at in a project."""
 SHARED: Final = frozenset({"editor_state", "terminal_read"})
 """The tools that tell it."""
+ON_DISK: Final = frozenset({"doc_read", "doc_edit", "scm", "review", "notebook", "notebook_edit"})
+"""Those that need neither an editor nor a language server."""
 
 
 class Site(Struct, frozen=True):

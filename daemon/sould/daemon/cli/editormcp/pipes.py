@@ -5,9 +5,9 @@ import select
 from typing import BinaryIO, Final
 
 from sould.daemon.cli.conversation import Conversation
+from sould.daemon.cli.daemon_client import READ_SIZE, Params
 from sould.daemon.cli.editormcp.tools import CHANGED, Server
 from sould.daemon.cli.output import CommandError
-from sould.daemon.cli.peer import READ_SIZE, Params
 
 OTHER_TOOLS: Final = "_sould/editor/toolsChanged"
 

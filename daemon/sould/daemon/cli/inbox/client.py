@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from sould.daemon.cli.conversation import Answer, Conversation
-from sould.daemon.cli.peer import Params
+from sould.daemon.cli.daemon_client import Params
 
 NAME: Final = "sould inbox"
 CHANGED: Final = "_sould/inbox/changed"

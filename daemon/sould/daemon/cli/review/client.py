@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from sould.daemon.cli.conversation import Answer, Conversation
-from sould.daemon.cli.peer import Params
+from sould.daemon.cli.daemon_client import Params
 
 NAME = "sould review"
 

@@ -13,8 +13,8 @@ from pydantic import ValidationError
 
 from sould.agents.base.rpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from sould.agents.permissions.visible import cut_to
+from sould.daemon.cli.daemon_client import Asked, DaemonClient, Params, withdrawal
 from sould.daemon.cli.output import one_line, visible
-from sould.daemon.cli.peer import Asked, Params, Peer, withdrawal
 from sould.daemon.cli.run.prompting import Permission, ask
 from sould.daemon.cli.run.render import Renderer, Result, Update
 from sould.daemon.cli.run.request import Request
@@ -50,28 +50,28 @@ class Dialogs:
         self.waiting = ""
         """What waits for the person's answer, in words; "" while nothing does."""
 
-    def answer(self, peer: Peer, asked: Asked) -> None:
-        """Put it to the person; `peer` is served meanwhile."""
-        asyncio.run(self._answer(peer, asked))
+    def answer(self, daemon: DaemonClient, asked: Asked) -> None:
+        """Put it to the person; `daemon` is served meanwhile."""
+        asyncio.run(self._answer(daemon, asked))
 
     def withdraw(self, reason: str) -> None:
         """What is being asked needs no answer any more."""
         if self._answering is not None:
             self._answering.cancel(reason)
 
-    async def _answer(self, peer: Peer, asked: Asked) -> None:
+    async def _answer(self, daemon: DaemonClient, asked: Asked) -> None:
         self._answering = asyncio.current_task()
         try:
-            with _served(peer, lambda: self.withdraw("the daemon is gone")):
+            with _served(daemon, lambda: self.withdraw("the daemon is gone")):
                 result = await self._request_of(asked.method, asked.params)
         except asyncio.CancelledError:
-            peer.refuse(asked, withdrawal())
+            daemon.refuse(asked, withdrawal())
         except RpcError as error:
-            peer.refuse(asked, error)
+            daemon.refuse(asked, error)
         except ValidationError:
-            peer.refuse(asked, RpcError(INVALID_PARAMS, f"`sould run` does not understand this {asked.method}."))
+            daemon.refuse(asked, RpcError(INVALID_PARAMS, f"`sould run` does not understand this {asked.method}."))
         else:
-            peer.answer(asked, result)
+            daemon.answer(asked, result)
         finally:
             self._answering, self.waiting = None, ""
 
@@ -162,7 +162,7 @@ class Dialogs:
 
 
 @contextmanager
-def _served(peer: Peer, on_gone: Callable[[], None]) -> Generator[None]:
+def _served(daemon: DaemonClient, on_gone: Callable[[], None]) -> Generator[None]:
     """While this goes on, what comes from the daemon, and what is due, is taken by the running loop."""
     loop = asyncio.get_running_loop()
     watched: list[int] = []
@@ -175,17 +175,17 @@ def _served(peer: Peer, on_gone: Callable[[], None]) -> Generator[None]:
             timers.pop().cancel()
 
     def watch() -> None:
-        for descriptor in peer.descriptors:
+        for descriptor in daemon.descriptors:
             loop.add_reader(descriptor, take)
             watched.append(descriptor)
-        if peer.patience_s is not None:
-            timers.append(loop.call_later(peer.patience_s, take))
+        if daemon.patience_s is not None:
+            timers.append(loop.call_later(daemon.patience_s, take))
 
     def take() -> None:
         forget()
-        peer.take()
+        daemon.take()
         watch()
-        if peer.gone:
+        if daemon.gone:
             on_gone()
 
     watch()

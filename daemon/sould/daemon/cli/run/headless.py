@@ -13,6 +13,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, cast
 
 from sould.agents.base.rpc.errors import ConnectionGoneError, RpcError
+from sould.daemon.cli.daemon_client import Asked, DaemonClient, Params
 from sould.daemon.cli.link import Link
 from sould.daemon.cli.output import (
     APPROVAL,
@@ -25,7 +26,6 @@ from sould.daemon.cli.output import (
     USAGE,
     one_line,
 )
-from sould.daemon.cli.peer import Asked, Params, Peer
 from sould.daemon.cli.run.render import Renderer, Result, Update, content_text
 from sould.daemon.cli.run.request import Request
 from sould.daemon.hello import VERSION
@@ -54,7 +54,7 @@ class Headless:
         self._renderer = renderer
         self._result = Result()
         self._link = Link(Paths(os.environ))
-        self._peer = Peer(self._link, self)
+        self._daemon = DaemonClient(self._link, self)
         self._stopped_by = ""
         """Why we cancelled the turn: signal, timeout, approval, reader."""
         self._unanswered = ""
@@ -73,7 +73,7 @@ class Headless:
     def run(self) -> int:
         """Do it; the exit code."""
         began = time.monotonic()
-        self._peer.on_signals((signal.SIGINT, signal.SIGTERM), self._interrupt)
+        self._daemon.on_signals((signal.SIGINT, signal.SIGTERM), self._interrupt)
         try:
             self._link.attach()
             self._converse()
@@ -94,7 +94,7 @@ class Headless:
             from sould.daemon.cli.run.dialogs import Dialogs  # noqa: PLC0415 -- a run that asks nothing starts without forms
 
             self._dialogs = Dialogs(self._request, self._renderer, self._result, self)
-        self._dialogs.answer(self._peer, asked)
+        self._dialogs.answer(self._daemon, asked)
 
     def withdrawn(self, asked: Asked, reason: str) -> None:
         """See `Handler`."""
@@ -154,12 +154,12 @@ class Headless:
             self._end(TEMPORARY, self._link.error or "The daemon ended the connection; see: sould logs", "connection")
         if self._result.session_id and not self._kept:  # there is nothing in it to go on from
             with contextlib.suppress(RpcError, ConnectionGoneError):
-                self._peer.request("session/close", {"sessionId": self._result.session_id})
+                self._daemon.request("session/close", {"sessionId": self._result.session_id})
             self._result.closed()
 
     def _open(self) -> None:
         request = self._request
-        self._peer.request(
+        self._daemon.request(
             "initialize",
             {
                 "protocolVersion": 1,
@@ -176,12 +176,12 @@ class Headless:
         if request.additional:
             place["additionalDirectories"] = list(request.additional)
         if request.session_id:
-            opened = self._peer.request("session/resume", {"sessionId": request.session_id, **place})
+            opened = self._daemon.request("session/resume", {"sessionId": request.session_id, **place})
             self._result.opened(request.session_id, request.cwd, _worktree(opened))
         else:
             if request.worktree is not None:
                 place["_meta"] = {"sould": {"worktree": request.worktree or True}}
-            opened = self._peer.request("session/new", place)
+            opened = self._daemon.request("session/new", place)
             self._result.opened(str(opened["sessionId"]), request.cwd, _worktree(opened))
         self._renderer.session(self._result)
         for option, value in (("agent", request.agent), ("model", request.model), ("mode", request.mode)):
@@ -192,12 +192,12 @@ class Headless:
         """A wrong choice is wrong usage, and leaves no empty session behind."""
         session_id = self._result.session_id
         try:
-            self._peer.request(
+            self._daemon.request(
                 "session/set_config_option", {"sessionId": session_id, "configId": option, "value": value}
             )
         except RpcError:
             if not self._request.session_id:
-                self._peer.request("session/delete", {"sessionId": session_id})
+                self._daemon.request("session/delete", {"sessionId": session_id})
                 self._result.closed()
             self._misused = True
             raise
@@ -205,9 +205,9 @@ class Headless:
     def _prompt(self) -> "dict[str, JsonValue]":
         """The answer; when the time is up the turn is cancelled, and its own end waited for."""
         if self._request.timeout_s is not None:
-            self._peer.after(self._request.timeout_s, lambda: self._stop("timeout"))
+            self._daemon.after(self._request.timeout_s, lambda: self._stop("timeout"))
         prompt = [{"type": "text", "text": self._request.text}]
-        return self._peer.request("session/prompt", {"sessionId": self._result.session_id, "prompt": prompt})
+        return self._daemon.request("session/prompt", {"sessionId": self._result.session_id, "prompt": prompt})
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         """The first Ctrl-C cancels the turn and waits for its end; the second leaves at once."""
@@ -221,7 +221,7 @@ class Headless:
     def _stop(self, reason: str) -> None:
         self._stopped_by = self._stopped_by or reason
         if self._result.session_id:
-            self._peer.notify("session/cancel", {"sessionId": self._result.session_id})
+            self._daemon.notify("session/cancel", {"sessionId": self._result.session_id})
 
     # --- how it ended -----------------------------------------------------------------------------------------------
 

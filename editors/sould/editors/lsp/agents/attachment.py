@@ -4,7 +4,6 @@ The sink of its own follower; knows nothing of cursors, back-pressure or the jou
 """
 
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
 
 from sould.agents.clients.connections import AttachedSession
 from sould.agents.journal.channel import Cursor, Record
@@ -15,10 +14,8 @@ from sould.agents.wire.content import TextPart
 from sould.agents.wire.display import BriefBlock
 from sould.editors.lsp.agents.dialogs import EditorDialogs
 from sould.editors.lsp.agents.progress import TurnProgress
+from sould.editors.lsp.connection.editor import EditorConnection
 from sould.editors.lsp.words import tell
-
-if TYPE_CHECKING:
-    from sould.editors.lsp.peer import Peer
 
 _CLOSINGS = (wire.ApprovalResponse, wire.QuestionResponse, wire.RequestClosed)
 
@@ -26,14 +23,14 @@ _CLOSINGS = (wire.ApprovalResponse, wire.QuestionResponse, wire.RequestClosed)
 class Attachment:
     """Made with a live session; `begin` or `go_on` starts it, `end` stops it."""
 
-    def __init__(self, peer: "Peer", session: SessionPort) -> None:
+    def __init__(self, client: EditorConnection, session: SessionPort) -> None:
         self.session = session
-        self._peer = peer
-        self.dialogs = EditorDialogs(peer, session)
+        self._client = client
+        self.dialogs = EditorDialogs(client, session)
         self._watching = ExitStack()
         """Who else looks at it."""
         self._watching.enter_context(session.watching_clients(self.dialogs.clients_changed))
-        self._follower = session.follow(self, peer.connection)
+        self._follower = session.follow(self, client.connection)
         self.turn_id = ""
         """The turn that runs, as far as the editor was told."""
         self._progress: TurnProgress | None = None
@@ -67,7 +64,7 @@ class Attachment:
 
     def prompt(self, text: str) -> str:
         """Ask for a turn, by the id of which its end is told. Synchronous, so that a cancel finds it."""
-        prompt = self.session.prompt(text, self._peer.id)
+        prompt = self.session.prompt(text, self._client.id)
         self._mine.add(prompt.turn_id)
         return prompt.turn_id
 
@@ -100,9 +97,11 @@ class Attachment:
         message = record.message
         if isinstance(message, wire.TurnBegin):
             self.turn_id, self._said = message.turn_id, []
-            if message.client_id == self._peer.id:
+            if message.client_id == self._client.id:
                 self._mine.add(message.turn_id)
-            self._progress = TurnProgress(self._peer.connection, message.turn_id) if self._peer.can.progress else None
+            self._progress = (
+                TurnProgress(self._client.connection, message.turn_id) if self._client.can.progress else None
+            )
         elif isinstance(message, TextPart):
             self._said.append(message.text)
         elif isinstance(message, wire.TurnEnd):
@@ -119,8 +118,8 @@ class Attachment:
         match message:
             case wire.TurnBegin():
                 self.turn_id, self._said, self._sharing = message.turn_id, [], set()
-                if self._peer.can.progress and not message.command:
-                    self._progress = TurnProgress(self._peer.connection, message.turn_id)
+                if self._client.can.progress and not message.command:
+                    self._progress = TurnProgress(self._client.connection, message.turn_id)
                     self._progress.begin("sould")
             case wire.StepBegin():
                 self._said = []
@@ -133,7 +132,7 @@ class Attachment:
                 self._sharing.remove(message.tool_call_id)
                 for block in message.return_value.display:
                     if isinstance(block, BriefBlock):
-                        tell(self._peer, "info", block.text)
+                        tell(self._client, "info", block.text)
             case wire.TurnEnd():
                 self._end_turn(message)
             case _:
@@ -148,6 +147,6 @@ class Attachment:
             self._mine.discard(end.turn_id)
             text = "".join(self._said).strip()
             if end.error is not None:
-                tell(self._peer, "error", end.error.message)
+                tell(self._client, "error", end.error.message)
             elif text:
-                tell(self._peer, "info", text)
+                tell(self._client, "info", text)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import Field
 
@@ -16,13 +16,11 @@ from sould.agents.sessions.port import SessionPort
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, QuestionResponse
 from sould.editors.lsp.agents import asking
 from sould.editors.lsp.agents.attachment import Attachment
+from sould.editors.lsp.client import LspClient
 from sould.editors.lsp.documents.opened import file_of
 from sould.editors.lsp.documents.places import Place, place_of
 from sould.editors.lsp.review.hunks import hunks_of
 from sould.editors.lsp.words import tell
-
-if TYPE_CHECKING:
-    from sould.editors.lsp.peer import Peer
 
 Json = dict[str, Any]
 T = TypeVar("T")
@@ -97,75 +95,75 @@ class WhyArguments(SessionArguments):
     id: Number
 
 
-async def prompt(peer: "Peer", given: PromptArguments) -> Json:
+async def prompt(client: LspClient, given: PromptArguments) -> Json:
     """A turn."""
-    return _asked(await peer.sessions.of(place_of(peer, given), given.session), given.text)
+    return _asked(await client.sessions.of(place_of(client, given), given.session), given.text)
 
 
-async def steer(peer: "Peer", given: PromptArguments) -> Json:
+async def steer(client: LspClient, given: PromptArguments) -> Json:
     """More input for the running turn, or word that a prompt is needed."""
-    attachment = await peer.sessions.of(place_of(peer, given), given.session)
+    attachment = await client.sessions.of(place_of(client, given), given.session)
     steered = attachment.session.steer(given.text)
     return {"sessionId": attachment.session.id, "outcome": "injected" if steered else "promptRequired"}
 
 
-async def cancel(peer: "Peer", given: SessionArguments) -> Json:
+async def cancel(client: LspClient, given: SessionArguments) -> Json:
     """End the running turns of this window's sessions."""
-    return {"cancelled": peer.sessions.cancel()}
+    return {"cancelled": client.sessions.cancel()}
 
 
-async def session(peer: "Peer", given: PickArguments) -> Json | None:
+async def session(client: LspClient, given: PickArguments) -> Json | None:
     """Choose where prompts go: the session named, a new one, or the one that the user picks."""
-    about = place_of(peer, given)
+    about = place_of(client, given)
     if given.new:
-        chosen: Attachment | None = await peer.sessions.new(about)
+        chosen: Attachment | None = await client.sessions.new(about)
     elif given.session:
-        chosen = await peer.sessions.of(about, given.session)
+        chosen = await client.sessions.of(about, given.session)
     else:
-        chosen = await peer.sessions.pick(about)
+        chosen = await client.sessions.pick(about)
     return {"sessionId": chosen.session.id, "title": chosen.session.info.title} if chosen is not None else None
 
 
-async def answer(peer: "Peer", given: AnswerArguments) -> Json:
+async def answer(client: LspClient, given: AnswerArguments) -> Json:
     """Answer what an agent asks, or have the editor ask its user. Also without an argument: what is pending is in the answer."""
-    pending = await peer.sessions.pending()
+    pending = await client.sessions.pending()
     fitting = [each for each in pending if each["kind"] in given.kinds]
     wanted = next((each for each in fitting if given.request in ("", each["request"])), None)
     if wanted is not None:
-        await _answer(peer, wanted, given)
+        await _answer(client, wanted, given)
     elif any(given.request in ("", each["request"]) for each in pending):
         raise _wrong("response", "An approval is answered by response, a question by answers, text or range.")
     else:
-        tell(peer, "info", "No agent asks anything.")
+        tell(client, "info", "No agent asks anything.")
     return {"pending": pending}
 
 
-async def fix(peer: "Peer", given: FixArguments) -> Json:
+async def fix(client: LspClient, given: FixArguments) -> Json:
     """Have diagnostics fixed."""
-    path = place_of(peer, given)
-    return _asked(await peer.sessions.of(path, given.session), asking.fix(path, given.diagnostics, given.text))
+    path = place_of(client, given)
+    return _asked(await client.sessions.of(path, given.session), asking.fix(path, given.diagnostics, given.text))
 
 
-async def explain(peer: "Peer", given: SelectionArguments) -> Json:
+async def explain(client: LspClient, given: SelectionArguments) -> Json:
     """Have a selection explained."""
-    path, first, lines = await _selected(peer, given)
-    return _asked(await peer.sessions.of(path, given.session), asking.explain(path, lines, first, given.text))
+    path, first, lines = await _selected(client, given)
+    return _asked(await client.sessions.of(path, given.session), asking.explain(path, lines, first, given.text))
 
 
-async def edit(peer: "Peer", given: SelectionArguments) -> Json:
+async def edit(client: LspClient, given: SelectionArguments) -> Json:
     """Have a selection edited."""
-    path, first, lines = await _selected(peer, given)
-    return _asked(await peer.sessions.of(path, given.session), asking.edit(path, lines, first, given.text))
+    path, first, lines = await _selected(client, given)
+    return _asked(await client.sessions.of(path, given.session), asking.edit(path, lines, first, given.text))
 
 
-async def why(peer: "Peer", given: WhyArguments) -> Json:
+async def why(client: LspClient, given: WhyArguments) -> Json:
     """Ask the agent that wrote a hunk last why it did."""
-    path = place_of(peer, given)
-    hunk = next((each for each in await hunks_of(peer, path.as_uri()) if each.id == given.id), None)
+    path = place_of(client, given)
+    hunk = next((each for each in await hunks_of(client, path.as_uri()) if each.id == given.id), None)
     if hunk is None:
         raise _wrong("id", f"No hunk {given.id} is to be reviewed in {path}.")
     writer = hunk.agents[-1].session_id if hunk.agents else ""
-    return _asked(await peer.sessions.of(path, given.session or writer), asking.why(hunk))
+    return _asked(await client.sessions.of(path, given.session or writer), asking.why(hunk))
 
 
 def _asked(attachment: Attachment, text: str) -> Json:
@@ -182,40 +180,40 @@ def _approval(session: SessionPort, request_id: str, response: str, feedback: st
     return approved(request, scope)
 
 
-async def _answer(peer: "Peer", wanted: Json, given: AnswerArguments) -> None:
-    live, request = (await peer.host()).live(wanted["sessionId"]), wanted["request"]
+async def _answer(client: LspClient, wanted: Json, given: AnswerArguments) -> None:
+    live, request = (await client.host()).live(wanted["sessionId"]), wanted["request"]
     if live is None:
         return
     if given.response is not None:
-        live.answer(_approval(live, request, given.response, given.feedback), peer.id)
+        live.answer(_approval(live, request, given.response, given.feedback), client.id)
     elif given.answers:
-        live.answer(QuestionResponse(request_id=request, answers=given.answers), peer.id)
+        live.answer(QuestionResponse(request_id=request, answers=given.answers), client.id)
     elif given.text:
-        await peer.sessions.say(request, given.text)
+        await client.sessions.say(request, given.text)
     elif given.range is not None:
-        await peer.sessions.say(request, await _text(peer, given, given.range))
+        await client.sessions.say(request, await _text(client, given, given.range))
     else:
-        await peer.sessions.put(request)
+        await client.sessions.put(request)
 
 
-async def _text(peer: "Peer", given: Place, at: RangeParams) -> str:
+async def _text(client: LspClient, given: Place, at: RangeParams) -> str:
     """What a document holds in a range, as the user sees it."""
-    lines = split(await peer.documents.text(_document(given)))[at.start.line : at.end.line + 1]
+    lines = split(await client.documents.text(_document(given)))[at.start.line : at.end.line + 1]
     if not lines:
         return ""
     last = (
-        before(lines[-1], at.end.character, peer.can.encoding)
+        before(lines[-1], at.end.character, client.can.encoding)
         if at.end.line < at.start.line + len(lines)
         else lines[-1]
     )
     whole = "".join((*lines[:-1], last))
-    return whole[len(before(lines[0], at.start.character, peer.can.encoding)) :]
+    return whole[len(before(lines[0], at.start.character, client.can.encoding)) :]
 
 
-async def _selected(peer: "Peer", given: SelectionArguments) -> "tuple[Path, int, tuple[str, ...]]":
+async def _selected(client: LspClient, given: SelectionArguments) -> "tuple[Path, int, tuple[str, ...]]":
     """The file, the first of its lines that a range touches, and these lines as the user sees them."""
     path = _document(given)
-    lines = split(await peer.documents.text(path))
+    lines = split(await client.documents.text(path))
     first, last = given.range.start.line, given.range.end.line + (1 if given.range.end.character else 0)
     return path, first, lines[first : max(last, first + 1)]
 

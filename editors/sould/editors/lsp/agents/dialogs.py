@@ -5,7 +5,7 @@ Nobody's silence is an answer: what is dismissed stays pending.
 
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sould.agents.clients.text_questions import TextQuestions
 from sould.agents.permissions.outputs import output_text
@@ -14,17 +14,15 @@ from sould.agents.sessions.port import SessionPort
 from sould.agents.wire.display import DiffBlock, ShellBlock
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, QuestionRequest, QuestionResponse, WireRequest
 from sould.editors.lsp.agents.questions import answer_with_buttons
+from sould.editors.lsp.connection.editor import EditorConnection
 from sould.editors.lsp.words import LONGEST, Importance, ask, tell
-
-if TYPE_CHECKING:
-    from sould.editors.lsp.peer import Peer
 
 
 class EditorDialogs:
     """The open questions of one session in one editor window."""
 
-    def __init__(self, peer: "Peer", session: SessionPort) -> None:
-        self._peer = peer
+    def __init__(self, client: EditorConnection, session: SessionPort) -> None:
+        self._client = client
         self._session = session
         self._open: dict[str, asyncio.Task[None]] = {}
         self._wanted: set[str] = set()
@@ -51,11 +49,11 @@ class EditorDialogs:
         before = questions.item
         questions.take(text)
         if questions.item is before:
-            tell(self._peer, "warning", questions.text)
+            tell(self._client, "warning", questions.text)
             return
         self._withdraw(request.id)
         if questions.item is None:
-            self._session.answer(QuestionResponse(request_id=request.id, answers=questions.answers), self._peer.id)
+            self._session.answer(QuestionResponse(request_id=request.id, answers=questions.answers), self._client.id)
         else:
             self.put(request)
 
@@ -82,15 +80,15 @@ class EditorDialogs:
 
     @property
     def _seen_elsewhere(self) -> bool:
-        if self._peer.can.has_inbox:
+        if self._client.can.has_inbox:
             return True
-        others = (each for key, each in self._session.clients.items() if key != self._peer.id)
-        return any(each.speaks_for_user and not isinstance(each, type(self._peer)) for each in others)
+        others = (each for key, each in self._session.clients.items() if key != self._client.id)
+        return any(each.speaks_for_user and not isinstance(each, type(self._client)) for each in others)
 
     def _put(self, request: WireRequest) -> None:
         if request.id in self._open or not isinstance(request, ApprovalRequest | QuestionRequest):
             return
-        task = self._open[request.id] = self._peer.connection.spawn(self._ask(request), f"dialog {request.id}")
+        task = self._open[request.id] = self._client.connection.spawn(self._ask(request), f"dialog {request.id}")
         task.add_done_callback(lambda ended: self._forget(request.id, ended))
 
     def _forget(self, request_id: str, ended: "asyncio.Task[None]") -> None:
@@ -109,11 +107,11 @@ class EditorDialogs:
             response = await self._question(request)
         self._open.pop(request.id, None)  # the answer's own publication must not cancel this
         if response is not None:
-            self._session.answer(response, self._peer.id)
+            self._session.answer(response, self._client.id)
 
     async def _pressed(self, importance: Importance, text: str, buttons: Sequence[str]) -> str | None:
         async with self._one:
-            return await ask(self._peer, importance, text, buttons)
+            return await ask(self._client, importance, text, buttons)
 
     async def _approval(self, request: ApprovalRequest) -> ApprovalResponse | None:
         text = worded(request)
@@ -132,7 +130,7 @@ class EditorDialogs:
 
     async def _question(self, request: QuestionRequest) -> QuestionResponse | None:
         questions = self._of(request)
-        await answer_with_buttons(self._peer, questions, self._pressed)
+        await answer_with_buttons(self._client, questions, self._pressed)
         if questions.item is not None:
             return None
         return QuestionResponse(request_id=request.id, answers=questions.answers)

@@ -4,14 +4,12 @@ Words of the user's own no such message can take: how to give them is told, and 
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from sould.agents.clients.text_questions import NONE_OF_THESE, TextQuestions
 from sould.agents.wire.messages import QuestionItem
+from sould.editors.lsp.connection.editor import EditorConnection
 from sould.editors.lsp.words import Importance, tell
-
-if TYPE_CHECKING:
-    from sould.editors.lsp.peer import Peer
 
 DONE: Final = "Done"
 IN_WORDS: Final = (
@@ -28,12 +26,12 @@ class Press(Protocol):
         ...
 
 
-async def answer_with_buttons(peer: "Peer", questions: TextQuestions, press: Press) -> None:
+async def answer_with_buttons(client: EditorConnection, questions: TextQuestions, press: Press) -> None:
     """Ask one after the other, until all are answered, one is dismissed, or one needs words; the others stay open then."""
     while (item := questions.item) is not None:
         answer = await (_several(item, press) if item.multi_select else _one(item, press)) if item.options else ""
         if answer == "":
-            tell(peer, "info", f"{_shown(item)}\n{IN_WORDS}")
+            tell(client, "info", f"{_shown(item)}\n{IN_WORDS}")
         if not answer:
             return
         questions.give(answer)

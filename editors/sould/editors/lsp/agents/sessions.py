@@ -5,7 +5,7 @@ What a user asks of an agent in plain LSP is a command; nothing of a conversatio
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sould.agents.clients.connections import AttachedSession
 from sould.agents.journal.channel import Cursor
@@ -14,11 +14,9 @@ from sould.agents.soul.session_request import SessionRequest
 from sould.agents.wire.messages import QuestionRequest, WireRequest
 from sould.editors.lsp.agents.attachment import Attachment
 from sould.editors.lsp.agents.dialogs import listed
+from sould.editors.lsp.connection.editor import EditorConnection
 from sould.editors.lsp.documents.places import roots_of
 from sould.editors.lsp.words import ask
-
-if TYPE_CHECKING:
-    from sould.editors.lsp.peer import Peer
 
 Json = dict[str, Any]
 
@@ -30,8 +28,8 @@ MOST_OFFERED = 8
 class EditorSessions:
     """Of one editor window."""
 
-    def __init__(self, peer: "Peer") -> None:
-        self._peer = peer
+    def __init__(self, client: EditorConnection) -> None:
+        self._client = client
         self._attached: dict[str, Attachment] = {}
         self._chosen: dict[Path, str] = {}
         """The session that prompts about a directory go to."""
@@ -47,7 +45,7 @@ class EditorSessions:
         name = wanted or self._chosen.get(directory, "")
         known = self._attached.get(name)
         if known is None or known.session.closed:
-            host = await self._peer.host()
+            host = await self._client.host()
             opening = self._opening(directory)
             known = self._attach(await host.open(name, opening) if name else await host.new(opening))
         self._chosen[directory] = known.session.id
@@ -62,9 +60,9 @@ class EditorSessions:
     async def pick(self, about: Path) -> Attachment | None:
         """The one that the user chooses of those of the project; None: none."""
         directory = await self._directory(about)
-        page = await (await self._peer.host()).list(directory, None, MOST_OFFERED)
+        page = await (await self._client.host()).list(directory, None, MOST_OFFERED)
         titles = {f"{info.title or 'Untitled'} ({info.id[:6]})": info.id for info in page.items}
-        chosen = await ask(self._peer, "info", f"Which session of {directory.name}?", [*titles, NEW])
+        chosen = await ask(self._client, "info", f"Which session of {directory.name}?", [*titles, NEW])
         if chosen is None:
             return None
         return await self.new(about) if chosen == NEW else await self.of(about, titles[chosen])
@@ -72,9 +70,9 @@ class EditorSessions:
     async def go_on(self, session_id: str, remembered: AttachedSession) -> None:
         """Attach to a session as an earlier daemon left it. Raises SouldError."""
         directory = Path(remembered.cwd)
-        session = await (await self._peer.host()).open(session_id, self._opening(directory))
-        session.attach(self._peer)
-        attachment = self._attached[session_id] = Attachment(self._peer, session)
+        session = await (await self._client.host()).open(session_id, self._opening(directory))
+        session.attach(self._client)
+        attachment = self._attached[session_id] = Attachment(self._client, session)
         self._chosen[directory] = session_id
         await attachment.go_on(Cursor(remembered.seq, remembered.offset))
 
@@ -102,8 +100,8 @@ class EditorSessions:
         return self._attached.get(session.id) or self._attach(session)
 
     async def _near(self) -> Iterable[SessionPort]:
-        roots = roots_of(self._peer)
-        live = (await self._peer.host()).sessions
+        roots = roots_of(self._client)
+        live = (await self._client.host()).sessions
         return [
             session
             for key, session in live.items()
@@ -114,14 +112,14 @@ class EditorSessions:
         """Cancel the turns that run in the attached sessions. Whether there was one."""
         running = [each.session for each in self._attached.values() if each.session.running]
         for session in running:
-            session.cancel(self._peer.id)
+            session.cancel(self._client.id)
         return bool(running)
 
     def cancel_turn(self, turn_id: str) -> None:
         """Cancel a turn, if it runs in an attached session."""
         for attachment in self._attached.values():
             if attachment.turn_id == turn_id and attachment.session.running:
-                attachment.session.cancel(self._peer.id)
+                attachment.session.cancel(self._client.id)
 
     def end(self) -> "list[str]":
         """The editor is gone; the ids of its sessions, which are to be detached."""
@@ -133,26 +131,26 @@ class EditorSessions:
         before = self._attached.pop(session.id, None)
         if before is not None:
             before.end()
-        session.attach(self._peer)
-        attachment = self._attached[session.id] = Attachment(self._peer, session)
+        session.attach(self._client)
+        attachment = self._attached[session.id] = Attachment(self._client, session)
         attachment.begin()
-        self._peer.remember()
+        self._client.remember()
         return attachment
 
     async def _directory(self, about: Path) -> Path:
         """Where an agent works that is asked about a file: the window's root that has it, else its project, else its directory."""
-        roots = [path for path in roots_of(self._peer) if about.is_relative_to(path)]
+        roots = [path for path in roots_of(self._client) if about.is_relative_to(path)]
         if roots:
             return max(roots, key=lambda path: len(path.parts))
-        root = await (await self._peer.host()).project_root(about, Path(self._peer.home))
+        root = await (await self._client.host()).project_root(about, Path(self._client.home))
         return root if root != Path("/") else about.parent
 
     def _opening(self, directory: Path) -> SessionRequest:
-        client, can = self._peer.services.client, self._peer.can
+        process, can = self._client.services.client, self._client.can
         return SessionRequest(
             cwd=directory,
-            environment=client.environment,
-            umask=client.umask,
+            environment=process.environment,
+            umask=process.umask,
             default_mode="review" if can.knows_us else "ask",
             capabilities=frozenset({"questions", *(("review",) if can.knows_us else ())}),
         )

@@ -4,8 +4,8 @@ from typing import Final
 
 from sould.agents.base.rpc.connection import Reply
 from sould.agents.base.rpc.errors import INVALID_REQUEST, RpcError
+from sould.editors.lsp.connection.editor import EditorConnection
 from sould.editors.lsp.connection.introduction import Json, read_introduction
-from sould.editors.lsp.peer import Peer
 
 DISPATCH: Final = "sould.editors.lsp.dispatch"
 """What serves all other methods."""
@@ -45,18 +45,21 @@ BASE_SCHEME: Final = "sould-base"
 """Of the URIs of files as their user accepted them."""
 
 
-async def initialize(peer: Peer, raw: Json) -> Reply:
+async def initialize(client: EditorConnection, raw: Json) -> Reply:
     """What we offer. When the answer has left, what all else needs is loaded."""
-    if peer.editor is not None:
+    if client.editor is not None:
         raise RpcError(INVALID_REQUEST, "The connection is initialised already.")
     said = read_introduction(raw)
-    peer.introduce(said, raw)
-    answer = {"capabilities": _capabilities(peer), "serverInfo": {"name": "sould", "version": peer.services.version}}
-    return Reply(answer, lambda: peer.connection.on_drain(lambda: peer.services.load(DISPATCH)))
+    client.introduce(said, raw)
+    answer = {
+        "capabilities": _capabilities(client),
+        "serverInfo": {"name": "sould", "version": client.services.version},
+    }
+    return Reply(answer, lambda: client.connection.on_drain(lambda: client.services.load(DISPATCH)))
 
 
-def _capabilities(peer: Peer) -> Json:
-    can = peer.can
+def _capabilities(client: EditorConnection) -> Json:
+    can = client.can
     workspace: Json = {"workspaceFolders": {"supported": True, "changeNotifications": True}}
     if can.shows_content:
         workspace["textDocumentContent"] = {"schemes": [BASE_SCHEME]}
@@ -69,6 +72,6 @@ def _capabilities(peer: Peer) -> Json:
         "executeCommandProvider": {"commands": list(COMMANDS), "workDoneProgress": False},
         "workspace": workspace,
         "experimental": {
-            "sould": {"version": peer.services.version, "review": REVIEW, "inbox": INBOX, "editor": EDITOR}
+            "sould": {"version": client.services.version, "review": REVIEW, "inbox": INBOX, "editor": EDITOR}
         },
     }

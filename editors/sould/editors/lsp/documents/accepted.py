@@ -6,20 +6,19 @@ The editor is told to ask again for those it was given last when they are others
 import asyncio
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import quote, unquote, urlsplit
 
 from sould.agents.base.rpc.errors import INVALID_PARAMS, ConnectionGoneError, RpcError
 from sould.agents.clients.review.projects import resolve
 from sould.agents.files.projects.port import ProjectPort
 from sould.editors.lsp import types
+from sould.editors.lsp.connection.editor import EditorConnection
 from sould.editors.lsp.connection.handshake import BASE_SCHEME
+from sould.editors.lsp.documents.opened import Documents
 from sould.editors.lsp.documents.places import Place, place_of
 from sould.editors.lsp.protocol import written
 from sould.editors.lsp.words import show_document, tell
-
-if TYPE_CHECKING:
-    from sould.editors.lsp.peer import Peer
 
 MOST_SHOWN: Final = 20
 """That the editor is told of when they change; it does not say which it still shows."""
@@ -30,8 +29,9 @@ TOGETHER: Final = 0.02
 class _Shown:
     """One that the editor was given, followed until `end`."""
 
-    def __init__(self, peer: "Peer", path: Path, uri: str, port: ProjectPort) -> None:
-        self._peer, self._path, self._uri, self._port = peer, path, uri, port
+    def __init__(self, client: EditorConnection, documents: Documents, path: Path, uri: str, port: ProjectPort) -> None:
+        self._client, self._documents = client, documents
+        self._path, self._uri, self._port = path, uri, port
         self._text = ""
         self._comparing = False
         self._stack = ExitStack()
@@ -49,13 +49,13 @@ class _Shown:
     async def renew(self) -> str:
         """Its text now; what is under review no more was accepted as it is."""
         base = await self._port.base(self._path)
-        self._text = base if base is not None else await self._peer.documents.text(self._path)
+        self._text = base if base is not None else await self._documents.text(self._path)
         return self._text
 
     def _note(self, path: str) -> None:
-        if path == str(self._path) and not self._comparing and not self._peer.connection.gone:
+        if path == str(self._path) and not self._comparing and not self._client.connection.gone:
             self._comparing = True
-            self._peer.connection.spawn(self._compare(), "refresh accepted text")
+            self._client.connection.spawn(self._compare(), "refresh accepted text")
 
     async def _compare(self) -> None:
         await asyncio.sleep(TOGETHER)
@@ -65,31 +65,46 @@ class _Shown:
             return
         params = written(types.ContentRefreshParams(self._uri))
         with suppress(RpcError, ConnectionGoneError):
-            await self._peer.connection.request("workspace/textDocumentContent/refresh", params)
+            await self._client.connection.request("workspace/textDocumentContent/refresh", params)
 
 
 class AcceptedTexts:
     """Those that one editor window was given."""
 
-    def __init__(self, peer: "Peer") -> None:
-        self._peer = peer
+    def __init__(self, client: EditorConnection, documents: Documents) -> None:
+        self._client = client
+        self._documents = documents
         self._shown: dict[Path, _Shown] = {}
         """The one given last at the end."""
 
-    async def show(self, path: Path, uri: str) -> str | None:
+    async def content(self, params: types.ContentParams) -> types.ContentResult:
+        """The text of one. Raises RpcError: it is none of ours, or not under review."""
+        parts = urlsplit(params.uri)
+        path = unquote(parts.path)
+        if parts.scheme != BASE_SCHEME or not path.startswith("/") or "\0" in path:
+            data = {"kind": "invalid_params", "field": "uri"}
+            raise RpcError(INVALID_PARAMS, f"uri must be one of {BASE_SCHEME}, not {params.uri[:200]!r}.", data)
+        [resolved] = await asyncio.to_thread(resolve, [Path(path)])
+        text = await self._given(resolved, params.uri)
+        if text is None:
+            data = {"kind": "invalid_params", "field": "uri"}
+            raise RpcError(INVALID_PARAMS, f"{path} is not under review, or no text.", data)
+        return types.ContentResult(text)
+
+    async def _given(self, path: Path, uri: str) -> str | None:
         """The text of one; None: it is not under review, or no text."""
         known = self._shown.pop(path, None)
         if known is not None:
             self._shown[path] = known
             return await known.renew()
-        project = await (await self._peer.projects()).hold(path)
+        project = await (await self._client.projects()).hold(path)
         with ExitStack() as held:
             held.callback(project.end_use)
             text = await project.port.base(path)
             if text is not None:
                 if (meanwhile := self._shown.pop(path, None)) is not None:
                     meanwhile.end()
-                self._shown[path] = _Shown(self._peer, path, uri, project.port)
+                self._shown[path] = _Shown(self._client, self._documents, path, uri, project.port)
                 self._shown[path].follow(text, held.pop_all())
         while len(self._shown) > MOST_SHOWN:
             self._shown.pop(next(iter(self._shown))).end()
@@ -102,24 +117,9 @@ class AcceptedTexts:
         self._shown.clear()
 
 
-async def show(peer: "Peer", params: types.ContentParams) -> types.ContentResult:
-    """The text of one. Raises RpcError: it is none of ours, or not under review."""
-    parts = urlsplit(params.uri)
-    path = unquote(parts.path)
-    if parts.scheme != BASE_SCHEME or not path.startswith("/") or "\0" in path:
-        data = {"kind": "invalid_params", "field": "uri"}
-        raise RpcError(INVALID_PARAMS, f"uri must be one of {BASE_SCHEME}, not {params.uri[:200]!r}.", data)
-    [resolved] = await asyncio.to_thread(resolve, [Path(path)])
-    text = await peer.accepted.show(resolved, params.uri)
-    if text is None:
-        data = {"kind": "invalid_params", "field": "uri"}
-        raise RpcError(INVALID_PARAMS, f"{path} is not under review, or no text.", data)
-    return types.ContentResult(text)
-
-
-async def open_base(peer: "Peer", given: Place) -> dict[str, Any]:
+async def open_base(client: EditorConnection, given: Place) -> dict[str, Any]:
     """Show a file as it was accepted, where the editor shows such documents; its URI."""
-    uri = f"{BASE_SCHEME}://{quote(str(place_of(peer, given)))}"
-    if not (peer.can.shows_content and await show_document(peer, uri)):
-        tell(peer, "info", "This editor does not show documents of language servers.")
+    uri = f"{BASE_SCHEME}://{quote(str(place_of(client, given)))}"
+    if not (client.can.shows_content and await show_document(client, uri)):
+        tell(client, "info", "This editor does not show documents of language servers.")
     return {"uri": uri}

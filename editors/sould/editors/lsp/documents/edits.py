@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -19,10 +19,9 @@ from sould.agents.clients.review.textbuffer import PositionEncoding, units
 from sould.agents.files.review.difference import edits_between
 from sould.agents.files.review.lines import split
 from sould.editors.lsp import types
+from sould.editors.lsp.connection.editor import EditorConnection
+from sould.editors.lsp.documents.opened import Documents
 from sould.editors.lsp.protocol import range_of, written
-
-if TYPE_CHECKING:
-    from sould.editors.lsp.peer import Peer
 
 REPORTED_WITHIN: Final = 10.0
 """Seconds in which an editor that has applied an edit reports it."""
@@ -55,19 +54,20 @@ def noticed(applied: asyncio.Event) -> Generator[None]:
 class EditorEdits:
     """The `BufferEdits` of an editor window."""
 
-    def __init__(self, peer: "Peer") -> None:
-        self._peer = peer
+    def __init__(self, client: EditorConnection, documents: Documents) -> None:
+        self._client = client
+        self._documents = documents
 
     @property
     def of_saved(self) -> bool:
         """See `BufferEdits`: the protocol has no word to save a document."""
-        return self._peer.can.writes
+        return self._client.can.writes
 
     async def edit(self, path: Path, text: str, file: Reported) -> Taken | None:
         """See `BufferEdits`."""
         saved = False
-        if self._peer.can.writes:
-            answer = await ask_to_write(self._peer.connection, path, text, file)
+        if self._client.can.writes:
+            answer = await ask_to_write(self._client.connection, path, text, file)
             if answer is None:
                 return None
             saved = answer.saved
@@ -82,7 +82,7 @@ class EditorEdits:
 
     async def _reported(self, path: Path, text: str, version: int) -> Reported | None:
         """What the editor reports after an edit, some of them line by line; None: nothing."""
-        reports, now, patience = await self._peer.reports(), None, REPORTED_WITHIN
+        reports, now, patience = await self._client.reports(), None, REPORTED_WITHIN
         while now is None or now.buffer is None or now.buffer.text != text:
             try:
                 async with asyncio.timeout(patience):
@@ -95,23 +95,23 @@ class EditorEdits:
         return now
 
     async def _apply(self, path: Path, text: str, file: Reported) -> bool:
-        if file.buffer is None or not self._peer.can.applies_edits:
+        if file.buffer is None or not self._client.can.applies_edits:
             return False
-        ends = self._peer.documents.ends
+        ends = self._documents.ends
         edits = [
             replace(each, new_text=ends.outward(path, each.new_text))
-            for each in text_edits(file.buffer.text, text, self._peer.can.encoding)
+            for each in text_edits(file.buffer.text, text, self._client.can.encoding)
         ]
         params = types.ApplyEditParams(_LABEL.get(), self._workspace_edit(path, file.version, edits))
         try:
             async with asyncio.timeout(PATIENCE):
-                answer = await self._peer.connection.request("workspace/applyEdit", written(params))
+                answer = await self._client.connection.request("workspace/applyEdit", written(params))
         except (RpcError, ConnectionGoneError, TimeoutError):
             return False
         return was_applied(answer)
 
     def _workspace_edit(self, path: Path, version: int, edits: Sequence[types.TextEdit]) -> types.WorkspaceEdit:
-        uri, can, label = self._peer.documents.uri(path), self._peer.can, _LABEL.get()
+        uri, can, label = self._documents.uri(path), self._client.can, _LABEL.get()
         if not can.versioned_edits:
             return types.WorkspaceEdit(changes={uri: edits})
         document = types.DocumentVersion(uri, version)

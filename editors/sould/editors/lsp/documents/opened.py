@@ -20,13 +20,14 @@ from sould.agents.base.rpc.errors import INVALID_PARAMS, RpcError
 from sould.agents.clients.review.reports import Change, Report, ReportOutcome, is_on_disk
 from sould.agents.clients.review.textbuffer import Position
 from sould.editors.lsp import types
+from sould.editors.lsp.connection.editor import EditorConnection
 from sould.editors.lsp.documents.lineends import LineEnds
 from sould.editors.lsp.documents.notes import DocumentNotes, KnownDocument
+from sould.editors.lsp.review.hunk_notifications import EditorNews
 from sould.editors.lsp.words import tell
 
 if TYPE_CHECKING:
     from sould.agents.clients.review.reported import Reported
-    from sould.editors.lsp.peer import Peer
 
 
 LOST: Final = (
@@ -50,12 +51,14 @@ class _Kept(Struct, frozen=True):
 class Documents:
     """Of one editor window."""
 
-    def __init__(self, peer: "Peer") -> None:
-        self._peer = peer
+    def __init__(self, client: EditorConnection, news: EditorNews) -> None:
+        """`news`: is told which files the editor shows."""
+        self._client = client
+        self._news = news
         self._uris: dict[Path, str] = {}
         """Of the open ones, by resolved path."""
         self.ends = LineEnds()
-        self._notes = DocumentNotes(peer.services.memory.notes, peer.home, self.ends)
+        self._notes = DocumentNotes(client.services.memory.notes, client.home, self.ends)
         self._too_large: set[Path] = set()
         """Open ones whose text is not kept."""
         self._lost: set[Path] = set()
@@ -114,7 +117,7 @@ class Documents:
             return ""
 
     def _reported(self, path: Path) -> "Reported | None":
-        reports = self._peer.known_reports
+        reports = self._client.known_reports
         return reports.reported(path) if reports is not None else None
 
     # --- over restarts (D11) ----------------------------------------------------------------------------------------
@@ -137,7 +140,7 @@ class Documents:
                 report = Report("open", kept.version, kept.text, unsaved=unsaved)
                 await self._take(kept.uri, report, hides_ends=kept.hides_ends)
             return
-        for known in self._notes.known(self._peer.can.encoding):
+        for known in self._notes.known(self._client.can.encoding):
             text = await asyncio.to_thread(_text_of, known) if not unsure else None
             unsaved = True if text is None and (unsure or not known.digest) else None
             report = Report("open", known.version, text, unsaved=unsaved)
@@ -159,7 +162,7 @@ class Documents:
             named = path_of(uri)
             if named is None:
                 return None
-            reports = await self._peer.reports()
+            reports = await self._client.reports()
             path = Path(await asyncio.to_thread(os.path.realpath, named))
             if report.event == "open":
                 self._uris[path] = uri
@@ -177,9 +180,9 @@ class Documents:
             if report.event == "close":
                 del self._uris[path]
                 self.ends.forget(path)
-                await self._peer.news.forget(path)
+                await self._news.forget(path)
             elif report.event == "open":
-                await self._peer.news.follow(path)
+                await self._news.follow(path)
             return outcome
 
     def _as_in_file(self, path: Path, report: Report) -> Report:
@@ -216,7 +219,7 @@ class Documents:
             self._lost.discard(path)
         elif path not in self._lost and report.event == "change":
             self._lost.add(path)
-            tell(self._peer, "warning", f"{path.name}: {TOO_LARGE if path in self._too_large else LOST}")
+            tell(self._client, "warning", f"{path.name}: {TOO_LARGE if path in self._too_large else LOST}")
 
 
 def _text_of(known: KnownDocument) -> str | None:

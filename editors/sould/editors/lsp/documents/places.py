@@ -1,14 +1,11 @@
 """What a command is about, by its argument: a document, a directory, or the window's first root."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sould.agents.base.rpc.errors import INVALID_PARAMS, RpcError
 from sould.agents.clients.params import Inbound, absolute
+from sould.editors.lsp.connection.editor import EditorConnection
 from sould.editors.lsp.documents.opened import file_of, path_of
-
-if TYPE_CHECKING:
-    from sould.editors.lsp.peer import Peer
 
 
 class Place(Inbound):
@@ -18,20 +15,20 @@ class Place(Inbound):
     cwd: str | None = None
 
 
-def place_of(peer: "Peer", given: Place) -> Path:
+def place_of(client: EditorConnection, given: Place) -> Path:
     """What it is about. Raises RpcError."""
     if given.uri is not None:
         return file_of(given.uri)
     if given.cwd is not None:
         return absolute(given.cwd, "cwd")
-    roots = roots_of(peer)
+    roots = roots_of(client)
     if not roots:
         data = {"kind": "invalid_params", "field": "uri"}
         raise RpcError(INVALID_PARAMS, "Name a document by uri, or a directory by cwd: this window has no root.", data)
     return roots[0]
 
 
-def roots_of(peer: "Peer") -> list[Path]:
+def roots_of(client: EditorConnection) -> list[Path]:
     """The window's roots, the first one first; those that are no directories of this machine are none."""
-    folders = peer.editor.folders if peer.editor is not None else ()
+    folders = client.editor.folders if client.editor is not None else ()
     return [path for path in map(path_of, folders) if path is not None]

@@ -6,17 +6,16 @@ What its language servers know it tells nobody, and it cannot be asked to save.
 import asyncio
 from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 from sould.agents.base.rpc.errors import ConnectionGoneError, RpcError
 from sould.agents.tools.editor.backends import Arguments, EditorResult, Where
 from sould.agents.tools.editor.errors import EditorToolError
 from sould.agents.tools.editor.results import Editor, Opened, OpenFile, State
 from sould.agents.tools.editor.site import Site
+from sould.editors.lsp.connection.editor import EditorConnection
+from sould.editors.lsp.documents.opened import Documents
 from sould.editors.lsp.documents.places import roots_of
-
-if TYPE_CHECKING:
-    from sould.editors.lsp.peer import Peer
 
 TOOLS: Final = frozenset({"editor_state", "editor_open"})
 PATIENCE: Final = 15.0
@@ -31,20 +30,21 @@ class PlainEditor:
     only_points: ClassVar[bool] = False
     """See `EditorClient`."""
 
-    def __init__(self, peer: "Peer") -> None:
-        self._peer = peer
-        self.id = peer.id
-        self.name = peer.name
-        self._tools = TOOLS if peer.can.shows_documents else TOOLS - {"editor_open"}
+    def __init__(self, client: EditorConnection, documents: Documents) -> None:
+        self._client = client
+        self._documents = documents
+        self.id = client.id
+        self.name = client.name
+        self._tools = TOOLS if client.can.shows_documents else TOOLS - {"editor_open"}
 
     def tools(self, site: Site) -> Collection[str]:
         """See `EditorBackend`."""
-        has = any(site.root.is_relative_to(each) or each.is_relative_to(site.root) for each in roots_of(self._peer))
+        has = any(site.root.is_relative_to(each) or each.is_relative_to(site.root) for each in roots_of(self._client))
         return self._tools if has else frozenset[str]()
 
     def has_open(self, path: Path) -> bool:
         """See `EditorClient`."""
-        return path in self._peer.documents.open_files()
+        return path in self._documents.open_files()
 
     async def call(self, tool: str, given: Arguments, where: Where) -> EditorResult:
         """See `EditorBackend`."""
@@ -54,13 +54,13 @@ class PlainEditor:
 
     async def _state(self, given: Arguments) -> State:
         """What it reported; editors do not report which file is before their user."""
-        await self._peer.reports_taken()
-        reports = self._peer.known_reports
+        await self._client.reports_taken()
+        reports = self._client.known_reports
         opened: list[OpenFile] = []
-        for path in list(self._peer.documents.open_files())[:MOST_OPEN]:
+        for path in list(self._documents.open_files())[:MOST_OPEN]:
             file = reports.reported(path) if reports is not None else None
             opened.append(OpenFile(str(path), file is not None and file.dirty))
-        app = Editor(self.id, self.name, tuple(map(str, roots_of(self._peer))))
+        app = Editor(self.id, self.name, tuple(map(str, roots_of(self._client))))
         return State(shared=True, editors=(app,), open=tuple(opened) if "open" in given.get("include", ()) else ())
 
     async def _open(self, given: Arguments, where: Where) -> Opened:
@@ -72,7 +72,7 @@ class PlainEditor:
             asked["selection"] = {"start": start, "end": end}
         try:
             async with asyncio.timeout(PATIENCE):
-                answer = await self._peer.connection.request("window/showDocument", asked)
+                answer = await self._client.connection.request("window/showDocument", asked)
         except TimeoutError as error:
             raise EditorToolError("timeout", f"{self.name} did not answer in time.") from error
         except (ConnectionGoneError, RpcError) as error:

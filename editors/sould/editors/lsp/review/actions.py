@@ -1,15 +1,13 @@
 """Code actions: decisions about the hunks of a range, and what an agent can be asked about it."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from sould.agents.files.reviewing.listing import ReviewedHunk
 from sould.editors.lsp import types
+from sould.editors.lsp.client import LspClient
 from sould.editors.lsp.protocol import written
 from sould.editors.lsp.review.hunks import called, hunks_of, named, touched
-
-if TYPE_CHECKING:
-    from sould.editors.lsp.peer import Peer
 
 MOST_HUNKS: Final = 5
 """In a range that are offered one by one."""
@@ -19,19 +17,19 @@ QUICK: Final = "quickfix"
 REWRITE: Final = "refactor.rewrite"
 
 
-async def show(peer: "Peer", params: types.CodeActionParams) -> list[types.CodeAction] | list[types.Command]:
+async def show(client: LspClient, params: types.CodeActionParams) -> list[types.CodeAction] | list[types.Command]:
     """Those of a range. An editor that knows only commands gets these."""
-    hunks = await hunks_of(peer, params.text_document.uri)
+    hunks = await hunks_of(client, params.text_document.uri)
     only = params.context.only
-    waiting = await peer.sessions.pending() if params.range.start != params.range.end else []
+    waiting = await client.sessions.pending() if params.range.start != params.range.end else []
     questions = [each for each in waiting if each["kind"] == "question"]
     offered = (
-        *_reviewing(params, hunks, shows_base=peer.can.shows_content),
+        *_reviewing(params, hunks, shows_base=client.can.shows_content),
         *_asking(params),
         *_answering(params, questions),
     )
     actions = [each for each in offered if only is None or any(_is_of(each.kind, kind) for kind in only)]
-    if peer.can.action_kinds:
+    if client.can.action_kinds:
         return actions
     return [each.command for each in actions]
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from msgspec.structs import replace
 
@@ -15,12 +15,10 @@ from sould.agents.files.projects.port import ProjectPort
 from sould.agents.files.reviewing.answers import LeftHunk, Outcome
 from sould.agents.files.reviewing.listing import ReviewedHunk, Selection
 from sould.agents.files.reviewing.orders import Order
+from sould.editors.lsp.client import LspClient
 from sould.editors.lsp.documents.edits import labelled, noticed
 from sould.editors.lsp.review.hunks import called
 from sould.editors.lsp.words import ask, sentence, tell
-
-if TYPE_CHECKING:
-    from sould.editors.lsp.peer import Peer
 
 Json = dict[str, Any]
 Chosen: TypeAlias = Literal["drop", "mine", "leave", "replace"]
@@ -39,7 +37,7 @@ REPORTED_AT_ONCE: Final = 0.3
 VERBS: Final[dict[Verdict, str]] = {"keep": "Keep", "reject": "Reject", "undo": "Undo the decision about"}
 
 
-async def decide(peer: "Peer", about: Path, order: Order) -> Json:
+async def decide(client: LspClient, about: Path, order: Order) -> Json:
     """Carry an order out in the project of a file or directory. The user is asked where a choice is needed, and told what is left.
 
     Emacs, which asked for this, does nothing until it has its answer, and reports an edit only then. So it is answered a moment
@@ -47,7 +45,7 @@ async def decide(peer: "Peer", about: Path, order: Order) -> Json:
     """
     applied = asyncio.Event()
     with noticed(applied):
-        outcome = await first_of(begun(_carried_out(peer, about, order)), _waited_enough(applied))
+        outcome = await first_of(begun(_carried_out(client, about, order)), _waited_enough(applied))
     return as_json(shown_outcome(outcome or Outcome((), ())))
 
 
@@ -56,20 +54,20 @@ async def _waited_enough(applied: asyncio.Event) -> None:
     await asyncio.sleep(REPORTED_AT_ONCE)
 
 
-async def _carried_out(peer: "Peer", about: Path, order: Order) -> Outcome:
+async def _carried_out(client: LspClient, about: Path, order: Order) -> Outcome:
     [path] = await asyncio.to_thread(resolve, [about])
-    await peer.reports_taken()
-    async with (await peer.projects()).of(path) as project:
+    await client.reports_taken()
+    async with (await client.projects()).of(path) as project:
         with labelled(await _label(project.port, path, order)):
             outcome = await project.port.decide(order)
-            outcome = await _after_choices(peer, project.port, order, outcome)
+            outcome = await _after_choices(client, project.port, order, outcome)
     for left in outcome.left[:MOST_ASKED]:
         if left.why != "unknown" or order.selection.ids:
-            tell(peer, "warning", _told(left))
+            tell(client, "warning", _told(left))
     return outcome
 
 
-async def _after_choices(peer: "Peer", port: ProjectPort, order: Order, outcome: Outcome) -> Outcome:
+async def _after_choices(client: LspClient, port: ProjectPort, order: Order, outcome: Outcome) -> Outcome:
     """With what came of the user's answers in the place of the questions."""
     done, left = list(outcome.done), list[LeftHunk]()
     asked = 0
@@ -77,7 +75,7 @@ async def _after_choices(peer: "Peer", port: ProjectPort, order: Order, outcome:
         choice = None
         if each.choices and asked < MOST_ASKED:
             asked += 1
-            choice = await _choice(peer, each)
+            choice = await _choice(client, each)
         if choice in (None, "leave"):
             left.append(each)
             continue
@@ -89,7 +87,7 @@ async def _after_choices(peer: "Peer", port: ProjectPort, order: Order, outcome:
     return Outcome(tuple(done), tuple(left))
 
 
-async def _choice(peer: "Peer", left: LeftHunk) -> Chosen | None:
+async def _choice(client: LspClient, left: LeftHunk) -> Chosen | None:
     titles: dict[str, Chosen] = {title: choice for choice, title in CHOICES.items() if choice in left.choices}
     if left.why == "needs_choice":
         words = " ".join("".join(left.mixed[:3]).split())[:200]
@@ -98,7 +96,7 @@ async def _choice(peer: "Peer", left: LeftHunk) -> Chosen | None:
         question = (
             f"Something of yours is at {left.path} now. Put the old content in its place? Yours stays in the log."
         )
-    return titles.get(await ask(peer, "warning", question, list(titles)) or "")
+    return titles.get(await ask(client, "warning", question, list(titles)) or "")
 
 
 def _told(left: LeftHunk) -> str:

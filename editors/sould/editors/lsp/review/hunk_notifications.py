@@ -5,18 +5,19 @@ What happens within a moment is told as one. An editor that cannot be told asks 
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from msgspec import Struct
 
 from sould.agents.base.errors import SouldError
 from sould.agents.base.rpc.errors import ConnectionGoneError, RpcError
+from sould.editors.lsp.connection.editor import EditorConnection
 
 if TYPE_CHECKING:
     from sould.agents.clients.review.projects import ReviewedProject
-    from sould.editors.lsp.peer import Peer
 
 logger = logging.getLogger(__name__)
 
@@ -24,12 +25,8 @@ TOGETHER: Final = 0.02
 """Seconds within which changes are told as one."""
 
 
-class ShowHints(Protocol):
-    """Tells the editor what it shows as diagnostics."""
-
-    async def __call__(self, peer: "Peer", paths: set[Path]) -> None:
-        """Of these open documents, as they are now."""
-        ...
+ShowHints: TypeAlias = Callable[[set[Path]], Awaitable[None]]
+"""Tells the editor what it shows as diagnostics of these open documents."""
 
 
 class _Followed(Struct):
@@ -43,8 +40,8 @@ class _Followed(Struct):
 class EditorNews:
     """Of one editor window."""
 
-    def __init__(self, peer: "Peer", show_hints: ShowHints) -> None:
-        self._peer = peer
+    def __init__(self, client: EditorConnection, show_hints: ShowHints) -> None:
+        self._client = client
         self._show_hints = show_hints
         self._followed: dict[Path, _Followed] = {}
         """By root."""
@@ -55,7 +52,7 @@ class EditorNews:
 
     async def follow(self, path: Path) -> None:
         """The editor shows a file from now on."""
-        project = await (await self._peer.projects()).hold(path)
+        project = await (await self._client.projects()).hold(path)
         root = project.port.root
         known = self._followed.get(root)
         if known is not None:
@@ -66,7 +63,7 @@ class EditorNews:
             stack.enter_context(project.port.following(self._note))
             known = self._followed[root] = _Followed(project, stack, set())
         known.paths.add(path)
-        if self._peer.hints:
+        if self._client.hints:
             self._note(str(path))
 
     async def forget(self, path: Path) -> None:
@@ -92,8 +89,8 @@ class EditorNews:
 
     def _note(self, path: str) -> None:
         self._changed.add(Path(path))
-        if (self._telling is None or self._telling.done()) and not self._peer.connection.gone:
-            self._telling = self._peer.connection.spawn(self._tell(), "refresh hunks")
+        if (self._telling is None or self._telling.done()) and not self._client.connection.gone:
+            self._telling = self._client.connection.spawn(self._tell(), "refresh hunks")
 
     async def _tell(self) -> None:
         """Ask for nothing twice: an editor that has not answered yet is told once, later."""
@@ -104,17 +101,17 @@ class EditorNews:
             if not shown:
                 continue
             chosen, self._chosen = self._chosen, False
-            if self._peer.hints or chosen:
+            if self._client.hints or chosen:
                 await self._hint(shown)
             await self._refresh_lenses()
 
     async def _refresh_lenses(self) -> None:
-        if self._peer.can.refreshes_lenses:
+        if self._client.can.refreshes_lenses:
             with suppress(RpcError, ConnectionGoneError):
-                await self._peer.connection.request("workspace/codeLens/refresh", None)
+                await self._client.connection.request("workspace/codeLens/refresh", None)
 
     async def _hint(self, paths: set[Path]) -> None:
         try:
-            await self._show_hints(self._peer, paths)
+            await self._show_hints(paths)
         except (SouldError, OSError) as error:
             logger.warning("hunks are not told as hints: %s", error)

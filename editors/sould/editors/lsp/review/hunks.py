@@ -3,16 +3,14 @@
 import asyncio
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from sould.agents.clients.review.projects import resolve
 from sould.agents.files.reviewing.listing import ReviewedHunk, Selection
 from sould.editors.lsp import types
+from sould.editors.lsp.connection.editor import EditorConnection
 from sould.editors.lsp.documents.opened import path_of
 from sould.editors.lsp.protocol import range_of
-
-if TYPE_CHECKING:
-    from sould.editors.lsp.peer import Peer
 
 Json = dict[str, Any]
 
@@ -27,14 +25,14 @@ OF_FILES: Final = {
 """What happened to a file as a whole, in words."""
 
 
-async def hunks_of(peer: "Peer", uri: str) -> Sequence[ReviewedHunk]:
+async def hunks_of(client: EditorConnection, uri: str) -> Sequence[ReviewedHunk]:
     """What is pending in a file, from its top; none for what is no file."""
     named_path = path_of(uri)
     if named_path is None:
         return []
     [path] = await asyncio.to_thread(resolve, [named_path])
-    await peer.reports_taken()
-    async with (await peer.projects()).of(path) as project:
+    await client.reports_taken()
+    async with (await client.projects()).of(path) as project:
         files = await project.port.review(Selection(paths=(str(path),)))
     return [hunk for file in files if Path(file.path) == path for hunk in file.hunks]
 

@@ -1,22 +1,18 @@
 """The lines above hunks: keep, reject, which of how many it is, the next one."""
 
-from typing import TYPE_CHECKING
-
 from sould.agents.files.reviewing.listing import ReviewedHunk
 from sould.editors.lsp import types
+from sould.editors.lsp.client import LspClient
 from sould.editors.lsp.protocol import range_of
 from sould.editors.lsp.review.hunks import OF_FILES, called, hunks_of, line_of, named
 
-if TYPE_CHECKING:
-    from sould.editors.lsp.peer import Peer
 
-
-async def show(peer: "Peer", params: types.DocumentParams) -> list[types.CodeLens]:
+async def show(client: LspClient, params: types.DocumentParams) -> list[types.CodeLens]:
     """Those of a document."""
     uri = params.text_document.uri
-    if peer.editor is None or not peer.editor.settings.lenses:
+    if client.editor is None or not client.editor.settings.lenses:
         return []
-    hunks = await hunks_of(peer, uri)
+    hunks = await hunks_of(client, uri)
     return [lens for place, hunk in enumerate(hunks, 1) for lens in _of(uri, hunk, place, len(hunks))]
 
 

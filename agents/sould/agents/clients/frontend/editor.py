@@ -4,61 +4,24 @@ import asyncio
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final
 
 from msgspec import to_builtins
 
 from sould.agents.clients.editor.params import ContextParams, RunParams, StateParams, ToolsParams
 from sould.agents.clients.editor.shapes import Context, OfferedTool, OfferedTools, RunAnswer, RunError
+from sould.agents.clients.frontend.connection import ClientConnection
+from sould.agents.clients.frontend.routes import Route, route, wrong
 from sould.agents.clients.params import Json, absolute
-from sould.agents.clients.review.methods import ClientCall, method, wrong
 from sould.agents.tools.editor.errors import EditorToolError
 from sould.agents.tools.editor.site import OtherAgent
-
-if TYPE_CHECKING:
-    from sould.agents.clients.connections import ConnectionServices
-    from sould.agents.clients.editor.client import ConnectedEditor
-    from sould.agents.clients.review.client import ClientConnection
-    from sould.agents.sessions.hostport import HostPort
 
 STATE: Final = "_sould/editor/state"
 FORGOTTEN: Final = "_sould/editor/forgotten"
 CHANGED: Final = "_sould/editor/toolsChanged"
 
 
-class EditorPeer(Protocol):
-    """Who serves editor tools."""
-
-    @property
-    def id(self) -> str:
-        """The client's."""
-        ...
-
-    @property
-    def connection(self) -> "ClientConnection":
-        """The way to it."""
-        ...
-
-    @property
-    def name(self) -> str:
-        """What people call it."""
-        ...
-
-    @property
-    def services(self) -> "ConnectionServices":
-        """What the daemon gives it, with the environment of its process."""
-        ...
-
-    async def host(self) -> "HostPort":
-        """All sessions."""
-        ...
-
-    async def editor_tools(self) -> "ConnectedEditor":
-        """How it is asked."""
-        ...
-
-
-async def state(client: EditorPeer, params: StateParams) -> Json:
+async def state(client: ClientConnection, params: StateParams) -> Json:
     """What the client can do, and how its window stands."""
     editor = await client.editor_tools()
     await editor.tell(params)
@@ -69,7 +32,7 @@ async def state(client: EditorPeer, params: StateParams) -> Json:
     return {}
 
 
-async def tools(client: EditorPeer, params: ToolsParams) -> Json:
+async def tools(client: ClientConnection, params: ToolsParams) -> Json:
     """What an agent that is not ours is offered in a directory; the client is told when that changes."""
     agent = await _agent(client, params.cwd, "")
     host = await client.host()
@@ -88,7 +51,7 @@ async def tools(client: EditorPeer, params: ToolsParams) -> Json:
     return to_builtins(OfferedTools(tuple(shown)))
 
 
-async def run(client: EditorPeer, params: RunParams) -> Json:
+async def run(client: ClientConnection, params: RunParams) -> Json:
     """One call of such an agent."""
     agent = await _agent(client, params.cwd, params.agent)
     others = (await client.host()).other_agents
@@ -101,7 +64,7 @@ async def run(client: EditorPeer, params: RunParams) -> Json:
     return to_builtins(RunAnswer(done.data, done.meta, partial=done.failed))
 
 
-async def context(client: EditorPeer, params: ContextParams) -> Json:
+async def context(client: ClientConnection, params: ContextParams) -> Json:
     """What is chosen for a directory, by now. A session takes it from its own directory, as it was opened."""
     others, cwd = (await client.host()).other_agents, absolute(params.cwd, "cwd")
     if params.sharing is not None:
@@ -109,7 +72,7 @@ async def context(client: EditorPeer, params: ContextParams) -> Json:
     return to_builtins(Context(await asyncio.to_thread(others.sharing, cwd)))
 
 
-async def _agent(client: EditorPeer, cwd: str, name: str) -> OtherAgent:
+async def _agent(client: ClientConnection, cwd: str, name: str) -> OtherAgent:
     directory = Path(await asyncio.to_thread(os.path.realpath, absolute(cwd, "cwd")))
     if not await asyncio.to_thread(directory.is_dir):
         raise wrong("cwd", f"There is no directory {cwd[:200]!r}.")
@@ -117,10 +80,10 @@ async def _agent(client: EditorPeer, cwd: str, name: str) -> OtherAgent:
     return OtherAgent(name or client.name, directory, process.environment, process.umask)
 
 
-METHODS: Final[Mapping[str, ClientCall[EditorPeer]]] = {
-    STATE: method(StateParams, state),
-    "_sould/editor/tools": method(ToolsParams, tools),
-    "_sould/editor/run": method(RunParams, run),
-    "_sould/editor/context": method(ContextParams, context),
+METHODS: Final[Mapping[str, Route[ClientConnection]]] = {
+    STATE: route(StateParams, state, notification=True),
+    "_sould/editor/tools": route(ToolsParams, tools),
+    "_sould/editor/run": route(RunParams, run),
+    "_sould/editor/context": route(ContextParams, context),
 }
-"""By name; `STATE` may also be a notification."""
+"""By name."""

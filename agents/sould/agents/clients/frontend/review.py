@@ -15,9 +15,9 @@ from msgspec.structs import replace
 
 from sould.agents.base.errors import SessionNotFoundError
 from sould.agents.base.rpc.connection import Reply
+from sould.agents.clients.frontend.connection import ClientConnection
+from sould.agents.clients.frontend.routes import Route, route, wrong
 from sould.agents.clients.params import Json, absolute
-from sould.agents.clients.review.client import ReviewClient
-from sould.agents.clients.review.methods import ClientCall, method, wrong
 from sould.agents.clients.review.params import (
     LONGEST_REASON,
     ChangeParams,
@@ -62,7 +62,7 @@ class _Target(Struct, frozen=True):
     paths: tuple[str, ...]
 
 
-async def show(client: ReviewClient, params: ListReviewParams) -> Json:
+async def show(client: ClientConnection, params: ListReviewParams) -> Json:
     """What is pending, in the files as they are now."""
     async with _named(client, params, params.paths) as target:
         selection = Selection((), target.paths, params.session_id, params.turn_id)
@@ -71,45 +71,45 @@ async def show(client: ReviewClient, params: ListReviewParams) -> Json:
         return _list(target.project, _answers(files) if params.answers else files)
 
 
-async def subscribe(client: ReviewClient, params: ProjectParams) -> Reply:
+async def subscribe(client: ClientConnection, params: ProjectParams) -> Reply:
     """What is pending; what changes from then on is told."""
     async with _named(client, params) as target:
         files = await target.project.port.review()
         return Reply(_list(target.project, files), target.project.subscribe)
 
 
-async def unsubscribe(client: ReviewClient, params: ProjectParams) -> Json:
+async def unsubscribe(client: ClientConnection, params: ProjectParams) -> Json:
     """Nothing more is told."""
     async with _named(client, params) as target:
         target.project.unsubscribe()
         return {}
 
 
-async def keep(client: ReviewClient, params: DecisionParams) -> Json:
+async def keep(client: ClientConnection, params: DecisionParams) -> Json:
     """What is there becomes the user's text."""
     return await _decide(client, "keep", params)
 
 
-async def reject(client: ReviewClient, params: DecisionParams) -> Json:
+async def reject(client: ClientConnection, params: DecisionParams) -> Json:
     """What was there before comes back, with what the user wrote."""
     return await _decide(client, "reject", params)
 
 
-async def undo(client: ReviewClient, params: UndoParams) -> Json:
+async def undo(client: ClientConnection, params: UndoParams) -> Json:
     """Take a keep or a reject back: the hunk is pending again."""
     async with _named(client, params) as target:
         order = Order("undo", Selection(_ids(params.hunks)), client.signature)
         return as_json(shown_outcome(await target.project.port.decide(order)))
 
 
-async def base(client: ReviewClient, params: FileParams) -> Json:
+async def base(client: ClientConnection, params: FileParams) -> Json:
     """The text of a file as the user accepted it."""
     async with _named(client, params, [params.path]) as target:
         [path] = target.paths
         return as_json(Base(path, await target.project.port.base(Path(path))))
 
 
-async def rejected(client: ReviewClient, params: RejectedParams) -> Json:
+async def rejected(client: ClientConnection, params: RejectedParams) -> Json:
     """The text of what is in its file no more."""
     async with _named(client, params, params.paths) as target:
         port, selection = target.project.port, Selection(paths=target.paths)
@@ -117,7 +117,7 @@ async def rejected(client: ReviewClient, params: RejectedParams) -> Json:
         return as_json(shown_rejected(port.put_aside(selection), await port.dropped(selection), port.left(selection)))
 
 
-async def comment(client: ReviewClient, params: CommentParams) -> Json:
+async def comment(client: ClientConnection, params: CommentParams) -> Json:
     """Say something about a hunk or some lines, for the agent, or take it out."""
     paths = [params.path] if params.path is not None else []
     async with _named(client, params, paths) as target:
@@ -140,7 +140,7 @@ async def comment(client: ReviewClient, params: CommentParams) -> Json:
         return as_json(Commented(shown_comment(made)))
 
 
-async def send_comments(client: ReviewClient, params: SendCommentsParams) -> Json:
+async def send_comments(client: ClientConnection, params: SendCommentsParams) -> Json:
     """Give the comments to the agent as one prompt, or to the client, which sends them."""
     async with _named(client, params) as target:
         comments = target.project.port.comments
@@ -161,7 +161,7 @@ async def send_comments(client: ReviewClient, params: SendCommentsParams) -> Jso
         return as_json(SentComments("sent", session_id, prompt, shown_round(begun)))
 
 
-async def _opened(client: ReviewClient, session_id: str) -> SessionPort | None:
+async def _opened(client: ClientConnection, session_id: str) -> SessionPort | None:
     """The session, brought back with the client's environment when it is closed; None: there is none (any more)."""
     host, process = await client.host(), client.services.client
     live = host.live(session_id)
@@ -175,7 +175,7 @@ async def _opened(client: ReviewClient, session_id: str) -> SessionPort | None:
         return None
 
 
-async def report(client: ReviewClient, params: ReportParams) -> Json:
+async def report(client: ClientConnection, params: ReportParams) -> Json:
     """What the client has open; taken in the order in which it comes."""
     named = params.path if params.path is not None else params.cwd if params.event == "focus" else None
     if named is None:
@@ -194,7 +194,7 @@ def _position(params: PositionParams) -> Position:
     return Position(params.line, params.character)
 
 
-async def _decide(client: ReviewClient, verdict: Verdict, params: DecisionParams) -> Json:
+async def _decide(client: ClientConnection, verdict: Verdict, params: DecisionParams) -> Json:
     _require_one_meaning(params)
     async with _named(client, params, params.paths) as target:
         order = Order(
@@ -244,7 +244,7 @@ def _answers(files: Iterable[FileReview]) -> Iterator[FileReview]:
 
 @asynccontextmanager
 async def _named(
-    client: ReviewClient, params: ProjectParams, paths: Iterable[str] = ()
+    client: ClientConnection, params: ProjectParams, paths: Iterable[str] = ()
 ) -> AsyncGenerator[_Target, None]:
     """The project that a request is about: of `cwd`, else of the first path; open as long as the block lasts."""
     directory = absolute(params.cwd, "cwd") if params.cwd is not None else None
@@ -259,17 +259,17 @@ async def _named(
         yield _Target(project, tuple(map(str, found)))
 
 
-METHODS: Final[Mapping[str, ClientCall[ReviewClient]]] = {
-    "_sould/review/list": method(ListReviewParams, show),
-    "_sould/review/subscribe": method(ProjectParams, subscribe),
-    "_sould/review/unsubscribe": method(ProjectParams, unsubscribe),
-    "_sould/review/keep": method(DecisionParams, keep),
-    "_sould/review/reject": method(DecisionParams, reject),
-    "_sould/review/undo": method(UndoParams, undo),
-    "_sould/review/base": method(FileParams, base),
-    "_sould/review/rejected": method(RejectedParams, rejected),
-    "_sould/review/comment": method(CommentParams, comment),
-    "_sould/review/comments/send": method(SendCommentsParams, send_comments),
-    REPORT: method(ReportParams, report),
+METHODS: Final[Mapping[str, Route[ClientConnection]]] = {
+    "_sould/review/list": route(ListReviewParams, show),
+    "_sould/review/subscribe": route(ProjectParams, subscribe),
+    "_sould/review/unsubscribe": route(ProjectParams, unsubscribe),
+    "_sould/review/keep": route(DecisionParams, keep),
+    "_sould/review/reject": route(DecisionParams, reject),
+    "_sould/review/undo": route(UndoParams, undo),
+    "_sould/review/base": route(FileParams, base),
+    "_sould/review/rejected": route(RejectedParams, rejected),
+    "_sould/review/comment": route(CommentParams, comment),
+    "_sould/review/comments/send": route(SendCommentsParams, send_comments),
+    REPORT: route(ReportParams, report, notification=True),
 }
-"""By name. What is said by `REPORT` may also be a notification."""
+"""By name."""

@@ -10,13 +10,13 @@ from typing import Final
 from sould.agents.base.errors import SessionNotFoundError
 from sould.agents.base.rpc.connection import Reply
 from sould.agents.clients.connections import ClientProcess
+from sould.agents.clients.frontend.connection import ClientConnection
+from sould.agents.clients.frontend.routes import Route, route, wrong
 from sould.agents.clients.inbox.answering import response_to
-from sould.agents.clients.inbox.client import InboxClient
 from sould.agents.clients.inbox.params import AnswerParams, InboxParams, ShowParams
 from sould.agents.clients.inbox.shapes import Answered
 from sould.agents.clients.inbox.shown import shown_end
 from sould.agents.clients.params import Json
-from sould.agents.clients.review.methods import ClientCall, method, wrong
 from sould.agents.clients.review.shown import as_json
 from sould.agents.sessions.hostport import HostPort
 from sould.agents.sessions.inbox import Ended, Waiting
@@ -35,12 +35,12 @@ _HOW: Final[Mapping[str, str]] = {
 }
 
 
-async def show_list(client: InboxClient, _: InboxParams) -> Json:
+async def show_list(client: ClientConnection, _: InboxParams) -> Json:
     """What waits, in all projects."""
     return as_json(await (await client.inbox()).list())
 
 
-async def show(client: InboxClient, params: ShowParams) -> Json:
+async def show(client: ClientConnection, params: ShowParams) -> Json:
     """One request, with all that is left out in a list."""
     waiting = await (await client.host()).inbox.find(params.id)
     if waiting is None:
@@ -48,19 +48,19 @@ async def show(client: InboxClient, params: ShowParams) -> Json:
     return as_json(await (await client.inbox()).show(waiting))
 
 
-async def subscribe(client: InboxClient, _: InboxParams) -> Reply:
+async def subscribe(client: ClientConnection, _: InboxParams) -> Reply:
     """What waits; what changes from then on is told."""
     inbox = await client.inbox()
     return Reply(as_json(await inbox.subscribe()), inbox.go_on)
 
 
-async def unsubscribe(client: InboxClient, _: InboxParams) -> Json:
+async def unsubscribe(client: ClientConnection, _: InboxParams) -> Json:
     """Nothing more is told."""
     (await client.inbox()).end()
     return {}
 
 
-async def answer(client: InboxClient, params: AnswerParams) -> Json:
+async def answer(client: ClientConnection, params: AnswerParams) -> Json:
     """Answer a request, unless somebody was faster."""
     inbox = (await client.host()).inbox
     waiting = await inbox.find(params.id)
@@ -105,11 +105,11 @@ def _words(ended: Ended) -> str:
     return f"{how}: {ended.words}" if ended.words else how
 
 
-METHODS: Final[Mapping[str, ClientCall[InboxClient]]] = {
-    "_sould/inbox/list": method(InboxParams, show_list),
-    "_sould/inbox/show": method(ShowParams, show),
-    "_sould/inbox/subscribe": method(InboxParams, subscribe),
-    "_sould/inbox/unsubscribe": method(InboxParams, unsubscribe),
-    "_sould/inbox/answer": method(AnswerParams, answer),
+METHODS: Final[Mapping[str, Route[ClientConnection]]] = {
+    "_sould/inbox/list": route(InboxParams, show_list),
+    "_sould/inbox/show": route(ShowParams, show),
+    "_sould/inbox/subscribe": route(InboxParams, subscribe),
+    "_sould/inbox/unsubscribe": route(InboxParams, unsubscribe),
+    "_sould/inbox/answer": route(AnswerParams, answer),
 }
 """By name."""

@@ -38,7 +38,7 @@ class Handler(Protocol):
         ...
 
     def request(self, asked: Asked) -> None:
-        """Answer it with `Peer.answer` or `Peer.refuse`; call `Peer.take` meanwhile."""
+        """Answer it with `DaemonClient.answer` or `DaemonClient.refuse`; call `DaemonClient.take` meanwhile."""
         ...
 
     def withdrawn(self, asked: Asked, reason: str) -> None:
@@ -54,7 +54,7 @@ class Due(Protocol):
         ...
 
 
-class Peer:
+class DaemonClient:
     """One conversation with the daemon over `link`."""
 
     def __init__(self, link: Link, handler: Handler) -> None:

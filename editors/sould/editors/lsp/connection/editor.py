@@ -1,0 +1,94 @@
+"""One editor window as a client: who it is, what it can do, what its user chose. What it has open is `LspClient`'s.
+
+What works with a window is given this. Imports nothing heavy (D9).
+"""
+
+from collections.abc import Collection
+
+from msgspec import to_builtins
+from msgspec.structs import replace
+
+from sould.agents.base.rpc.errors import RpcError
+from sould.agents.clients.connections import ConnectionRecord, ConnectionServices
+from sould.agents.clients.frontend.connection import MOST_SIGNED, ClientConnection
+from sould.editors.lsp.connection.introduction import MOST_FOLDERS, EditorCapabilities, Introduction, Json, Settings
+from sould.editors.lsp.connection.outlet import CountedStream
+
+NOT_INITIALIZED = -32002
+
+
+class EditorConnection(ClientConnection):
+    """One editor window."""
+
+    def __init__(self, services: ConnectionServices, stream: CountedStream) -> None:
+        super().__init__(services)
+        self._stream = stream
+        self.editor: Introduction | None = None
+        self.leaving = False
+        """It said that it will end."""
+
+    def introduce(self, editor: Introduction, params: Json) -> None:
+        """The editor said who it is and what it can do; `params` are its words."""
+        self.editor = editor
+        self._initialize = params
+
+    def require_initialized(self) -> None:
+        """Refuse work before the handshake."""
+        if self.editor is None:
+            raise RpcError(NOT_INITIALIZED, "The connection is not initialised: send `initialize` first.")
+
+    def choose(self, settings: Settings) -> None:
+        """The user chose other settings."""
+        if self.editor is not None:
+            self.editor = replace(self.editor, settings=settings)
+            self._initialize = {**self._initialize, "initializationOptions": to_builtins(settings)}
+            self.remember()
+
+    def change_folders(self, gone: Collection[str], come: Collection[str]) -> None:
+        """The window has other roots."""
+        if self.editor is not None:
+            folders = dict.fromkeys((*(each for each in self.editor.folders if each not in gone), *come))
+            self.editor = replace(self.editor, folders=tuple(folders)[:MOST_FOLDERS])
+            named = [{"uri": uri, "name": ""} for uri in self.editor.folders]
+            self._initialize = {**self._initialize, "workspaceFolders": named}
+            self.remember()
+
+    def announce_end(self) -> None:
+        """The editor will end the connection; it asks for nothing any more."""
+        self.leaving = True
+
+    async def end(self) -> None:
+        """The editor ends the connection."""
+        await self._stream.aclose()
+
+    @property
+    def hints(self) -> bool:
+        """Hunks are told as diagnostics, too."""
+        return self.editor is not None and self.editor.settings.hints
+
+    @property
+    def can(self) -> EditorCapabilities:
+        """What the editor can do; nothing before `initialize`."""
+        return self.editor.can if self.editor else EditorCapabilities()
+
+    @property
+    def name(self) -> str:
+        """What people call this editor."""
+        return self._own_name()[:MOST_SIGNED] or "an LSP client"
+
+    def _own_name(self) -> str:
+        return self.editor.name if self.editor else ""
+
+    @property
+    def speaks_for_user(self) -> bool:
+        """See `Client`."""
+        return True
+
+    @property
+    def chooses_for_project(self) -> bool:
+        """See `Client`."""
+        return True
+
+    def snapshot(self) -> ConnectionRecord:
+        """See `Resumable`."""
+        return replace(super().snapshot(), owed=self._stream.owed)
