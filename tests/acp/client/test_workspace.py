@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sould.acp.client.workspace import GONE, ClientWorkspace
+from sould.acp.client.workspace import GONE, ClientTexts
 from sould.agents.base.localworkspace import LocalWorkspace
 from sould.agents.base.rpc.errors import ConnectionGoneError, RpcError
 from sould.agents.base.workspace import Command, FileChangedError, JustRead, NotAFileError, RunningCommand
@@ -63,7 +63,7 @@ class Desk:
         self.file = root / "a.txt"
         self.file.write_text("on disk\n")
         disk = LocalWorkspace(root, (), no_commands)
-        self.workspace = ClientWorkspace(
+        self.workspace = ClientTexts(
             disk, self.editor, "s", reads=reads, writes=writes, tell=self.told.append, patience=0.05
         )
 

@@ -1,4 +1,4 @@
-"""The ACP client's buffers as a workspace: files as the user sees them on screen, everything else from the disk.
+"""The ACP client's buffers: files as the user sees them on screen, else the disk.
 
 A client may vanish in the middle of any request; then the disk serves and the model is told, once (D13). Nothing is
 written to a file whose text is not the one the caller read. An edit asks the client for the text once and writes it once.
@@ -7,7 +7,7 @@ written to a file whose text is not the one the caller read. An edit asks the cl
 import asyncio
 import hashlib
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,16 +19,13 @@ from sould.acp.schema import FileAnswer
 from sould.agents.base.rpc.errors import ConnectionGoneError, RpcError
 from sould.agents.base.textencoding import UTF_8, Encoding
 from sould.agents.base.workspace import (
-    Command,
     Expected,
     FileChangedError,
     JustRead,
     Linked,
     NotAFileError,
-    ResolvedPath,
-    RunningCommand,
     TextFile,
-    Workspace,
+    TextFiles,
     digest_expected,
     expected_of,
     names_expected,
@@ -75,7 +72,7 @@ class Synced(Struct, frozen=True):
     digest: str
 
 
-class ClientWorkspace:
+class ClientTexts:
     """`inner`, the disk, with the client's buffers over it. `reads` and `writes`: which requests the client offers.
 
     `reviews_as`: see `TextFile.shown_in`.
@@ -83,7 +80,7 @@ class ClientWorkspace:
 
     def __init__(
         self,
-        inner: Workspace,
+        inner: TextFiles,
         connection: Requester,
         session_id: str,
         *,
@@ -108,20 +105,6 @@ class ClientWorkspace:
         """The latest, oldest first."""
         self._leaves_unsaved = False
         """It was seen to keep what it is given in its buffer, so that a disk without it means nothing."""
-
-    @property
-    def root(self) -> Path:
-        """See `Workspace`."""
-        return self._inner.root
-
-    @property
-    def additional(self) -> Sequence[Path]:
-        """See `Workspace`."""
-        return self._inner.additional
-
-    def resolve(self, path: str) -> ResolvedPath:
-        """See `Workspace`."""
-        return self._inner.resolve(path)
 
     async def read_text(self, path: Path) -> TextFile:
         """The buffer, unless the disk is newer: changed since both were last the same, while the buffer was not."""
@@ -184,17 +167,9 @@ class ClientWorkspace:
             raise FileChangedError(f"{path} is not what it was when it was read; it was not deleted")
         await self._inner.delete(path, expected=expected)
 
-    async def read_bytes(self, path: Path, limit: int) -> bytes:
-        """See `Workspace`."""
-        return await self._inner.read_bytes(path, limit)
-
     async def unsaved(self) -> Collection[Path]:
         """The files whose buffer differed from the disk when it was last read. ACP has no list of the others."""
         return tuple(self._unsaved)
-
-    async def run(self, command: Command) -> RunningCommand:
-        """See `Workspace`; never the client's terminals (D13)."""
-        return await self._inner.run(command)
 
     # --- the client -------------------------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from sould.acp.client.clienttools import ClientTools
     from sould.acp.connection.attachment import Attachment
-    from sould.agents.base.workspace import Workspace
+    from sould.agents.base.workspace import TextFiles
     from sould.agents.clients.review.projects import OpenProjects
     from sould.agents.clients.review.reports import Reports
     from sould.agents.sessions.port import SessionPort
@@ -195,9 +195,9 @@ class AcpClient(ClientConnection):
         self.attachments.clear()
         await super().leave()
 
-    def workspace(self, inner: "Workspace", session_id: str) -> "Workspace | None":
+    def workspace(self, inner: "TextFiles", session_id: str) -> "TextFiles | None":
         """The client's buffers over the disk, when it offers any."""
-        from sould.acp.client.workspace import ClientWorkspace  # noqa: PLC0415 -- as above
+        from sould.acp.client.workspace import ClientTexts  # noqa: PLC0415 -- as above
 
         able = self.capabilities
         if not able.read_text_file and not able.write_text_file:
@@ -209,7 +209,7 @@ class AcpClient(ClientConnection):
             if session is not None:
                 session.tell_model(note)
 
-        return ClientWorkspace(
+        return ClientTexts(
             inner,
             self.connection,
             session_id,

@@ -1,8 +1,8 @@
 """Where tools work: files as the user sees them, and commands in the session's environment.
 
-The soul and the projects know this interface only. Implementations: `LocalWorkspace` (disk), the ACP client's buffers
-(`sould.acp.client.workspace`), `SessionFiles`, which wraps either and keeps what is written over, and `CallFiles` round that,
-which judges: tools get no other.
+The soul and the projects know these interfaces only. A `Workspace` is one of three: `LocalWorkspace` (disk), `SessionFiles` over
+that, which keeps what is written over, and `CallFiles` round that, which judges: tools get no other. What editors have open is
+`TextFiles` only.
 
 WorkspaceError
 ├── NotAFileError       missing, a directory, a device …
@@ -191,26 +191,8 @@ class RunningCommand(Protocol):
         ...
 
 
-class Workspace(Protocol):
-    """Files and commands of one session."""
-
-    @property
-    def root(self) -> Path:
-        """The session's working directory, absolute and resolved."""
-        ...
-
-    @property
-    def additional(self) -> Sequence[Path]:
-        """Further directories that count as inside."""
-        ...
-
-    def resolve(self, path: str) -> ResolvedPath:
-        """Make `path` absolute (relative ones against `root`, `~` expanded) and follow every link before judging it.
-
-        Raises:
-            OutsideError: for a path that can name nothing (NUL, too long).
-        """
-        ...
+class TextFiles(Protocol):
+    """The texts of files as somebody has them: the disk, or an editor over it."""
 
     async def read_text(self, path: Path) -> TextFile:
         """What the user sees on screen: an unsaved buffer when an editor has one and the disk is not newer, else the disk.
@@ -245,12 +227,34 @@ class Workspace(Protocol):
         """
         ...
 
-    async def read_bytes(self, path: Path, limit: int) -> bytes:
-        """The first `limit` bytes on disk. Raises NotAFileError."""
-        ...
-
     async def unsaved(self) -> Collection[Path]:
         """The files, resolved, whose buffer differed from the disk when it was last read; no buffer is asked for."""
+        ...
+
+
+class Workspace(TextFiles, Protocol):
+    """Files and commands of one session."""
+
+    @property
+    def root(self) -> Path:
+        """The session's working directory, absolute and resolved."""
+        ...
+
+    @property
+    def additional(self) -> Sequence[Path]:
+        """Further directories that count as inside."""
+        ...
+
+    def resolve(self, path: str) -> ResolvedPath:
+        """Make `path` absolute (relative ones against `root`, `~` expanded) and follow every link before judging it.
+
+        Raises:
+            OutsideError: for a path that can name nothing (NUL, too long).
+        """
+        ...
+
+    async def read_bytes(self, path: Path, limit: int) -> bytes:
+        """The first `limit` bytes on disk. Raises NotAFileError."""
         ...
 
     async def run(self, command: Command) -> RunningCommand:

@@ -47,6 +47,22 @@ class Reading(Protocol):
         ...
 
 
+class Changes(Protocol):
+    """What of a `Workspace` changes something."""
+
+    async def write_text(self, path: Path, text: str, *, expected: Expected) -> TextFile:
+        """See there."""
+        ...
+
+    async def delete(self, path: Path, *, expected: str) -> None:
+        """See there."""
+        ...
+
+    async def run(self, command: Command) -> RunningCommand:
+        """See there."""
+        ...
+
+
 class Looks:
     """Is told which files an agent knows: subclass it and override what is heard; `agent_id` is "" for the session's own agent."""
 
@@ -166,6 +182,7 @@ class CallFiles:
         """What a write may break."""
         self._looks = looks
         self._workspace = workspace
+        self._changes = cast("Changes", workspace.for_call(call)) if isinstance(workspace, PerCall) else workspace
         self._approval = approval
         self._locks = locks
         self._call = call
@@ -174,10 +191,7 @@ class CallFiles:
 
     def for_call(self, call: ToolCallContext) -> "CallFiles":
         """The files as `call` may have them."""
-        inner = self._workspace
-        if isinstance(inner, PerCall):
-            inner = cast("Workspace", inner.for_call(call))
-        return CallFiles(inner, self._approval, self._locks, call, self._looks, self.others, self.problems)
+        return CallFiles(self._workspace, self._approval, self._locks, call, self._looks, self.others, self.problems)
 
     # --- naming: nothing here depends on what lies outside the project -----------------------------------------------
 
@@ -455,16 +469,16 @@ class CallFiles:
 
     async def write_text(self, path: Path, text: str, *, expected: Expected) -> TextFile:
         """See `Workspace`."""
-        written = await self._workspace.write_text(path, text, expected=expected)
+        written = await self._changes.write_text(path, text, expected=expected)
         self._looks.wrote(self._agent_id, written)
         return written
 
     async def delete(self, path: Path, *, expected: str) -> None:
         """See `Workspace`."""
-        await self._workspace.delete(path, expected=expected)
+        await self._changes.delete(path, expected=expected)
 
     async def run(self, command: Command) -> RunningCommand:
         """See `Workspace`; once it runs, whoever follows the call is told."""
-        running = await self._workspace.run(command)
+        running = await self._changes.run(command)
         self._call.command_begins()
         return running

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from sould.agents.base.localworkspace import LocalWorkspace
 from sould.agents.base.text import faulty
-from sould.agents.base.workspace import Workspace, WorkspaceError
+from sould.agents.base.workspace import TextFiles, WorkspaceError
 from sould.agents.files.projects.clientfiles import ClientFiles
 from sould.agents.files.projects.port import no_commands
 from sould.agents.files.projects.sessionfiles import Author, SessionFiles
@@ -30,7 +30,7 @@ from sould.agents.tools.editor.errors import EditorToolError
 from sould.agents.tools.editor.site import ON_DISK, SHARED, OtherAgent, Sharing, Site
 from sould.agents.tools.editor.writing import EditWriter
 
-ClientFilesOf: TypeAlias = Callable[[Path], Mapping[str, Workspace]]
+ClientFilesOf: TypeAlias = Callable[[Path], Mapping[str, TextFiles]]
 """What clients of sessions around a directory read and write through: editors that cannot say what they have open (D44)."""
 
 NOT_SHARED: Final = (
@@ -104,7 +104,7 @@ class OtherAgents:
         files = ClientFiles(disk, projects.buffers)
         for client_id, workspace in self._client_files(agent.cwd).items():
             files.attach(client_id, workspace)
-        recorded = await SessionFiles.open(files, projects, author)
+        recorded = await SessionFiles.open(disk, projects, author, files)
         try:
             yield recorded, approval
         finally:

@@ -25,7 +25,7 @@ from sould.agents.base.errors import (
     WorkspaceGoneError,
 )
 from sould.agents.base.log_context import WHERE
-from sould.agents.base.workspace import Workspace
+from sould.agents.base.workspace import TextFiles
 from sould.agents.files.projects.housekeeping import clear_daily
 from sould.agents.files.projects.projects import Projects
 from sould.agents.journal.log import SessionLog
@@ -128,9 +128,9 @@ class SessionHost:
                 session.mcp.follow()
         self._services.mcp.end_unused()
 
-    def _client_files(self, directory: Path) -> Mapping[str, Workspace]:
+    def _client_files(self, directory: Path) -> Mapping[str, TextFiles]:
         """What clients of sessions there, above or below read and write through, by client, the newest last."""
-        found: dict[str, Workspace] = {}
+        found: dict[str, TextFiles] = {}
         for session in self._sessions.values():
             cwd = session.info.directory
             if cwd.is_relative_to(directory) or directory.is_relative_to(cwd):

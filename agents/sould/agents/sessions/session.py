@@ -12,7 +12,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from sould.agents.base.tasks import run_shielded_in_thread
-from sould.agents.base.workspace import Workspace
+from sould.agents.base.workspace import TextFiles
 from sould.agents.journal.channel import Cursor, Record, Resolution
 from sould.agents.sessions.commands.conversation import Conversation
 from sould.agents.sessions.commands.slash import CommandRegistry, SlashCommand
@@ -121,7 +121,7 @@ class Session:
         return news
 
     @property
-    def client_files(self) -> Mapping[str, Workspace]:
+    def client_files(self) -> Mapping[str, TextFiles]:
         """What its clients with buffers read and write through, by client, the newest last."""
         return self._parts.services.files.clients.attached
 

@@ -36,12 +36,13 @@ async def open_files(
 ) -> WorkFiles:
     """What the session's agents open and change, also by the programs they run."""
     environment, projects = workplace.environment, host.files.projects
-    clients = ClientFiles(local_workspace(host.guard, workplace), projects.buffers)
+    disk = local_workspace(host.guard, workplace)
+    clients = ClientFiles(disk, projects.buffers)
     temporary = environment.variables.get("TMPDIR", "")
     author = Author(
         stored.info.id, stored.directory, environment.home, permission.approval, environment.umask, temporary
     )
-    files = await SessionFiles.open(clients, projects, author)
+    files = await SessionFiles.open(disk, projects, author, clients)
     limits, names = host.configuration.live.now.capture, partial(_session_name, host.storage.store)
     looked_at = LookedAt(
         projects, stored.directory, environment.variables, host.policy.own, limits, permission.approval

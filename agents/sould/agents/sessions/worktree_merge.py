@@ -85,7 +85,7 @@ class Bringing:
         for client_id, workspace in self._client_files(agent.cwd).items():
             files.attach(client_id, workspace)
         author = Author(session_id, None, environment.home, approval, agent.umask)
-        recorded = await SessionFiles.open(files, projects, author)
+        recorded = await SessionFiles.open(disk, projects, author, files)
         try:
             async with ProjectPort.opened(projects, worktree.path, environment.home, _CLIENT) as port:
                 kept = await _kept(port, undecided=undecided)

@@ -7,7 +7,7 @@ from typing import Literal, Protocol, TypeAlias
 from msgspec import Struct, field
 
 from sould.agents.base.environment import USUAL_UMASK
-from sould.agents.base.workspace import Workspace
+from sould.agents.base.workspace import TextFiles
 from sould.agents.permissions.policy import Mode
 from sould.agents.soul.mcp_over_client import Carrier
 
@@ -75,6 +75,6 @@ class Client(Protocol):
         """What is chosen there is remembered for the project; else it holds for the session."""
         ...
 
-    def workspace(self, inner: Workspace, session_id: str) -> Workspace | None:
+    def workspace(self, inner: TextFiles, session_id: str) -> TextFiles | None:
         """The client's buffers over `inner`, or None when it offers none."""
         ...

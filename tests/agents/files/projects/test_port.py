@@ -63,8 +63,9 @@ async def test_what_the_user_types_or_saves_while_a_call_runs_is_shared_and_noth
     for name in names:
         (root / name).write_text("as it was\n")
     projects = Projects(tmp_path / "state")
-    clients = ClientFiles(LocalWorkspace(root, (), no_commands), projects.buffers)
-    files = await SessionFiles.open(clients, projects, Author("session", own, tmp_path))
+    disk = LocalWorkspace(root, (), no_commands)
+    clients = ClientFiles(disk, projects.buffers)
+    files = await SessionFiles.open(disk, projects, Author("session", own, tmp_path), clients)
     files.capture = capture = Capture(
         "session",
         files,

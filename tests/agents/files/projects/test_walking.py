@@ -75,9 +75,9 @@ async def test_looking_stands_still_while_a_search_runs_unless_a_command_waits_f
     own = tmp_path / "session"
     own.mkdir()
     projects = Projects(tmp_path / "state")
-    files = await SessionFiles.open(
-        ClientFiles(LocalWorkspace(root, (), no_commands), projects.buffers), projects, Author("session", own, tmp_path)
-    )
+    disk = LocalWorkspace(root, (), no_commands)
+    clients = ClientFiles(disk, projects.buffers)
+    files = await SessionFiles.open(disk, projects, Author("session", own, tmp_path), clients)
     limits = CaptureLimits(wait_s=0.01)
     capture = Capture(
         "session",

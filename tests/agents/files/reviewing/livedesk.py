@@ -146,8 +146,9 @@ class LiveDesk(GitDesk):
             await self.review()
             own = self.state / "sessions" / session_id
             own.mkdir(parents=True, exist_ok=True)
-            clients = ClientFiles(LocalWorkspace(self.root, (), no_commands), self.projects.buffers)
-            files = await SessionFiles.open(clients, self.projects, Author(session_id, own, self.state))
+            disk = LocalWorkspace(self.root, (), no_commands)
+            clients = ClientFiles(disk, self.projects.buffers)
+            files = await SessionFiles.open(disk, self.projects, Author(session_id, own, self.state), clients)
             looked_at = LookedAt(self.projects, own, {}, (), CaptureLimits(wait_s=60.0))
             words = FindingWords(files, session_id, 1, str)
             files.watch(Capture(session_id, files, looked_at, words, self._writers, lambda: self.certain_within))
@@ -159,13 +160,14 @@ class LiveDesk(GitDesk):
         path = self.root / name
         source = AgentSource("its agent", subagent) if subagent else None
         context = ToolCallContext(f"call of {turn}", 1, turn_id=turn, source=source)
-        files = (await self.session(session)).for_call(context)
+        files = await self.session(session)
+        changes = files.for_call(context)
         try:
             found = await files.read_text(path) if path.exists() or path in self.editor.texts else None
             if text is not None:
-                await files.write_text(path, text, expected=found.digest if found else None)
+                await changes.write_text(path, text, expected=found.digest if found else None)
             elif found is not None:
-                await files.delete(path, expected=found.digest)
+                await changes.delete(path, expected=found.digest)
         except WorkspaceError:
             return False
         return True

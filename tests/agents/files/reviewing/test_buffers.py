@@ -65,9 +65,9 @@ class Desk:
 
     async def agent(self, text: str) -> TextFile:
         """The agent writes the file."""
-        files = self.files.for_call(ToolCallContext("call", 1, turn_id="T1"))
-        found = await files.read_text(self.editor.path)
-        return await files.write_text(self.editor.path, text, expected=found.digest)
+        changes = self.files.for_call(ToolCallContext("call", 1, turn_id="T1"))
+        found = await self.files.read_text(self.editor.path)
+        return await changes.write_text(self.editor.path, text, expected=found.digest)
 
     async def hunks(self, *, absent: bool = False) -> list[ReviewedHunk]:
         """What there is to review."""
@@ -90,8 +90,9 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
         place.mkdir()
     (root / "a.txt").write_text("a\nb\nc\n")
     projects = Projects(tmp_path / "state")
-    clients = ClientFiles(LocalWorkspace(root, (), no_commands), projects.buffers)
-    files = await SessionFiles.open(clients, projects, Author("S1", own, tmp_path))
+    disk = LocalWorkspace(root, (), no_commands)
+    clients = ClientFiles(disk, projects.buffers)
+    files = await SessionFiles.open(disk, projects, Author("S1", own, tmp_path), clients)
     editor = Editor(root, (), no_commands)
     async with ProjectPort.opened(projects, root, tmp_path, "editor") as port:
         clients.attach("editor", editor)

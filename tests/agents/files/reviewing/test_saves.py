@@ -59,8 +59,9 @@ class Desk:
         path = root / "a.py"
         path.write_text(BASE)
         projects = Projects(base / "state")
-        clients = ClientFiles(LocalWorkspace(root, (), no_commands), projects.buffers)
-        files = await SessionFiles.open(clients, projects, Author("S1", own, base))
+        disk = LocalWorkspace(root, (), no_commands)
+        clients = ClientFiles(disk, projects.buffers)
+        files = await SessionFiles.open(disk, projects, Author("S1", own, base), clients)
         async with ProjectPort.opened(projects, root, base, "editor") as port:
             workspace = editor(root, (), no_commands)
             clients.attach("editor", workspace)

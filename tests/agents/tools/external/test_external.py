@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sould.agents.base.workspace import Workspace
+from sould.agents.base.workspace import TextFiles
 from sould.agents.sessions.session import Session
 from sould.agents.tools.external.definition import LONGEST_OUTPUT
 from sould.agents.wire.messages import (
@@ -48,7 +48,7 @@ class Editor:
         self.session = session
         session.attach(self)
 
-    def workspace(self, inner: Workspace, session_id: str) -> None:
+    def workspace(self, inner: TextFiles, session_id: str) -> None:
         """See `Client`."""
 
     def register(self, *tools: Any) -> tuple[tuple[str, ...], dict[str, str]]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sould.agents.base.workspace import Workspace
+from sould.agents.base.workspace import TextFiles
 from sould.agents.files.projects.projects import Projects
 from sould.agents.journal.channel import Record
 from sould.agents.permissions.trust import TrustStore
@@ -60,7 +60,7 @@ class Watcher:
     speaks_for_user = True
     chooses_for_project = True
 
-    def workspace(self, inner: Workspace, session_id: str) -> None:
+    def workspace(self, inner: TextFiles, session_id: str) -> None:
         """See `Client`."""
 
     @property

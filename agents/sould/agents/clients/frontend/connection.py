@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
 
     from sould.agents.base.rpc.connection import Handler
-    from sould.agents.base.workspace import Workspace
+    from sould.agents.base.workspace import TextFiles
     from sould.agents.clients.editor.client import ConnectedEditor
     from sould.agents.clients.inbox.feed import FollowedInbox
     from sould.agents.clients.review.projects import OpenProjects
@@ -95,7 +95,7 @@ class ClientConnection(ABC):
     def require_initialized(self) -> None:
         """Refuse work before the handshake. Raises RpcError."""
 
-    def workspace(self, inner: "Workspace", session_id: str) -> "Workspace | None":
+    def workspace(self, inner: "TextFiles", session_id: str) -> "TextFiles | None":
         """See `Client`; None: its buffers are the project's, as it reports them."""
         return None
 

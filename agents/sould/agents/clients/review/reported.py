@@ -1,11 +1,11 @@
-"""The files that a client says it has open, as a workspace: its text where it is unsaved, else the disk.
+"""The files that a client says it has open, as `TextFiles`: its text where it is unsaved, else the disk.
 
 A write goes into the buffer of a client that takes them (`_sould/review/write`), which saves it only if it was saved before. What
 is unsaved in a client that takes none is never written over (D44).
 """
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -18,15 +18,12 @@ from sould.agents.base.rpc.connection import Connection
 from sould.agents.base.rpc.errors import ConnectionGoneError, RpcError
 from sould.agents.base.textencoding import UTF_8, Encoding
 from sould.agents.base.workspace import (
-    Command,
     Expected,
     FileChangedError,
     NotAFileError,
     NotTextError,
-    ResolvedPath,
-    RunningCommand,
     TextFile,
-    Workspace,
+    TextFiles,
     digest_expected,
     is_utf_8,
 )
@@ -107,28 +104,14 @@ async def ask_to_write(connection: Connection, path: Path, text: str, file: Repo
     return answer if answer.outcome == "written" else None
 
 
-class ReportedWorkspace:
+class ReportedTexts:
     """`disk`, with the client's buffers over it. `edits` None: it takes none; `name` is what people call it."""
 
-    def __init__(self, disk: Workspace, files: ReportedFiles, edits: BufferEdits | None, name: str) -> None:
+    def __init__(self, disk: TextFiles, files: ReportedFiles, edits: BufferEdits | None, name: str) -> None:
         self._disk = disk
         self._files = files
         self._edits = edits
         self._name = name
-
-    @property
-    def root(self) -> Path:
-        """See `Workspace`."""
-        return self._disk.root
-
-    @property
-    def additional(self) -> Sequence[Path]:
-        """See `Workspace`."""
-        return self._disk.additional
-
-    def resolve(self, path: str) -> ResolvedPath:
-        """See `Workspace`."""
-        return self._disk.resolve(path)
 
     async def read_text(self, path: Path) -> TextFile:
         """The client's unsaved text, where it said it, else the disk."""
@@ -145,7 +128,7 @@ class ReportedWorkspace:
             return UTF_8
 
     async def known_text(self, path: Path) -> TextFile:
-        """See `Workspace`: nobody is asked."""
+        """See `TextFiles`: nobody is asked."""
         return await self.read_text(path)
 
     async def write_text(self, path: Path, text: str, *, expected: Expected) -> TextFile:
@@ -190,17 +173,9 @@ class ReportedWorkspace:
             raise FileChangedError(f"{path} has unsaved changes in {self._name}; it was not deleted")
         await self._disk.delete(path, expected=expected)
 
-    async def read_bytes(self, path: Path, limit: int) -> bytes:
-        """See `Workspace`."""
-        return await self._disk.read_bytes(path, limit)
-
     async def unsaved(self) -> Collection[Path]:
-        """See `Workspace`: the project knows them."""
+        """See `TextFiles`: the project knows them."""
         return ()
-
-    async def run(self, command: Command) -> RunningCommand:
-        """See `Workspace`; never in a client (D13)."""
-        return await self._disk.run(command)
 
 
 def _unsaved(path: Path, text: str, encoding: Encoding) -> TextFile:

@@ -15,7 +15,7 @@ from sould.agents.base.localworkspace import LocalWorkspace
 from sould.agents.base.textencoding import may_be_shown_as
 from sould.agents.base.workspace import WorkspaceError
 from sould.agents.clients.review.projects import OpenProjects, ReviewedProject
-from sould.agents.clients.review.reported import BufferEdits, Reported, ReportedWorkspace
+from sould.agents.clients.review.reported import BufferEdits, Reported, ReportedTexts
 from sould.agents.clients.review.textbuffer import Position, PositionEncoding, TextBuffer
 from sould.agents.files.projects.port import no_commands
 
@@ -62,10 +62,10 @@ class Reports:
     def __init__(
         self, projects: OpenProjects, edits: BufferEdits | None, name: str, encoding: PositionEncoding = "utf-16"
     ) -> None:
-        """`edits`, `name`: see `ReportedWorkspace`; `encoding`: of the client's positions."""
+        """`edits`, `name`: see `ReportedTexts`; `encoding`: of the client's positions."""
         self._projects = projects
         disk = LocalWorkspace(Path("/"), (), no_commands)
-        self._workspace = ReportedWorkspace(disk, self, edits, name)
+        self._workspace = ReportedTexts(disk, self, edits, name)
         self._name = name
         self._encoding: PositionEncoding = encoding
         self._news = asyncio.Event()

@@ -1,21 +1,19 @@
-"""A session's files as one tool call sees them: what it changes carries who made the call.
+"""What one tool call changes carries who made the call.
 
 Nothing here judges or asks: that is done round it.
 """
 
 import time
-from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from msgspec import Struct
 
-from sould.agents.base.workspace import Command, Expected, ResolvedPath, RunningCommand, TextFile, Workspace
+from sould.agents.base.workspace import Command, Expected, RunningCommand, TextFile
 from sould.agents.files.edits.editlog import Captured
 from sould.agents.files.projects.capture import Capture
 from sould.agents.files.projects.changes import Change
 from sould.agents.files.review.hunk import AgentCall
-from sould.agents.toolapi.base import ToolCallContext
 
 
 class Writing(Struct, frozen=True):
@@ -52,55 +50,29 @@ def captured(change: Change, call: AgentCall, *, allowed: bool) -> Captured:
     )
 
 
-class AttributingFiles(Workspace, Protocol):
+class RecordingFiles(Protocol):
     """A session's files, which remember in whose name they are changed."""
 
     capture: Capture | None
 
-    def for_call(self, call: ToolCallContext) -> "AttributedWorkspace":
-        """As the call sees them."""
-        ...
-
     async def write(self, path: Path, text: str, *, expected: Expected, writing: Writing) -> TextFile:
-        """As `write_text`, in this name."""
+        """As `Workspace.write_text`, in this name."""
         ...
 
     async def remove(self, path: Path, *, expected: str, writing: Writing) -> None:
-        """As `delete`, in this name."""
+        """As `Workspace.delete`, in this name."""
+        ...
+
+    async def run(self, command: Command) -> RunningCommand:
+        """As `Workspace.run`."""
         ...
 
 
-class AttributedWorkspace(Struct, frozen=True):
-    """A `Workspace`, and a `PerCall`: also the files of another call."""
+class CallChanges(Struct, frozen=True):
+    """What one call does to a session's files."""
 
-    files: AttributingFiles
+    files: RecordingFiles
     writing: Writing
-
-    def for_call(self, call: ToolCallContext) -> "AttributedWorkspace":
-        """As the session's files."""
-        return self.files.for_call(call)
-
-    @property
-    def root(self) -> Path:
-        """The session's working directory."""
-        return self.files.root
-
-    @property
-    def additional(self) -> Sequence[Path]:
-        """Further directories that count as inside."""
-        return self.files.additional
-
-    def resolve(self, path: str) -> ResolvedPath:
-        """As the session's files."""
-        return self.files.resolve(path)
-
-    async def read_text(self, path: Path) -> TextFile:
-        """As the session's files."""
-        return await self.files.read_text(path)
-
-    async def known_text(self, path: Path) -> TextFile:
-        """As the session's files."""
-        return await self.files.known_text(path)
 
     async def write_text(self, path: Path, text: str, *, expected: Expected) -> TextFile:
         """Write in the name of this call."""
@@ -109,14 +81,6 @@ class AttributedWorkspace(Struct, frozen=True):
     async def delete(self, path: Path, *, expected: str) -> None:
         """Delete in the name of this call."""
         await self.files.remove(path, expected=expected, writing=self.writing)
-
-    async def read_bytes(self, path: Path, limit: int) -> bytes:
-        """As the session's files."""
-        return await self.files.read_bytes(path, limit)
-
-    async def unsaved(self) -> Collection[Path]:
-        """As the session's files."""
-        return await self.files.unsaved()
 
     async def run(self, command: Command) -> RunningCommand:
         """As the session's files; what it does to files is this call's, also after the call has ended."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sould.agents.base.errors import SouldError
 from sould.agents.base.tasks import run_shielded_in_thread, shielded
-from sould.agents.base.workspace import Workspace
+from sould.agents.base.workspace import TextFiles, Workspace
 from sould.agents.files.edits.editlog import Intent
 from sould.agents.files.edits.project import Project
 from sould.agents.files.edits.reviewed import Reader
@@ -26,12 +26,19 @@ class BorrowedProjects:
     """Of the session that works in `workspace` and keeps its things in `directory`; None: of the user, without a session."""
 
     def __init__(
-        self, projects: Projects, workspace: Workspace, directory: Path | None, never: frozenset[Path], session_id: str
+        self,
+        projects: Projects,
+        workspace: Workspace,
+        texts: TextFiles,
+        directory: Path | None,
+        never: frozenset[Path],
+        session_id: str,
     ) -> None:
-        """`never`: directories that are no projects. `session_id`: "" of the user."""
+        """`texts`: the files as its clients see them. `never`: directories that are no projects. `session_id`: "" of the user."""
         self._session_id = session_id
         self._projects = projects
         self._workspace = workspace
+        self._texts = texts
         self._directory = directory
         self._never = never
         self._by_log: dict[str, Project] = {}
@@ -192,7 +199,7 @@ class BorrowedProjects:
         """What is decided about the session's hunks is written as its clients see the files, and told."""
         review = self._projects.review(project)
         if self._session_id:
-            review.files.sessions[self._session_id] = self._workspace
+            review.files.sessions[self._session_id] = self._texts
             if self._listener is not None:
                 review.listeners[self._session_id] = self._listener
         if self._reader is not None:

@@ -152,7 +152,7 @@ class Capture(Struct):
                 self._intervals[call.call_id] = Interval(call, moment(), title)
             self._intervals[call.call_id].run()
             self.writers.begin(self.session_id, self._roots())
-        await self.files.command_begins(call.call_id, self._find)
+        await self.files.commands.command_begins(call.call_id, self._find)
 
     async def _find(self) -> None:
         """Keep what has been changed by now."""
@@ -214,9 +214,9 @@ class Capture(Struct):
                     found = await self._with_met(self._found.pop(call_id, Findings()))
                     return replace(found, note=f"{found.note} {LATE}".lstrip()) if self._late else found
             finally:
-                await self.files.command_ended(call_id)
+                await self.files.commands.command_ended(call_id)
                 if interval.holds:
-                    await self.files.command_goes_on(call_id, self._find)
+                    await self.files.commands.command_goes_on(call_id, self._find)
 
     async def running(self, call: AgentCall, start: Callable[[], Awaitable[RunningCommand]]) -> RunningCommand:
         """Start a command for the call, whose interval stays open until the command has ended.
@@ -227,8 +227,10 @@ class Capture(Struct):
         if call_id not in self._intervals:
             await self.begin(call)
             self._intervals[call_id].end()
-            await self.files.command_ended(call_id)  # it is in the background: nobody waits for it to look at files
-            await self.files.command_goes_on(call_id, self._find)
+            await self.files.commands.command_ended(
+                call_id
+            )  # it is in the background: nobody waits for it to look at files
+            await self.files.commands.command_goes_on(call_id, self._find)
         interval = self._intervals[call_id]
         interval.hold()
         try:
@@ -249,7 +251,7 @@ class Capture(Struct):
                 self._close(call_id)
                 self._ask_about(interval)
                 self._found.pop(call_id, None)
-            self.files.command_over(call_id)
+            self.files.commands.command_over(call_id)
 
     async def changed_since(self, since: float, turn_id: str, call_id: str) -> tuple[Sequence[Path], bool]:
         """The files that changed since then (wall seconds), kept as the call's and `shared`; False: not all were looked at.
@@ -272,7 +274,7 @@ class Capture(Struct):
         await self._behind.aclose()
         await self.ended()
         while self._intervals:
-            self.files.command_over(self._intervals.popitem()[0])
+            self.files.commands.command_over(self._intervals.popitem()[0])
         self.writers.end(self.session_id)
         async with self._one:
             await run_shielded_in_thread(self.looked_at.close)

@@ -57,6 +57,26 @@ def together(found: Sequence[Findings]) -> Findings:
     return Findings(changes, next((each.note for each in found if each.note), ""))
 
 
+class WatchedCommands(Protocol):
+    """Is told when calls run programs."""
+
+    async def command_begins(self, call_id: str, finder: Finder) -> None:
+        """The call runs programs from here on; what it has changed by some time is found with `finder`."""
+        ...
+
+    async def command_ended(self, call_id: str) -> None:
+        """It has ended, and what it did to files is kept."""
+        ...
+
+    async def command_goes_on(self, call_id: str, finder: Finder) -> None:
+        """It has ended, and programs of it go on; what they have changed by some time is found with `finder`."""
+        ...
+
+    def command_over(self, call_id: str) -> None:
+        """Nothing of it goes on any more."""
+        ...
+
+
 class WatchedFiles(Protocol):
     """A session's files: where to look, and who keeps what is found."""
 
@@ -85,20 +105,9 @@ class WatchedFiles(Protocol):
         """The files that agents changed and editors have open."""
         ...
 
-    async def command_begins(self, call_id: str, finder: Finder) -> None:
-        """The call runs programs from here on; what it has changed by some time is found with `finder`."""
-        ...
-
-    async def command_ended(self, call_id: str) -> None:
-        """It has ended, and what it did to files is kept."""
-        ...
-
-    async def command_goes_on(self, call_id: str, finder: Finder) -> None:
-        """It has ended, and programs of it go on; what they have changed by some time is found with `finder`."""
-        ...
-
-    def command_over(self, call_id: str) -> None:
-        """Nothing of it goes on any more."""
+    @property
+    def commands(self) -> WatchedCommands:
+        """Who is told of the commands that calls run."""
         ...
 
     async def note(self, changes: Sequence[Change], since: int, call: AgentCall) -> Sequence[Change]:

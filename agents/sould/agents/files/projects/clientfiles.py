@@ -3,33 +3,33 @@
 Tools hold this one object for the session's life; which client stands behind it changes under them.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from sould.agents.base.workspace import Command, Expected, ResolvedPath, RunningCommand, TextFile, Workspace
+from sould.agents.base.workspace import Expected, TextFile, TextFiles, Workspace
 from sould.agents.files.reviewing.buffers import Buffers
 
 
 class ClientFiles:
-    """A session's `Workspace` that delegates to a client's for each file, or to the disk."""
+    """`TextFiles` that delegate to a client's for each file, or to the disk."""
 
     def __init__(self, disk: Workspace, buffers: Buffers) -> None:
         self._disk = disk
         self._buffers = buffers
-        self._clients: dict[str, Workspace] = {}
+        self._clients: dict[str, TextFiles] = {}
         self._asking = ""
 
-    def attach(self, client_id: str, workspace: Workspace | None) -> None:
+    def attach(self, client_id: str, workspace: TextFiles | None) -> None:
         """A client came, with buffers or without."""
         if workspace is not None:
             self._clients[client_id] = workspace
 
     def detach(self, client_id: str) -> None:
-        """A client left; what it was asked for falls back to the disk by its own workspace (D13)."""
+        """A client left; what it was asked for falls back to the disk by its own files (D13)."""
         self._clients.pop(client_id, None)
 
     @property
-    def attached(self) -> Mapping[str, Workspace]:
+    def attached(self) -> Mapping[str, TextFiles]:
         """What clients with buffers read and write through, by client, the newest last."""
         return self._clients
 
@@ -42,7 +42,7 @@ class ClientFiles:
         """The client that asked for the turn; "" before the first."""
         return self._asking
 
-    def _serving(self, path: Path) -> Workspace:
+    def _serving(self, path: Path) -> TextFiles:
         """Of the clients that have it open, also without the session, the one focused last; else who asked for the turn, or the newest."""
         all_holders = self._buffers.holders(path)
         told = (self._clients.get(holder) or self._buffers.workspace(holder) for holder in all_holders)
@@ -55,44 +55,22 @@ class ClientFiles:
         """The files without any editor."""
         return self._disk
 
-    @property
-    def root(self) -> Path:
-        """See `Workspace`."""
-        return self._disk.root
-
-    @property
-    def additional(self) -> Sequence[Path]:
-        """See `Workspace`."""
-        return self._disk.additional
-
-    def resolve(self, path: str) -> ResolvedPath:
-        """See `Workspace`."""
-        return self._disk.resolve(path)
-
     async def read_text(self, path: Path) -> TextFile:
-        """See `Workspace`."""
+        """See `TextFiles`."""
         return await self._serving(path).read_text(path)
 
     async def known_text(self, path: Path) -> TextFile:
-        """See `Workspace`."""
+        """See `TextFiles`."""
         return await self._serving(path).known_text(path)
 
     async def write_text(self, path: Path, text: str, *, expected: Expected) -> TextFile:
-        """See `Workspace`."""
+        """See `TextFiles`."""
         return await self._serving(path).write_text(path, text, expected=expected)
 
     async def delete(self, path: Path, *, expected: str) -> None:
-        """See `Workspace`."""
+        """See `TextFiles`."""
         await self._serving(path).delete(path, expected=expected)
 
-    async def read_bytes(self, path: Path, limit: int) -> bytes:
-        """See `Workspace`."""
-        return await self._disk.read_bytes(path, limit)
-
     async def unsaved(self) -> Collection[Path]:
-        """See `Workspace`."""
+        """See `TextFiles`."""
         return {path for client in self._clients.values() for path in await client.unsaved()} | self._buffers.unsaved()
-
-    async def run(self, command: Command) -> RunningCommand:
-        """See `Workspace`; commands never go through an editor (D13)."""
-        return await self._disk.run(command)

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from msgspec import Struct, field
 
-from sould.agents.base.workspace import NotAFileError, Workspace, WorkspaceError
+from sould.agents.base.workspace import NotAFileError, TextFiles, WorkspaceError
 from sould.agents.files.directories.secretblobs import SecretJudge
 from sould.agents.files.edits.texts import as_lines
 from sould.agents.files.projects.projects import BeginForeseeing, Foresee, Projects, Unforeseen
@@ -39,7 +39,7 @@ class ForeseenWrites(Struct):
 
     session_id: str
     projects: Projects
-    files: Workspace
+    files: TextFiles
     roots: ProjectRoots
     secrets: SecretJudge | None
     _shown: dict[str, _Shown] = field(default_factory=dict[str, _Shown])

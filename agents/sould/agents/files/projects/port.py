@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from sould.agents.base.localworkspace import LocalWorkspace
-from sould.agents.base.workspace import Command, RunningCommand, Workspace, WorkspaceError
+from sould.agents.base.workspace import Command, RunningCommand, TextFiles, WorkspaceError
 from sould.agents.files.edits.droppedtext import DroppedText
 from sould.agents.files.edits.ownership import ALONE, never_projects
 from sould.agents.files.edits.reviewed import Follower
@@ -47,7 +47,8 @@ class ProjectPort:
             ProjectOpenElsewhereError: another process holds it.
         """
         disk = LocalWorkspace(directory, (), no_commands, home)
-        files = await SessionFiles.open(ClientFiles(disk, projects.buffers), projects, Author("", None, home))
+        clients = ClientFiles(disk, projects.buffers)
+        files = await SessionFiles.open(disk, projects, Author("", None, home), clients)
         port = cls(projects, files, client_id)
         try:
             with files.reviews()[0].watcher.attended():
@@ -69,7 +70,7 @@ class ProjectPort:
 
     # --- what the client has open: its buffers serve the agents' reads and writes first ---------------------------------
 
-    def serve(self, workspace: Workspace | None, name: str = "") -> None:
+    def serve(self, workspace: TextFiles | None, name: str = "") -> None:
         """The client reads and writes the files it has open through this, None: it does not. `name` is what people call it."""
         self._buffers.serve(self._client_id, workspace, name)
 

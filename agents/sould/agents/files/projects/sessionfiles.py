@@ -29,6 +29,7 @@ from sould.agents.base.workspace import (
     ResolvedPath,
     RunningCommand,
     TextFile,
+    TextFiles,
     Workspace,
     WorkspaceError,
     content_in_place_of,
@@ -55,10 +56,10 @@ from sould.agents.files.edits.moments import moment
 from sould.agents.files.edits.ownership import ALONE, never_projects
 from sould.agents.files.edits.project import Project
 from sould.agents.files.edits.state import Edit, FileChange, changes_of
-from sould.agents.files.projects.attributed import AttributedWorkspace, Writing, captured
+from sould.agents.files.projects.attributed import CallChanges, Writing, captured
 from sould.agents.files.projects.borrowing import BorrowedProjects
 from sould.agents.files.projects.capture import Capture
-from sould.agents.files.projects.changes import Change, made_directories
+from sould.agents.files.projects.changes import Change, WatchedCommands, made_directories
 from sould.agents.files.projects.foreseen import ForeseenWrites
 from sould.agents.files.projects.foundchanges import FoundChanges
 from sould.agents.files.projects.knowntexts import KnownTexts
@@ -67,7 +68,6 @@ from sould.agents.files.projects.steps import AgentsAtWork
 from sould.agents.files.projects.untold import Untold
 from sould.agents.files.review.file import TrackedFile
 from sould.agents.files.review.hunk import AgentCall
-from sould.agents.files.reviewing.activity import Finder
 from sould.agents.files.reviewing.answers import DecisionListener
 from sould.agents.files.reviewing.review import Review
 from sould.agents.toolapi.base import ToolCallContext
@@ -89,24 +89,30 @@ class Author(Struct, frozen=True):
 class SessionFiles:
     """A `Workspace` that remembers what the agent changed; a `PerCall`: a tool's writes carry the call that made them."""
 
-    def __init__(self, inner: Workspace, projects: Projects, author: Author) -> None:
-        self.inner = inner
+    def __init__(self, disk: Workspace, projects: Projects, author: Author, clients: TextFiles | None = None) -> None:
+        """`clients`: the files as the user sees them in editors; None: as they are on disk."""
+        self._disk = disk
+        self._texts: TextFiles = clients or disk
         self.umask = author.umask
         self.capture: Capture | None = None
         self._author = author
         self._locks = projects.locks
         self._buffers = projects.buffers
         never = never_projects(author.home, author.temporary)
-        self._borrowed = BorrowedProjects(projects, inner, author.directory, never, author.session_id)
+        self._borrowed = BorrowedProjects(projects, disk, self._texts, author.directory, never, author.session_id)
         self._found = FoundChanges(author.session_id, self._borrowed, projects.config)
         self.work = AgentsAtWork(self._borrowed)
-        self.foreseen = ForeseenWrites(author.session_id, projects, inner, self._borrowed, author.secrets)
-        self.untold = Untold(author.session_id, self._borrowed, inner, author.secrets, KnownTexts(author.directory))
+        self.foreseen = ForeseenWrites(author.session_id, projects, self._texts, self._borrowed, author.secrets)
+        self.untold = Untold(
+            author.session_id, self._borrowed, self._texts, author.secrets, KnownTexts(author.directory)
+        )
         if author.session_id:
             self._borrowed.tell_edits(self.untold)
 
     @classmethod
-    async def open(cls, inner: Workspace, projects: Projects, author: Author) -> "SessionFiles":
+    async def open(
+        cls, disk: Workspace, projects: Projects, author: Author, clients: TextFiles | None = None
+    ) -> "SessionFiles":
         """Open the logs that hold edits of the session, for the user the project's.
 
         One that earlier versions kept for the session alone is taken over.
@@ -115,7 +121,7 @@ class SessionFiles:
             OSError: a log cannot be opened.
             ProjectOpenElsewhereError: another process holds it.
         """
-        files = cls(inner, projects, author)
+        files = cls(disk, projects, author, clients)
         try:
             await files._borrowed.open(author.session_id)
             await files.untold.restore()
@@ -209,21 +215,10 @@ class SessionFiles:
                 missing = error
         raise missing
 
-    async def command_begins(self, call_id: str, finder: Finder) -> None:
+    @property
+    def commands(self) -> WatchedCommands:
         """See `WatchedFiles`."""
-        await self._borrowed.command_begins(call_id, finder)
-
-    async def command_ended(self, call_id: str) -> None:
-        """See `WatchedFiles`."""
-        await self._borrowed.command_ended(call_id)
-
-    async def command_goes_on(self, call_id: str, finder: Finder) -> None:
-        """See `WatchedFiles`."""
-        await self._borrowed.command_goes_on(call_id, finder)
-
-    def command_over(self, call_id: str) -> None:
-        """See `WatchedFiles`."""
-        self._borrowed.command_over(call_id)
+        return self._borrowed
 
     async def note(self, changes: Sequence[Change], since: int, call: AgentCall) -> list[Change]:
         """Keep changes that were found on disk as the call's, but for what the session's edits since the mark explain; what is left.
@@ -245,7 +240,7 @@ class SessionFiles:
         if not is_file(node):
             return node
         try:
-            data = (await self.inner.read_text(path)).content
+            data = (await self._texts.read_text(path)).content
         except (NotAFileError, NotTextError):
             return node
         return Node(node.mode if node is not None else None, data)
@@ -286,10 +281,10 @@ class SessionFiles:
         expected = digest_of(found.data) if found is not None else None
         if wanted is None:
             if expected is not None:
-                await self.inner.delete(path, expected=expected)
+                await self._texts.delete(path, expected=expected)
             return
         if found is None or found.data != wanted.data:
-            await self.inner.write_text(path, wanted.data.decode(), expected=expected_of(expected, names))
+            await self._texts.write_text(path, wanted.data.decode(), expected=expected_of(expected, names))
         with contextlib.suppress(FileNotFoundError):  # it may be in an editor's buffer only
             await run_shielded_in_thread(set_permissions, path, wanted.permissions)
 
@@ -312,33 +307,33 @@ class SessionFiles:
 
     # --- the workspace -----------------------------------------------------------------------------------------------
 
-    def for_call(self, call: ToolCallContext) -> "AttributedWorkspace":
-        """The workspace as one tool call sees it."""
+    def for_call(self, call: ToolCallContext) -> CallChanges:
+        """What one tool call does to the files."""
         agent_id = call.source.agent_id if call.source is not None else ""
         made_by = AgentCall(self._author.session_id, call.turn_id, call.id, agent_id, call.model)
-        return AttributedWorkspace(self, Writing(made_by, call.allowed, call.all_names))
+        return CallChanges(self, Writing(made_by, call.allowed, call.all_names))
 
     @property
     def root(self) -> Path:
         """The session's working directory."""
-        return self.inner.root
+        return self._disk.root
 
     @property
     def additional(self) -> Sequence[Path]:
         """Further directories that count as inside."""
-        return self.inner.additional
+        return self._disk.additional
 
     def resolve(self, path: str) -> ResolvedPath:
-        """As the workspace inside."""
-        return self.inner.resolve(path)
+        """See `Workspace`."""
+        return self._disk.resolve(path)
 
     async def read_text(self, path: Path) -> TextFile:
-        """As the workspace inside."""
-        return await self.inner.read_text(path)
+        """See `Workspace`."""
+        return await self._texts.read_text(path)
 
     async def known_text(self, path: Path) -> TextFile:
-        """As the workspace inside."""
-        return await self.inner.known_text(path)
+        """See `Workspace`."""
+        return await self._texts.known_text(path)
 
     async def write_text(self, path: Path, text: str, *, expected: Expected) -> TextFile:
         """Write for no tool call in particular (a command of the user's)."""
@@ -349,16 +344,16 @@ class SessionFiles:
         await self.remove(path, expected=expected, writing=Writing(self._call()))
 
     async def read_bytes(self, path: Path, limit: int) -> bytes:
-        """As the workspace inside."""
-        return await self.inner.read_bytes(path, limit)
+        """See `Workspace`."""
+        return await self._disk.read_bytes(path, limit)
 
     async def unsaved(self) -> Collection[Path]:
-        """As the workspace inside."""
-        return await self.inner.unsaved()
+        """See `Workspace`."""
+        return await self._texts.unsaved()
 
     async def run(self, command: Command) -> RunningCommand:
-        """As the workspace inside."""
-        return await self.inner.run(command)
+        """See `Workspace`."""
+        return await self._disk.run(command)
 
     async def write(self, path: Path, text: str, *, expected: Expected, writing: Writing) -> TextFile:
         """Save the old text, note the intent, write, note the outcome.
@@ -397,9 +392,9 @@ class SessionFiles:
         try:
             if text is not None:
                 expected = expected_of(JustRead(before), names.count)
-                written = await self.inner.write_text(path, text, expected=expected)
+                written = await self._texts.write_text(path, text, expected=expected)
             elif digest is not None:
-                await self.inner.delete(path, expected=digest)
+                await self._texts.delete(path, expected=digest)
         except FileChangedError:
             await project.settle(n, written=False)
             raise
@@ -483,7 +478,7 @@ class SessionFiles:
             found, expected = expected.file, expected.digest
         else:
             try:
-                found = await self.inner.read_text(path)
+                found = await self._texts.read_text(path)
             except NotAFileError:
                 if digest_expected(expected) is not None:
                     raise FileChangedError(f"{path} was deleted since it was read; nothing was written") from None

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from sould.agents.base.diskfile import digest_of
 from sould.agents.base.errors import SouldError
-from sould.agents.base.workspace import NotAFileError, TextFile, Workspace, WorkspaceError
+from sould.agents.base.workspace import NotAFileError, TextFile, TextFiles, WorkspaceError
 from sould.agents.files.directories.secretblobs import SecretJudge
 from sould.agents.files.edits.blobs import BlobMissingError
 from sould.agents.files.edits.editlog import Decided, Told
@@ -149,7 +149,7 @@ class Untold(Looks):
         self,
         session_id: str,
         borrowed: Borrowed,
-        files: Workspace,
+        files: TextFiles,
         secrets: SecretJudge | None,
         texts: KnownTexts = NOT_KEPT,
     ) -> None:

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from sould.agents.base.diskfile import digest_of
-from sould.agents.base.workspace import Workspace
+from sould.agents.base.workspace import TextFiles
 from sould.agents.files.directories.tree import file_clock
 
 Said: TypeAlias = Literal["nothing", "this", "other"]
@@ -45,7 +45,7 @@ class Buffers(Struct):
 
     _clients: dict[str, dict[Path, _Open]] = field(default_factory=dict[str, dict[Path, _Open]])
     """The client that was focused last is the last one."""
-    _workspaces: dict[str, Workspace] = field(default_factory=dict[str, Workspace])
+    _workspaces: dict[str, TextFiles] = field(default_factory=dict[str, TextFiles])
     _names: dict[str, str] = field(default_factory=dict[str, str])
     _written: dict[Path, _Written] = field(default_factory=dict[Path, _Written])
     """The file that somebody typed in or saved last is the last one."""
@@ -84,7 +84,7 @@ class Buffers(Struct):
         """The user looks at this client."""
         self._clients[client_id] = self._clients.pop(client_id, {})
 
-    def serve(self, client_id: str, workspace: Workspace | None, name: str = "") -> None:
+    def serve(self, client_id: str, workspace: TextFiles | None, name: str = "") -> None:
         """The client reads and writes the files it has open through this, None: it does not. `name` is what people call it."""
         if workspace is not None:
             self._workspaces[client_id] = workspace
@@ -99,7 +99,7 @@ class Buffers(Struct):
         holders = [each for each in self.holders(path) if self._clients[each][path].dirty]
         return tuple(filter(None, (self._names.get(each, "") for each in holders)))
 
-    def workspace(self, client_id: str) -> Workspace | None:
+    def workspace(self, client_id: str) -> TextFiles | None:
         """Through what the client does, when it said."""
         return self._workspaces.get(client_id)
 

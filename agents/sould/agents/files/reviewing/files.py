@@ -24,7 +24,7 @@ from sould.agents.base.workspace import (
     NotTextError,
     OutsideError,
     TextFile,
-    Workspace,
+    TextFiles,
     WorkspaceError,
     expected_of,
 )
@@ -79,7 +79,7 @@ class ReviewFiles(Struct):
 
     store: BlobStore
     buffers: Buffers
-    sessions: dict[str, Workspace] = field(default_factory=dict[str, Workspace])
+    sessions: dict[str, TextFiles] = field(default_factory=dict[str, TextFiles])
     _unsaved: dict[str, str] = field(default_factory=dict[str, str])
     """The session through whose client a file is seen that keeps what it is given unsaved, and says nothing of its buffers."""
     _stamps: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
@@ -117,7 +117,7 @@ class ReviewFiles(Struct):
         else:
             self._unsaved.pop(str(file.path), None)
 
-    def serving(self, path: Path, sessions: Collection[str] = ()) -> Workspace | None:
+    def serving(self, path: Path, sessions: Collection[str] = ()) -> TextFiles | None:
         """Who reads and writes a file; None: the disk.
 
         A client that says it has it open, else one of the sessions, or the session whose client keeps it unsaved.
