@@ -5,12 +5,15 @@ is lax about case or spelling is no way round.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase, translate
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct
 
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.protected import normalised
@@ -18,102 +21,81 @@ from sould.agents.permissions.protected import normalised
 Likelihood: TypeAlias = Literal["certain", "likely", "no"]
 
 
-def _set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 LARGEST: Final = 1024 * 1024
 """Bytes of a text that are judged; what is larger cannot be told to be free of secrets."""
 NEVER: Final = (".example", ".sample", ".template", ".dist", ".pub")
 """Endings of what stands in a secret's place, and of public keys."""
-FIXTURES: Final = _set(
-    "fixture fixtures __fixtures__ test-fixtures test_fixtures testdata test-data test_data __snapshots__"
-)
-"""Directories of a project whose files are made for tests: only a provider's own kind of key is a secret there."""
-_TESTS: Final = _set("test tests testing spec specs e2e example examples sample samples demo demos")
-"""Words in the name of a directory whose keys and certificates are made up; an `.env` there may well be real."""
+_TABLES: Final = Path(__file__).with_name("secretnames.json")
+"""The names, each group with where it is documented; read when a path is first judged."""
 _WORD: Final = re.compile(r"[a-z0-9]+")
-_KEYS: Final = ("*.pem", "*.key", "*.p8", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.asc", "id_*", "ssh_host_*_key")
 
-_TREES: Final = _set(".ssh .gnupg .password-store")
-_HOME_TREES: Final = _set(
-    ".aws .azure .kube .config/gcloud .config/gh .config/hub .config/doctl .config/sops .oci .kimi/credentials"
-)
-_FILES: Final = _set(
-    """.env .netrc _netrc .authinfo .git-credentials .pypirc .pgpass .my.cnf .mylogin.cnf .vault-token .dockercfg
-    .dockerconfigjson .s3cfg .boto .passwd-s3fs kubeconfig application_default_credentials.json credentials.tfrc.json
-    accesstokens.json msal_token_cache.json secring.gpg
-    id_rsa id_dsa id_ecdsa id_ed25519 id_ecdsa_sk id_ed25519_sk id_xmss ssh_host_rsa_key ssh_host_dsa_key
-    ssh_host_ecdsa_key ssh_host_ed25519_key key.pem privkey.pem private.pem private_key.pem private-key.pem"""
-)
-_PATTERNS: Final = (
-    *(
-        ".env.*",
-        "kubeconfig.*",
-        "*.kubeconfig",
-        "service-account*.json",
-        "service_account*.json",
-        "serviceaccount*.json",
-    ),
-    *(
-        "*-key.pem",
-        "*_key.pem",
-        "*.key.pem",
-        "privkey*.pem",
-        "*.ppk",
-        "*.p12",
-        "*.pfx",
-        "*.kdbx",
-        "*.jks",
-        "*.keystore",
-    ),
-    *("id_rsa[-_.]*", "id_ed25519[-_.]*", "id_ecdsa[-_.]*"),
-)
-_PAIRS: Final = frozenset(
-    {
-        *(
-            (".docker", "config.json"),
-            (".kube", "config"),
-            (".config", "gcloud"),
-            (".config", "gh"),
-            (".config", "hub"),
-        ),
-        *((".aws", "credentials"), (".gcp", "credentials.json"), (".gem", "credentials"), (".kimi", "credentials")),
-        *((".cargo", "credentials"), (".cargo", "credentials.toml"), (".composer", "auth.json")),
-    }
-)
-_NOT_CERTAIN: Final = _set("debug.keystore")
-"""Android's key for trying things out: the same everywhere, and public."""
 
-_LIKELY_FILES: Final = _set(
-    """.npmrc .yarnrc .yarnrc.yml .envrc .flaskenv .htpasswd htpasswd .gitconfig credentials secrets secret pip.conf pip.ini
-    nuget.config .terraformrc terraform.rc auth.json gradle.properties .bash_history .zsh_history"""
-)
-_LIKELY_PATTERNS: Final = (
-    *(
-        "*.env",
-        "*.env.local",
-        ".env[-_]*",
-        "*.key",
-        "*.pem",
-        "*.p8",
-        "*.asc",
-        "secrets.*",
-        "secret.*",
-        "*.secret",
-        "*.secrets",
-    ),
-    *("*credentials*.json", "*credential.json", "client_secret*.json", "credentials.y*ml", "credentials.toml"),
-    *(
-        "credentials.ini",
-        "credentials.properties",
-        "credentials.csv",
-        "*secrets.json",
-        "*secrets.y*ml",
-        "*secrets.toml",
-    ),
-    *("*.tfstate", "*.tfstate.*", "*.tfvars", "*.tfvars.json", "*.htpasswd", "*.ovpn"),
-)
+class _Group(Struct, frozen=True):
+    source: str
+    files: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    """A directory and what lies in it, anywhere: `.kube/config`."""
+    trees: tuple[str, ...] = ()
+    """Directories, anywhere, with all that lies below."""
+    home: tuple[str, ...] = ()
+    """Likewise, of the home directory."""
+
+
+class _Tables(Struct, frozen=True):
+    certain: tuple[_Group, ...]
+    likely: tuple[_Group, ...]
+    public: frozenset[str]
+    """Named as a secret, and the same everywhere."""
+    fixtures: frozenset[str]
+    """Directories of a project whose files are made for tests: only a provider's own kind of key is a secret there."""
+    tests: frozenset[str]
+    """Words in the name of a directory whose keys and certificates are made up; an `.env` there may well be real."""
+    keys: tuple[str, ...]
+    """Those keys and certificates."""
+
+
+class _Names(Struct, frozen=True):
+    """The groups of one likelihood, as they are looked up."""
+
+    files: frozenset[str]
+    patterns: tuple[str, ...]
+    fitting: re.Pattern[str]
+    paths: frozenset[tuple[str, str]]
+    trees: frozenset[str]
+    home: tuple[str, ...]
+
+
+@cache
+def _tables() -> _Tables:
+    return msgspec.json.decode(_TABLES.read_bytes(), type=_Tables)
+
+
+@cache
+def _certain() -> _Names:
+    return _together(_tables().certain)
+
+
+@cache
+def _likely() -> _Names:
+    return _together(_tables().likely)
+
+
+def _together(groups: Sequence[_Group]) -> _Names:
+    patterns = tuple(name for group in groups for name in group.patterns)
+    return _Names(
+        frozenset(name for group in groups for name in group.files),
+        patterns,
+        re.compile("|".join(map(translate, patterns))),
+        frozenset(_pair(name) for group in groups for name in group.paths),
+        frozenset(name for group in groups for name in group.trees),
+        tuple(name for group in groups for name in group.home),
+    )
+
+
+def _pair(path: str) -> tuple[str, str]:
+    directory, name = path.split("/")
+    return directory, name
 
 
 def likelihood(path: Path, where: PolicyContext) -> Likelihood:
@@ -137,12 +119,13 @@ def is_template(path: Path) -> bool:
 
 def certain_globs() -> tuple[str, ...]:
     """The certain names, as far as a glob can say them without saying a template's, for a search to pass over."""
+    names = _certain()
     return (
-        *sorted(_FILES),
-        *(pattern for pattern in _PATTERNS if pattern != ".env.*"),
+        *sorted(names.files),
+        *(pattern for pattern in names.patterns if pattern != ".env.*"),
         *(f".env.{{,*.}}{kind}" for kind in ("local", "dev*", "prod*", "stag*", "test*", "ci", "keys", "docker")),
-        *(f"{directory}/**" for directory in sorted(_TREES)),
-        *("/".join(pair) for pair in sorted(_PAIRS)),
+        *(f"{directory}/**" for directory in sorted(names.trees)),
+        *("/".join(pair) for pair in sorted(names.paths)),
     )
 
 
@@ -152,20 +135,22 @@ def secret_globs(where: PolicyContext) -> tuple[str, ...]:
     Of backups all: what is one of a secret (`_BACKUP`) cannot be told by a glob.
     """
     more = where.secret_names()
-    likely = (*sorted(_LIKELY_FILES), *_LIKELY_PATTERNS, ".env.*", "*.git/**", *_BACKUPS)
+    likely = (*sorted(_likely().files), *_likely().patterns, ".env.*", "*.git/**", *_BACKUPS)
     return (*certain_globs(), *likely, *more.certain, *more.likely)
 
 
 def is_fixture(path: Path, where: PolicyContext) -> bool:
     """Whether it is test data of the project: where the project itself lies says nothing."""
+    tables = _tables()
     roots = [root for root in (where.root, *where.additional) if path.is_relative_to(root)]
     inner = min((path.relative_to(root).parts for root in roots), key=len, default=())
     above = [_same(part) for part in inner[:-1]]
-    if any(part in FIXTURES for part in above) or above[:3] == ["src", "test", "resources"]:
+    if any(part in tables.fixtures for part in above) or above[:3] == ["src", "test", "resources"]:
         return True
-    if not any(part == "t" or not _TESTS.isdisjoint(_WORD.findall(part)) for part in above):
+    if not any(part == "t" or not tables.tests.isdisjoint(_WORD.findall(part)) for part in above):
         return False
-    return not _TREES.isdisjoint(above) or any(fnmatchcase(_original(_same(path.name)), key) for key in _KEYS)
+    name = _original(_same(path.name))
+    return not _certain().trees.isdisjoint(above) or any(fnmatchcase(name, key) for key in tables.keys)
 
 
 def _original(name: str) -> str:
@@ -176,26 +161,25 @@ def _original(name: str) -> str:
 _BACKUP = re.compile(r"(?:~|\.(?:bak|backup|old|orig|save|saved|copy|tmp|sw[nop]))+$|^#(?=.+#$)|(?<=.)#$")
 _BACKUPS: Final = ("*~", "*.{bak,backup,old,orig,save,saved,copy,tmp,swn,swo,swp}", "[#]*", "*#")
 _same = lru_cache(maxsize=4096)(normalised)
-_CERTAIN_NAME = re.compile("|".join(map(translate, _PATTERNS)))
-_LIKELY_NAME = re.compile("|".join(map(translate, _LIKELY_PATTERNS)))
 
 
 @lru_cache(maxsize=4096)
 def _by_name(last: str) -> Likelihood:
-    if last in _NOT_CERTAIN:
+    if last in _tables().public:
         return "no"
-    if last in _FILES or _CERTAIN_NAME.match(last):
+    if last in _certain().files or _certain().fitting.match(last):
         return "certain"
-    return "likely" if last in _LIKELY_FILES or _LIKELY_NAME.match(last) else "no"
+    return "likely" if last in _likely().files or _likely().fitting.match(last) else "no"
 
 
 def _is_in_secret_place(parts: list[str], where: PolicyContext) -> bool:
-    if not _TREES.isdisjoint(parts) or not _PAIRS.isdisjoint(pairwise(parts)):
+    names = _certain()
+    if not names.trees.isdisjoint(parts) or not names.paths.isdisjoint(pairwise(parts)):
         return True
     if parts[-1] == "credentials.json" and any(_starts(parts, own) for own in where.own):
         return True
     home = [_same(part) for part in where.home.parts]
-    return parts[: len(home)] == home and any(_below(parts[len(home) :], tree) for tree in _HOME_TREES)
+    return parts[: len(home)] == home and any(_below(parts[len(home) :], tree) for tree in names.home)
 
 
 def _starts(parts: list[str], directory: Path) -> bool:
