@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from sould.agents.journal.log import SessionLog
 from sould.agents.llm.costs import Costs
+from sould.agents.sessions.loop_builder import build_loop
 from sould.agents.sessions.services import SessionServices
 from sould.agents.sessions.settings.agents import missing_model, offered_model
-from sould.agents.sessions.souls import build_loop
 from sould.agents.sessions.turns.recovery import close_open_work, take_up
 from sould.agents.soul.loop import AgentLoop
 from sould.agents.soul.subagents.crew import Crew

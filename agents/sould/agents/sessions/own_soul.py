@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from sould.agents.sessions.children import FOLDER, SessionSubagents
+from sould.agents.sessions.loop_builder import build_loop
 from sould.agents.sessions.retiredtools import RetiredTools
 from sould.agents.sessions.settings.agents import DEFAULT, AgentOption, SessionAgent, first_spec, use_model
 from sould.agents.sessions.settings.modeloptions import model_options
 from sould.agents.sessions.soulfactory import SoulBasis
-from sould.agents.sessions.souls import build_loop
 from sould.agents.sessions.turns.recovery import take_up, take_up_task
 from sould.agents.soul.catalog import AgentCatalog
 from sould.agents.soul.compaction.compactor import Compactor
