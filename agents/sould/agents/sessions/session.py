@@ -15,8 +15,8 @@ from sould.agents.base.tasks import run_shielded_in_thread
 from sould.agents.base.workspace import TextFiles
 from sould.agents.journal.channel import Cursor, Record, Resolution
 from sould.agents.sessions.commands.conversation import Conversation
+from sould.agents.sessions.commands.router import PromptRouter
 from sould.agents.sessions.commands.slash import CommandRegistry, SlashCommand
-from sould.agents.sessions.commands.slash_parser import CommandReader
 from sould.agents.sessions.commands.worktree import GoOnInWorktree, WorktreeCommands
 from sould.agents.sessions.commandset import command_sources, make_loops, make_review
 from sould.agents.sessions.modeltitle import ModelTitle
@@ -25,7 +25,7 @@ from sould.agents.sessions.preparation import TurnPreparation
 from sould.agents.sessions.session_builder import Parts
 from sould.agents.sessions.store.blank import noticing
 from sould.agents.sessions.store.store import SessionInfo
-from sould.agents.sessions.turns.immediate_commands import AwayCommand, CommandsAtOnce, ImmediateCommand
+from sould.agents.sessions.turns.immediate_commands import AwayCommand, CommandsAtOnce
 from sould.agents.sessions.turns.loopcontrols import LoopControls
 from sould.agents.sessions.turns.missed_notices import MissedNotifications
 from sould.agents.sessions.turns.operating import Work
@@ -86,8 +86,8 @@ class Session:
         self._standstill = Standstill(parts.log, parts.services.permission.asker, parts.services.permission.questions)
         self.loops = LoopControls(self.id, parts.log, self._turns, store, choices.repeats)
         conversation, self._registry = Conversation(parts.log, self.soul, self._config), CommandRegistry()
-        self._commands = CommandReader(conversation, self._registry, services.workplace.skills)
-        self.waiting = PromptQueue(parts.log, self._turns, self._commands.is_command)
+        self._router = PromptRouter(conversation, self._registry, services.workplace.skills)
+        self.waiting = PromptQueue(parts.log, self._turns, self._router.is_command)
         self._loop_commands = make_loops(parts, conversation, self._registry, self.loops)
         review, registry, away = (
             make_review(parts, conversation),
@@ -98,8 +98,7 @@ class Session:
         loops = self._loop_commands
         registry.add(*command_sources(parts, conversation, registry, self.waiting, loops, review, worktree))
         self._operating = CommandsAtOnce(parts.log, self.clients, review.at_once)
-        own: tuple[ImmediateCommand, ...] = (self._side_questions, self.waiting, self._operating)
-        self._at_once: tuple[ImmediateCommand, ...] = (*own, away, self.loops)
+        self._router.add(self._side_questions, self.waiting, self._operating, away, self.loops)
         self._preparation = TurnPreparation(parts)
 
     @property
@@ -187,10 +186,9 @@ class Session:
 
         What cannot wait is no turn, and is answered at once.
         """
-        for kind in self._at_once:
-            if (answered := kind.take(user_input, client_id)) is not None:
-                return answered
-        prompt = Prompt(user_input, client_id, command=self._commands.is_command(user_input))
+        if (taken := self._router.take(user_input, client_id)) is not None:
+            return taken
+        prompt = Prompt(user_input, client_id, command=self._router.is_command(user_input))
         self._turns.submit(prompt)
         return prompt
 
@@ -261,7 +259,7 @@ class Session:
     async def _run_prepared(self, turn: Turn, prompt: Prompt) -> Ending:
         if prompt.resumes:
             return await self.soul.turn(turn)
-        if prompt.command or self._commands.is_command(prompt.user_input):
+        if prompt.command or self._router.is_command(prompt.user_input):
             return await self._run_command(turn, prompt)
         if not await self.hooks.allow_prompt(prompt.user_input):
             return Ending("refusal")
@@ -279,9 +277,9 @@ class Session:
         if not self.info.blank:
             if prompt.command:
                 self.entry.count_turn(prompt.user_input)
-            return await self._commands.run(turn, prompt.user_input)
+            return await self._router.run(turn, prompt.user_input)
         with noticing(self.log.channel, lambda: self.entry.count_turn(prompt.user_input)):
-            return await self._commands.run(turn, prompt.user_input)
+            return await self._router.run(turn, prompt.user_input)
 
     async def _after(self, prompt: Prompt, ending: Ending) -> None:
         if ending.error is not None:

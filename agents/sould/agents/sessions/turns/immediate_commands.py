@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Collection, Mapping
 from contextlib import asynccontextmanager
 from typing import Protocol
 
@@ -24,11 +24,13 @@ logger = logging.getLogger(__name__)
 class ImmediateCommand(Protocol):
     """Knows a kind of prompt that cannot wait."""
 
-    def take(self, user_input: UserInput, client_id: str) -> Prompt | None:
-        """Do what it says, or begin to, if it is of this kind; None: it is not.
+    @property
+    def words(self) -> Collection[str]:
+        """Such a prompt begins with one of these; not each that does is one."""
+        ...
 
-        Synchronous, so that a cancel right behind it finds it.
-        """
+    def take(self, user_input: UserInput, client_id: str) -> Prompt | None:
+        """Do what it says, or begin to, if it is of this kind; None: it is not."""
         ...
 
 
@@ -37,6 +39,11 @@ class AwayCommand(Struct, frozen=True):
 
     mode_switch: ModeSwitch
     turns: Turns
+
+    @property
+    def words(self) -> Collection[str]:
+        """See `ImmediateCommand`."""
+        return (BY,)
 
     def take(self, user_input: UserInput, client_id: str) -> Prompt | None:
         """See `ImmediateCommand`."""
@@ -73,6 +80,11 @@ class CommandsAtOnce:
         """Asked before `serving`."""
         self._ended = False
         self._group: asyncio.TaskGroup | None = None
+
+    @property
+    def words(self) -> Collection[str]:
+        """See `ImmediateCommand`."""
+        return tuple(f"/{name}" for name in self._commands)
 
     @property
     def running(self) -> bool:

@@ -3,8 +3,8 @@
 `/queue` acts at once, also while a turn runs, and is no turn itself: it could not wait behind what it is about.
 """
 
-from collections.abc import Iterable
-from typing import Literal, Protocol, TypeAlias
+from collections.abc import Callable, Collection, Iterable
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -18,17 +18,11 @@ Removed: TypeAlias = Literal["removed", "not_waiting"]
 Edited: TypeAlias = Literal["edited", "not_waiting"]
 Moved: TypeAlias = Literal["moved", "not_waiting"]
 """What became of a change: it is made, or the prompt does not wait (any more)."""
+IsCommand: TypeAlias = Callable[[UserInput], bool]
+"""Tells slash commands from prompts."""
 SHOWN = 100
 """Characters of a prompt in the list."""
 USAGE = "Use `/queue`, `/queue remove NUMBER`, `/queue edit NUMBER new text` or `/queue move NUMBER PLACE`."
-
-
-class IsCommand(Protocol):
-    """Tells slash commands from prompts."""
-
-    def __call__(self, user_input: UserInput) -> bool:
-        """It is one."""
-        ...
 
 
 class PromptQueue(Struct, frozen=True):
@@ -55,6 +49,11 @@ class PromptQueue(Struct, frozen=True):
     def move(self, turn_id: str, position: int) -> Moved:
         """Let a prompt come at another place, 1 being next."""
         return "moved" if self.turns.move(turn_id, position) else "not_waiting"
+
+    @property
+    def words(self) -> Collection[str]:
+        """See `ImmediateCommand`."""
+        return (PREFIX,)
 
     def take(self, user_input: UserInput, client_id: str) -> Prompt | None:
         """See `ImmediateCommand`: do what `/queue` says, if this is it."""
