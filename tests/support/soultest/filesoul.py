@@ -39,7 +39,7 @@ class FileSoul(Struct):
     steps: None = None
     _given: asyncio.Queue[UserInput] = field(default_factory=asyncio.Queue)
 
-    async def prepare(self, *, resumes: bool) -> None:
+    async def prepare(self, *, resumes: bool, unchanged: bool) -> None:
         """See `Soul`: the file is read for each answer."""
 
     async def turn(self, turn: Turn) -> Ending:

@@ -156,6 +156,18 @@ class ProviderPool:
             return self._offline(choice, environment)
         return await self._online(choice, environment)
 
+    def is_configured(self, model_key: str, environment: Mapping[str, str]) -> bool:
+        """Whether the configuration and `environment` alone say which models there are, and how this one is asked.
+
+        Else a key that was stored, a sign-in, a server that was found or a file of scripts does, too.
+        """
+        configured = self._configured()
+        choice = configured.get(model_key)
+        if choice is None or not self._suffice(configured) or choice.provider.type.protocol in OFFLINE:
+            return False
+        written = bool(choice.provider.config.api_key.get_secret_value().strip())
+        return written or _key_variable(choice, environment) is not None
+
     async def aclose(self) -> None:
         """Close all clients."""
         clients = list(self._clients.values())
@@ -163,18 +175,26 @@ class ProviderPool:
         for client in clients:
             await client.aclose()
 
-    async def _choices(self, environment: Mapping[str, str]) -> dict[str, _Choice]:
+    def _configured(self) -> dict[str, _Choice]:
         config = self._config.now
         named = {
             key: (model, known(model.provider, config.providers.get(model.provider), self._types))
             for key, model in config.models.items()
         }
-        configured = {
+        return {
             key: _Choice(key, model, provider)
             for key, (model, provider) in named.items()
             if provider is not None and not provider.type.unsupported
         }
-        if configured and (not config.default_model or config.default_model in configured):
+
+    def _suffice(self, configured: Mapping[str, _Choice]) -> bool:
+        """No other models are looked for."""
+        default = self._config.now.default_model
+        return bool(configured) and (not default or default in configured)
+
+    async def _choices(self, environment: Mapping[str, str]) -> dict[str, _Choice]:
+        configured = self._configured()
+        if self._suffice(configured):
             return configured
         found = await self._discovered(environment)
         return configured | {key: choice for item in found for key, choice in _of(item)}
@@ -278,11 +298,7 @@ class ProviderPool:
             edit = f"Correct `providers.{name}.api_key` (`sould config edit`), or remove it there and run {login}."
             remedy = edit if written else f"Run {login} with another key."
             return _sendable(provider.api_key, f"The key of provider {name!r}", remedy), remedy
-        # a key of the environment goes to its own vendor, or to the server that names its variable
-        vendor = choice.provider.vendor if choice.provider.is_at_vendor and provider.oauth is None else None
-        usual = vendor.key_variables if vendor is not None else ()
-        names = (provider.api_key_env,) if provider.api_key_env else usual
-        variable = next((each for each in names if environment.get(each, "").strip()), None)
+        names, variable = _key_names(choice), _key_variable(choice, environment)
         if variable is not None:
             there = "in the environment your editor is started from"
             remedy = f"Correct the variable {variable} {there}, or unset it and run {login}."
@@ -350,6 +366,19 @@ def _identity(settings: ProviderSettings) -> object:
         settings.remedy,
         settings.variable,
     )
+
+
+def _key_names(choice: _Choice) -> tuple[str, ...]:
+    """The variables that may hold a provider's key: one of a vendor goes to that vendor, or to the server that names it."""
+    provider = choice.provider.config
+    if provider.api_key_env:
+        return (provider.api_key_env,)
+    vendor = choice.provider.vendor if choice.provider.is_at_vendor and provider.oauth is None else None
+    return tuple(vendor.key_variables) if vendor is not None else ()
+
+
+def _key_variable(choice: _Choice, environment: Mapping[str, str]) -> str | None:
+    return next((each for each in _key_names(choice) if environment.get(each, "").strip()), None)
 
 
 def _style(choice: _Choice) -> RequestStyle:

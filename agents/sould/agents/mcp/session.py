@@ -55,6 +55,11 @@ class Files(Struct, frozen=True):
     user: tuple[Path, ...]
     project: TrustedServers
 
+    @property
+    def places(self) -> tuple[Path, ...]:
+        """All of them, those that are not there, too."""
+        return (*self.user, *self.project.places)
+
 
 class SessionServers:
     """`start` when the session begins to serve, `aclose` when it ends. A `ToolSource`."""
@@ -84,6 +89,8 @@ class SessionServers:
         self._tools: dict[str, Tool[Any]] = {}
         self._seen: dict[str, McpTool] = {}
         self._read: _Read | None = None
+        self.of_project = False
+        """The project brings some, whose files are judged before every turn."""
         self._said: set[str] = set()
         self._reported: set[str] = set()
         self._loading = False
@@ -109,7 +116,12 @@ class SessionServers:
         if not self._open:
             return
         self._renew()
-        if not wait:
+        if wait:
+            await self.wait()
+
+    async def wait(self) -> None:
+        """Give servers that are only just starting a moment, and name those that need longer."""
+        if all(server.attempted.is_set() for server in self._servers.values()):
             return
         await in_time(max(0.0, self._patience - time.monotonic()), self._all_attempted())
         for name, server in self._servers.items():
@@ -212,6 +224,11 @@ class SessionServers:
         return max((name for name in self._servers if may_be_of(tool, name)), key=len, default="")
 
     @property
+    def places(self) -> tuple[Path, ...]:
+        """The files that say which servers there are, those that are not there, too."""
+        return self._files.places
+
+    @property
     def servers(self) -> Mapping[str, Server]:
         """The session's servers by name."""
         return self._servers
@@ -241,6 +258,7 @@ class SessionServers:
     def _renew(self) -> None:
         """Take over what the files and the clients say now."""
         refusal = self._files.project.refusal()
+        self.of_project = bool(self._files.project.files())
         sources = (*self._files.user, *(() if refusal else self._files.project.files()))
         read = (refusal, tuple(map(_version, sources)))
         if refusal and not self._files.project.undecided:

@@ -18,9 +18,14 @@ class TrustedServers:
         self._trust = trust
         self._workspace = Path(os.path.realpath(workspace))
 
+    @property
+    def places(self) -> tuple[Path, ...]:
+        """Where the project's files may be."""
+        return tuple(self._workspace / name for name in MCP_FILES)
+
     def files(self) -> tuple[Path, ...]:
         """The project's files that exist."""
-        return tuple(path for name in MCP_FILES if (path := self._workspace / name).is_file())
+        return tuple(path for path in self.places if path.is_file())
 
     @property
     def undecided(self) -> bool:

@@ -37,8 +37,10 @@ class OwnSoul(Struct, frozen=True):
     toolset: Toolset
     retired: RetiredTools
 
-    async def prepare(self, *, resumes: bool) -> None:
+    async def prepare(self, *, resumes: bool, unchanged: bool) -> None:
         """See `Soul`: its agent file and its skills may be others, also those a command then shows."""
+        if unchanged and self.agent.unchanged:
+            return
         await self.agent.refresh()
         await self.retired.tell(self.agent.spec)
         if not resumes:

@@ -1,10 +1,15 @@
-"""What is brought up to date before a turn of a session runs, as an ordered list of named steps.
+"""What is brought up to date before a turn of a session runs. Most turns find everything as the last one left it.
 
 Each step knows one part of the session. None of them runs the turn or ends it.
 """
 
-from typing import Protocol
+import asyncio
 
+from msgspec import Struct
+
+from sould.agents.base.config import Config
+from sould.agents.base.filechanges import Stamp
+from sould.agents.llm.provider import ModelInfo
 from sould.agents.llm.requests import not_taken
 from sould.agents.sessions.session_builder import Parts
 from sould.agents.sessions.settings.notices import NewsReader
@@ -14,12 +19,16 @@ from sould.agents.sessions.worktreeoffer import WorktreeOffer
 from sould.agents.wire.notice import notice
 
 
-class PreparationStep(Protocol):
-    """One of them."""
+class _Prepared(Struct, frozen=True, eq=False):
+    """What everything was brought up to date with."""
 
-    async def __call__(self, prompt: Prompt, /) -> None:
-        """Before the turn that `prompt` asks for."""
-        ...
+    config: Config
+    models: tuple[ModelInfo, ...]
+    """The one that answers, and those to choose from."""
+    files: Stamp
+    """How the files stood that say which skills, agents and MCP servers there are, and what the user trusts."""
+    generation: int
+    """Of the model's context, which has been told of them."""
 
 
 class TurnPreparation:
@@ -28,26 +37,15 @@ class TurnPreparation:
     def __init__(self, parts: Parts) -> None:
         host, workplace = parts.services.host, parts.services.workplace
         self._parts = parts
-        self._config = host.configuration.live
+        self._config, self._changes = host.configuration.live, host.policy.changes
+        self._models, self._mcp, self._skills = parts.services.model.models, parts.further.mcp, workplace.skills
         self._new = not parts.entry.info.turns
         self._news = NewsReader(host.news, parts.log, workplace.opening.environment)
         self._offer: WorktreeOffer | None = WorktreeOffer(parts.services, parts.log) if self._new else None
         self._unread: UnreadInstructions | None = (
             UnreadInstructions.of(parts.services, parts.log) if self._new else None
         )
-        self._steps: tuple[PreparationStep, ...] = (
-            self._serve_buffers_of_its_client,
-            self._forget_late_steering,
-            self._begin_budgets,
-            self._count_turn,  # before servers are waited for: another client may look for the newest session now
-            self._refresh_models,
-            self._tell_left_out_media,
-            self._tell_news,
-            self._tell_unread_instructions,
-            self._offer_worktree,
-            self._refresh_servers,
-            self._prepare_soul,
-        )
+        self._prepared: _Prepared | None = None
 
     async def prepare(self, prompt: Prompt) -> None:
         """Do it all, in order.
@@ -55,53 +53,73 @@ class TurnPreparation:
         Raises:
             SouldError: the turn cannot begin, and ends with this.
         """
-        self._config.look()
-        for step in self._steps:
-            await step(prompt)
+        config = self._config.look()
+        self._begin(prompt)
+        known = self._prepared
+        if known is None or known.config is not config or not self._models.lasting:
+            await self._models.refresh()
+        unchanged = self._is_prepared(config)
+        self._tell_left_out_media(prompt)
+        self._news.tell()
+        if not unchanged:
+            await self._parts.choices.trusting.tell(new=self._new)
+        await self._begin_session(prompt)
+        if unchanged:
+            await self._mcp.wait()
+            await self._parts.soul.prepare(resumes=prompt.resumes, unchanged=True)
+        else:
+            await self._renew(prompt, config)
 
-    async def _serve_buffers_of_its_client(self, prompt: Prompt) -> None:
+    def _begin(self, prompt: Prompt) -> None:
+        """A command counts as a turn by what it leaves behind, not here."""
         self._parts.services.files.clients.turn_of(prompt.client_id)
-
-    async def _forget_late_steering(self, _: Prompt) -> None:
         self._parts.soul.undelivered()
-
-    async def _begin_budgets(self, _: Prompt) -> None:
         self._parts.services.model.budgets.begin()
-
-    async def _count_turn(self, prompt: Prompt) -> None:
-        """But of commands: those count by what they leave behind."""
         if not prompt.resumes and not prompt.command:
+            # before servers are waited for: another client may look for the newest session now
             self._parts.entry.count_turn(prompt.user_input)
 
-    async def _refresh_models(self, _: Prompt) -> None:
-        await self._parts.services.model.models.refresh()
+    def _is_prepared(self, config: Config) -> bool:
+        """Whether certainly nothing has happened that a turn must know of. In doubt, something has."""
+        known = self._prepared
+        return (
+            known is not None
+            and known.config is config
+            and known.generation == self._parts.log.context.generation
+            and known.models == (self._models.info, *self._models.available)
+            and not self._mcp.of_project
+            and self._changes.holds(known.files)
+        )
 
-    async def _tell_left_out_media(self, prompt: Prompt) -> None:
-        model = self._parts.services.model.models.info
+    async def _renew(self, prompt: Prompt, config: Config) -> None:
+        """Look at everything that the user and the project configure; what they trust was looked at just before."""
+        self._prepared = None
+        servers = await asyncio.to_thread(self._changes.stamp, self._mcp.places)
+        # nobody waits for tools of a model that cannot be asked
+        await self._mcp.refresh(wait=not self._models.missing or prompt.command)
+        await self._parts.soul.prepare(resumes=prompt.resumes, unchanged=False)
+        if prompt.resumes:
+            return
+        skills, trust = self._skills.stamp, self._parts.choices.trusting.stamp
+        if servers is not None and skills is not None and trust is not None:
+            models = (self._models.info, *self._models.available)
+            generation = self._parts.log.context.generation
+            self._prepared = _Prepared(config, models, (*servers, *skills, *trust), generation)
+
+    def _tell_left_out_media(self, prompt: Prompt) -> None:
+        model = self._models.info
         if media := not_taken(prompt.user_input, model):
             told = "It was left out; choose another model, or send text."
             self._parts.log.publish(notice("media", f"{model.model} takes no {media}", told, severity="warning"))
 
-    async def _tell_news(self, _: Prompt) -> None:
-        self._news.tell()
-        await self._parts.choices.trusting.tell(new=self._new)
+    async def _begin_session(self, prompt: Prompt) -> None:
+        """What is said in a session's first turn: later its system prompt is what it was.
 
-    async def _tell_unread_instructions(self, _: Prompt) -> None:
-        """Once: later the system prompt is what it was."""
+        A worktree is offered before anything was done; a command may be about something else.
+        """
         if self._unread is not None:
             unread, self._unread = self._unread, None
             await unread.tell_of_project()
-
-    async def _offer_worktree(self, prompt: Prompt) -> None:
-        """In the first turn: later a worktree without what was done here is of no use. A command may be about something else."""
         if self._offer is not None and not prompt.command:
             offer, self._offer = self._offer, None
             await offer.make()
-
-    async def _refresh_servers(self, prompt: Prompt) -> None:
-        """Nobody waits for tools of a model that cannot be asked."""
-        asks_nothing = self._parts.services.model.models.missing and not prompt.command
-        await self._parts.further.mcp.refresh(wait=not asks_nothing)
-
-    async def _prepare_soul(self, prompt: Prompt) -> None:
-        await self._parts.soul.prepare(resumes=prompt.resumes)

@@ -76,8 +76,11 @@ class Soul(Protocol):
         """Runs a turn with others taking part in its steps."""
         ...
 
-    async def prepare(self, *, resumes: bool) -> None:
-        """Take up what has changed since the last turn. `resumes`: the coming one was begun before the daemon stopped."""
+    async def prepare(self, *, resumes: bool, unchanged: bool) -> None:
+        """Take up what has changed since the last turn. `resumes`: the coming one was begun before the daemon stopped.
+
+        `unchanged`: the configuration, the models, the skills and what the user trusts are as they were then.
+        """
         ...
 
     async def turn(self, turn: Turn) -> Ending:

@@ -89,8 +89,15 @@ class AgentSpec(Struct, frozen=True):
     @property
     def files(self) -> tuple[Path, ...]:
         """Everything it is made from: a change of one of them changes the agent."""
-        tools = (Path(entry.tool.rpartition(":")[0]) for entry in self.fields.tools if is_file_tool(entry.tool))
+        named = (entry.tool.rpartition(":")[0] for entry in self.fields.tools)
+        tools = [Path(module) for module in named if module.endswith(".py")]
         return (*self.document.files, self.fields.system_prompt_path, *tools)
+
+    @property
+    def looks_around(self) -> bool:
+        """Its conditions are about files and programs, which come and go."""
+        conditions = (entry.when for entry in self.fields.tools if entry.when is not None)
+        return any(when.command_exists or when.file_exists for when in conditions)
 
     @property
     def ships(self) -> bool:

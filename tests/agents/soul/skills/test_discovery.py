@@ -310,6 +310,7 @@ def test_plain_text_of_a_project_needs_no_trust(project: Path) -> None:
 class Always:
     """Looks each time. A `SkillSource`."""
 
+    stamp = None
     unchanged = False
 
     def __init__(self, project: Path) -> None:

@@ -86,6 +86,12 @@ class SessionAgent(Struct):
                 self.catalog.choose(name)
         self.catalog.read_ahead(name)
 
+    @property
+    def unchanged(self) -> bool:
+        """`refresh` would find nothing to do, if the configuration, the model and the user's trust are as they were."""
+        waiting = self._next is not None or self._fallen_back or self.problem
+        return not waiting and not self.spec.looks_around and stamps(self.spec.files) == self._stamps
+
     async def refresh(self) -> None:
         """At the beginning of a turn: take up what was chosen, what changed on disk, and what conditions now allow."""
         if self.problem:

@@ -21,6 +21,8 @@ class SessionModels(Struct):
     """Every model the session could use, the default first."""
     _provider: ChatProvider
     thought_level: ThoughtLevel
+    lasting: bool = False
+    """All this is as `refresh` would find it, as long as the configuration stays the same."""
 
     @classmethod
     async def open(
@@ -53,11 +55,12 @@ class SessionModels(Struct):
 
     async def choose(self, key: str) -> None:
         """Use another model from the next step on. Raises NoModelError when it cannot work."""
-        self._provider = await self._pool.get(key, self._environment)
+        self._provider, self.lasting = await self._pool.get(key, self._environment), False
 
     async def prefer(self, key: str | None) -> None:
         """Use another model, None for the default, from the next step on; one that cannot be used says why when it is asked."""
-        self._provider = await model_or_missing(self._pool, key, self._environment, self.available)
+        provider = await model_or_missing(self._pool, key, self._environment, self.available)
+        self._provider, self.lasting = provider, False
 
     def think(self, level: ThoughtLevel) -> None:
         """Let the model reason so much from the next step on, if it can."""
@@ -72,6 +75,7 @@ class SessionModels(Struct):
 
     async def refresh(self) -> None:
         """Take up a changed configuration, also a model that was missing; a chosen one that is gone stays until another is chosen."""
+        self.lasting = False
         self.available = await self._pool.models(self._environment)
         if isinstance(self._provider, MissingModel):
             await self.prefer(self._provider.wanted)
@@ -80,6 +84,7 @@ class SessionModels(Struct):
                 self._provider = await self._pool.get(self.info.key, self._environment)
             except (NoModelError, ConfigError):
                 return
+            self.lasting = self._pool.is_configured(self.info.key, self._environment)
 
     def model(self) -> Model:
         """What the next step asks."""

@@ -121,8 +121,8 @@ class TrustQuestion(Struct):
     log: SessionLog
     questions: Questions
     changes: FileChanges
-    _stamp: Stamp | None = None
-    """How everything stood that was looked at for what was told last."""
+    stamp: Stamp | None = None
+    """How everything stood that was looked at for what was told last; None: look again each time."""
     _seen: Seen = field(default_factory=Seen)
     _told: frozenset[tuple[Path, str]] = frozenset()
     _introduced: bool = False
@@ -138,7 +138,7 @@ class TrustQuestion(Struct):
             waiting = await asyncio.to_thread(_waiting_for_trust, self.workspace, self.trust.owners)
             if waiting:
                 await self._introduce(waiting)
-        if self.changes.holds(self._stamp):
+        if self.changes.holds(self.stamp):
             return  # nothing new since the last time
         found = await asyncio.to_thread(self._waiting)
         news = frozenset((change.path, change.digest) for change in found)
@@ -150,12 +150,12 @@ class TrustQuestion(Struct):
     def _waiting(self) -> list[Change]:
         """What stays out of use. A skill that is only text, and only the user's, is used as it is."""
         deciding = self.trust.files(self.workspace)
-        self._stamp = self.changes.stamp(deciding)
+        self.stamp = self.changes.stamp(deciding)
         if self.trust.state(self.workspace) != "trusted":
             return []
         owners, top = self.trust.owners, work_tree_of(self.workspace) or self.workspace
         told = (path for path, _ in instruction_files(self.workspace))
-        self._stamp = stamp_of(self.workspace, self.changes, (*deciding, *told))
+        self.stamp = stamp_of(self.workspace, self.changes, (*deciding, *told))
         seen = _waiting_files(owners, instruction_files(self.workspace), contents(self.workspace, self._seen))
         changes = self.trust.changes(self.workspace, seen)
         return [each for each in changes if not _is_text_of_a_skill(each.path) or owners.others(each.path, top)]

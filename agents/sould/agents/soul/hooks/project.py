@@ -56,7 +56,9 @@ class ProjectHooks:
 
     def problem(self) -> str:
         """Why the project's hooks do not run; "" when they do, there are none, or the user has not decided yet (D1)."""
-        return "" if self._trust.state(self._workspace) == "unknown" else self._read()[1]
+        if not os.path.isfile(self._file) or self._trust.state(self._workspace) == "unknown":
+            return ""
+        return self._read()[1]
 
     def _read(self) -> tuple[Sequence[Hook], str]:
         path = self._file

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from sould.agents.base.filechanges import Stamp
 from sould.agents.soul.skills.discovery import Accept, Found, Root, discover
 from sould.agents.soul.skills.scripts import WAITS
 from sould.agents.soul.skills.skill import Skill
@@ -22,6 +23,11 @@ class SkillSource(Protocol):
 
     def roots(self) -> Sequence[Root]:
         """The directories, the strongest first; they are about to be looked through."""
+        ...
+
+    @property
+    def stamp(self) -> Stamp | None:
+        """How everything stood then that decides which skills there are; None: look again each time."""
         ...
 
     @property
@@ -69,6 +75,11 @@ class SkillCatalog:
     def note_known(self, generation: int) -> None:
         """The model knows the list in this generation of its context."""
         self._known_at = generation
+
+    @property
+    def stamp(self) -> Stamp | None:
+        """How everything stood that was looked at last; None: look again each time."""
+        return self._source.stamp
 
     @property
     def current(self) -> bool:

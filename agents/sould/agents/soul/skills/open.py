@@ -22,7 +22,8 @@ class SkillPlaces:
         self._config = config
         self._changes = changes
         self._chosen = self._choices
-        self._stamp: Stamp | None = None
+        self.stamp: Stamp | None = None
+        """See `SkillSource`."""
 
     def roots(self) -> Sequence[Root]:
         """See `SkillSource`."""
@@ -32,13 +33,13 @@ class SkillPlaces:
         upwards = self._changes.stamp(files)
         stamp = self._changes.stamp(files, candidates(cwd, environment, extra))
         # else the candidates may be those of another moment
-        self._stamp = stamp if self._changes.holds(upwards) else None
+        self.stamp = stamp if self._changes.holds(upwards) else None
         return skill_roots(cwd, environment, extra, merge=merge)
 
     @property
     def unchanged(self) -> bool:
         """See `SkillSource`."""
-        return self._chosen == self._choices and self._changes.holds(self._stamp)
+        return self._chosen == self._choices and self._changes.holds(self.stamp)
 
     @property
     def _choices(self) -> tuple[Sequence[str], bool]:
