@@ -24,7 +24,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sould.daemon.cli.client import ControlClient, ControlError
+from sould.daemon.cli.running import DaemonError, RunningDaemon
+from sould.daemon.methods import Ping
 
 ROOT = Path(__file__).resolve().parent.parent
 CLIENT = ROOT / "tests" / "clients" / "py_client.py"
@@ -173,9 +174,9 @@ def asked_and_answered(wire: Path) -> bool:
 def daemon(environment: dict[str, str]) -> int:
     """The process id of this world's daemon by its own word; 0 when none answers."""
     try:
-        with ControlClient.connect(environment=environment) as found:
-            return found.ping().pid
-    except ControlError:
+        with RunningDaemon.connect(environment=environment) as found:
+            return found.ask(Ping()).pid
+    except DaemonError:
         return 0
 
 

@@ -15,6 +15,7 @@ from sould.agents.journal.journal import JournalWriter
 from sould.agents.journal.log import SessionLog
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import StepBegin, TurnBegin, TurnEnd
+from sould.daemon.methods import GetStatus, ListSessions, Ping
 from soultest.daemon import Bridge, Sould, count, until
 from soultest.faulty import Editor
 from soultest.processes import memory
@@ -27,7 +28,7 @@ def test_a_connection_without_a_hello_is_dropped_and_others_are_served_meanwhile
     for sock in half_open:
         sock.sendall(b"sould he")
     with sould.control() as daemon:
-        assert daemon.ping().pid == pid
+        assert daemon.ask(Ping()).pid == pid
     for sock in half_open:
         assert sock.recv(10) == b""
     sould.assert_healthy(pid, canary)
@@ -75,7 +76,7 @@ def test_the_daemon_holds_no_descriptor_of_its_starter(sould: Sould) -> None:
 def test_a_connection_leaves_no_descriptor_behind(sould_after: Sould) -> None:
     def descriptors() -> int:
         with sould_after.control() as daemon:
-            return daemon.status().descriptors
+            return daemon.ask(GetStatus()).descriptors
 
     sould_after.acp().kill()
     before = until(lambda: _settled(sould_after)) and descriptors()
@@ -89,8 +90,8 @@ def test_a_connection_leaves_no_descriptor_behind(sould_after: Sould) -> None:
 def _settled(sould: Sould) -> bool:
     """Everything a first session needs is loaded, and only we are connected."""
     with sould.control() as daemon:
-        daemon.sessions_list()
-        return len(daemon.status().connections) == 1
+        daemon.ask(ListSessions())
+        return len(daemon.ask(GetStatus()).connections) == 1
 
 
 def test_without_descriptors_clients_wait_or_are_told_and_the_daemon_recovers(sould: Sould) -> None:
@@ -129,7 +130,7 @@ def _cpu(pid: int) -> float:
 
 def _pings(sould: Sould, pid: int) -> bool:
     with sould.control() as daemon:
-        return daemon.ping().pid == pid
+        return daemon.ask(Ping()).pid == pid
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -175,9 +176,9 @@ def test_when_the_editor_or_the_bridge_goes_the_daemon_closes_its_copies_at_once
 ) -> None:
     bridge = sould_after.acp()
     with sould_after.control() as daemon:
-        assert len([each for each in daemon.status().connections if each.frontend == "acp"]) == 1
+        assert len([each for each in daemon.ask(GetStatus()).connections if each.frontend == "acp"]) == 1
         leave(bridge)
-        until(lambda: not [each for each in daemon.status().connections if each.frontend == "acp"])
+        until(lambda: not [each for each in daemon.ask(GetStatus()).connections if each.frontend == "acp"])
     bridge.wait()
     assert bridge.line() == b"", "the pipe is closed on every side"
 

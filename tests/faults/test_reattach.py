@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sould.daemon.methods import CheckJournals, GetStatus, Ping, Restart
 from soultest.daemon import Bridge, Sould, count, until
 from soultest.processes import marked
 from soultest.world import call
@@ -183,10 +184,10 @@ def test_a_restart_waits_for_the_running_turn_unless_forced(sould: Sould) -> Non
     bridge, _ = at_work(sould)
     pid = sould.pid
     with sould.control() as daemon:
-        assert daemon.restart().running_turns == 1
-        assert daemon.status().draining
-        assert daemon.ping().pid == pid
-        daemon.restart(force=True)
+        assert daemon.ask(Restart()).running_turns == 1
+        assert daemon.ask(GetStatus()).draining
+        assert daemon.ask(Ping()).pid == pid
+        daemon.ask(Restart(force=True))
     answer = bridge.answer("p1")
     assert "error" in answer or answer["result"]["stopReason"] != "end_turn"
     until(lambda: (owner := sould.owner) is not None and owner.pid != pid)
@@ -205,7 +206,7 @@ def test_term_ends_the_running_turn_and_its_commands(sould: Sould) -> None:
     assert bridge.wait() == 0
     until(lambda: not _commands(sould), 3)
     with sould.control(start=True) as daemon:
-        report = daemon.fsck()
+        report = daemon.ask(CheckJournals())
     assert report.problems == ()
     assert report.sessions == 1
 

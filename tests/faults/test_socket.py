@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from sould.daemon.methods import Ping
 from soultest.daemon import NOBODY, Sould, as_nobody, until
 
 CONNECT = """
@@ -254,7 +255,7 @@ def test_a_daemon_whose_socket_is_gone_listens_again_as_soon_as_it_is_wanted(sou
         damage(sould)
         sould.acp()
         with sould.control() as daemon:
-            assert daemon.ping().pid == pid, damage
+            assert daemon.ask(Ping()).pid == pid, damage
     assert sould.cli("restart").returncode == 0
     removed(sould)
     sould.acp()
@@ -291,7 +292,7 @@ def test_a_daemon_whose_directory_was_replaced_leaves_the_field_to_the_new_one(s
     until(lambda: not identity.alive())
     assert sould.pid == new
     with sould.control() as daemon:
-        assert daemon.ping().pid == new
+        assert daemon.ask(Ping()).pid == new
     assert not (moved / "s.leaving").exists()
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from sould.daemon.hello import PROTOCOL, VERSION
 from sould.daemon.identity import Identity, send_signal, write_owner
+from sould.daemon.methods import GetStatus, ListSessions, Ping
 from sould.daemon.paths import MAX_DIRECTORY, Paths
 from soultest.daemon import INITIALIZE, Sould, count, not_running, until
 
@@ -70,10 +71,10 @@ def test_the_message_names_pid_and_version(sould: Sould) -> None:
 
 CONNECT = """
 import random, sys, time
-from sould.daemon.cli.client import ControlClient
+from sould.daemon.cli.running import RunningDaemon
 for _ in range(int(sys.argv[1])):
-    with ControlClient.connect(start=True) as daemon:
-        print(daemon.ping().version)
+    with RunningDaemon.connect(start=True) as daemon:
+        print(daemon.ask(Ping()).version)
     time.sleep(random.uniform(0, 0.06))
 """
 """Connects as a bridge does, again and again around the moment at which a daemon of `SOULD_IDLE_EXIT` 0.02 leaves."""
@@ -177,14 +178,14 @@ def test_a_daemon_whose_files_are_gone_goes_on(sould: Sould) -> None:
     bridge.initialize()
     pid = sould.pid
     with sould.control() as daemon:
-        assert daemon.ping().pid == pid
-        daemon.sessions_list()
-        daemon.status()  # what these need is loaded now
+        assert daemon.ask(Ping()).pid == pid
+        daemon.ask(ListSessions())
+        daemon.ask(GetStatus())  # what these need is loaded now
     shutil.rmtree(copies)
     until(lambda: "our own files are gone" in sould.log())
     with sould.control() as daemon:
-        assert daemon.ping().pid == pid
-        assert daemon.status().package_changed
+        assert daemon.ask(Ping()).pid == pid
+        assert daemon.ask(GetStatus()).package_changed
 
 
 def _copy_package(sould: Sould) -> Path:
@@ -254,7 +255,7 @@ def test_bridge_and_daemon_find_the_same_short_enough_place(sould: Sould, place:
     sould.bridge().initialize()
     assert os.path.exists(sould.paths.socket)
     with sould.control() as daemon:
-        assert daemon.status().runtime_dir == sould.paths.runtime
+        assert daemon.ask(GetStatus()).runtime_dir == sould.paths.runtime
 
 
 def test_a_home_too_deep_for_a_socket_gets_a_hashed_name() -> None:

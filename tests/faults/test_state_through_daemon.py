@@ -12,7 +12,8 @@ import pytest
 
 from sould.agents.journal.records import read_records
 from sould.agents.wire.content import TextPart, ThinkPart
-from sould.daemon.cli.client import ControlClient
+from sould.daemon.cli.running import RunningDaemon
+from sould.daemon.methods import CheckJournals, Stop
 from soultest.daemon import Sould, count, until
 from soultest.disks import mounted
 from soultest.faulty import Editor
@@ -79,7 +80,7 @@ def test_a_full_disk_refuses_prompts_in_one_sentence_and_recovers_without_a_rest
     ballast.unlink()
     assert editor.prompt("three")["result"]["stopReason"] == "end_turn"
     with sould.control() as daemon:
-        assert [problem for problem in daemon.fsck().problems if problem.severity == "error"] == []
+        assert [problem for problem in daemon.ask(CheckJournals()).problems if problem.severity == "error"] == []
 
 
 def test_a_session_open_in_another_daemon_is_refused_by_its_pid(sould: Sould) -> None:
@@ -94,8 +95,8 @@ def test_a_session_open_in_another_daemon_is_refused_by_its_pid(sould: Sould) ->
     refusal = other.request("session/load", sessionId=session, cwd=str(sould.workspace), mcpServers=[])
     assert str(first) in refusal["error"]["message"]
     assert editor.prompt("still mine")["error"]["data"]["kind"] == "provider"
-    with ControlClient.connect(environment=sould.environment | {"XDG_RUNTIME_DIR": str(elsewhere)}) as second:
-        second.stop(force=True)
+    with RunningDaemon.connect(environment=sould.environment | {"XDG_RUNTIME_DIR": str(elsewhere)}) as second:
+        second.ask(Stop(force=True))
         second.wait_gone()
 
 
@@ -134,7 +135,7 @@ def test_a_journal_of_a_newer_format_is_refused_with_a_sentence_and_left_as_it_i
     listed = editor.request("session/list")["result"]["sessions"]
     assert [each["sessionId"] for each in listed] == ["NEWER"]
     with sould.control() as daemon:
-        assert "newer sould" in daemon.fsck().problems[0].problem
+        assert "newer sould" in daemon.ask(CheckJournals()).problems[0].problem
     assert "the good one" in sould.cli("sessions", "export", "NEWER").stdout
     assert journal.read_bytes() == written
     assert not list(journal.parent.glob("wire.jsonl.torn-*"))

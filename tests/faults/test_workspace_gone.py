@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from sould.daemon.methods import CheckJournals
 from soultest.daemon import Sould
 from soultest.world import call
 
@@ -33,7 +34,7 @@ def test_a_turn_in_a_vanished_directory_gets_tool_errors_and_the_session_stays(s
         assert answer["result"]["stopReason"] == "end_turn"
     assert not sould.workspace.exists()
     with sould.control() as daemon:
-        assert daemon.fsck().problems == ()
+        assert daemon.ask(CheckJournals()).problems == ()
 
 
 @pytest.mark.parametrize("change", [removed, replaced_by_a_link])

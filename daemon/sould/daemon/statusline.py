@@ -10,7 +10,7 @@ from sould.daemon.dial import BridgeError, send, try_connect
 from sould.daemon.hello import PROTOCOL, VERSION, encode
 from sould.daemon.paths import Paths, UnsafePathError
 
-ASKED = b'{"jsonrpc":"2.0","id":1,"method":"counts","params":{}}\n'
+ASKED = b'{"jsonrpc":"2.0","id":1,"method":"_sould/daemon/counts","params":{}}\n'
 PATIENCE = 2.0
 """Seconds for the answer."""
 NAMES = (("waiting", "waiting"), ("running", "running"), ("hunks", "to review"))

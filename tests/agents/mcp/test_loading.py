@@ -5,7 +5,7 @@ import sys
 
 IMPORTS = (
     "import sould.acp.server.server, sould.agents.sessions.host, "
-    "sould.daemon.process.compose, sould.daemon.process.control_frontend, sys; "
+    "sould.daemon.process.compose, sould.daemon.process.daemon_methods, sys; "
 )
 LOADED = "print(sorted({'fastmcp', 'mcp', 'mcp_types'} & set(sys.modules)))"
 

@@ -29,7 +29,7 @@ if os.fork():
     os._exit(0)
 while os.getppid() == gone:
     time.sleep(0.01)
-asked = {"jsonrpc": "2.0", "id": 1, "method": "requests.answer", "params": {"id": request, "decision": "approve"}}
+asked = {"jsonrpc": "2.0", "id": 1, "method": "_sould/daemon/sessions/cancel", "params": {"id": session}}
 daemon.sendall(json.dumps(asked).encode() + b"\\n")
 answer = b""
 while b'"id":1' not in answer and (more := daemon.recv(65536)):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sould.acp.dialogs.asking import permission
 from sould.acp.projection.toolcalls import Call
 from sould.agents.base.workspace import ResolvedPath
+from sould.agents.clients.inbox.shown import request_lines
 from sould.agents.permissions.policy import Action, CallExternal, EditFile, RunCommand
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.visible import both_ends, file_name
@@ -20,7 +21,6 @@ from sould.agents.wire.extensions import ToolKind
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse
 from sould.daemon.cli.run.prompting import DETAILS, Permission
 from sould.daemon.cli.run.render import DIFF_LINES, TextRenderer, Update, diffs
-from sould.daemon.process.waiting import shown_request
 from soultest.luck import examples
 from soultest.policy import approval_of
 
@@ -87,8 +87,8 @@ def at_the_terminal(request: ApprovalRequest, *, whole: bool) -> str:
 
 def at_another_terminal(request: ApprovalRequest, most: int | None) -> str:
     """`sould status` and `sould approve`."""
-    shown = shown_request("s1", request, most)
-    return "\n".join([shown.title, *shown.lines])
+    title, lines = request_lines(request)
+    return "\n".join([title, *both_ends(lines, most)])
 
 
 TEXT = st.text(

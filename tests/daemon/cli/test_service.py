@@ -8,7 +8,7 @@ import threading
 
 from msgspec.structs import fields
 
-from sould.daemon.control import Status
+from sould.daemon.methods import Status
 from soultest.cliuser import User
 
 

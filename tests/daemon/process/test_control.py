@@ -1,19 +1,31 @@
-"""The control frontend as the command line uses it."""
+"""The methods of the daemon as the command line uses them."""
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from sould.daemon.cli.client import ControlClient, ControlError, NotRunningError
-from sould.daemon.control import CONTROL
+from sould.daemon import methods
+from sould.daemon.cli.running import DaemonError, NotRunningError, RunningDaemon
 from sould.daemon.hello import VERSION
+from sould.daemon.methods import (
+    PREFIX,
+    CheckJournals,
+    DaemonCall,
+    DeleteSession,
+    GetStatus,
+    ListSessions,
+    ShowSession,
+    ShutdownIfIdle,
+    Stop,
+)
 from soultest.daemon import Sould, not_running, until
 
 
 def test_nobody_listening_is_said_and_changes_nothing(sould: Sould) -> None:
     with pytest.raises(NotRunningError, match="not running"):
-        ControlClient.connect(environment=sould.environment)
+        RunningDaemon.connect(environment=sould.environment)
     assert not Path(sould.paths.runtime).exists()
 
 
@@ -21,7 +33,7 @@ def test_status_tells_who_is_connected_and_what_it_costs(sould_after: Sould) -> 
     bridge = sould_after.bridge()
     bridge.request(1, "initialize", protocolVersion=1, clientInfo={"name": "pen", "title": "The Pen", "version": "1"})
     with sould_after.control() as daemon:
-        status = daemon.status()
+        status = daemon.ask(GetStatus())
     assert status.version == VERSION
     assert status.pid == sould_after.pid
     acp = next(each for each in status.connections if each.frontend == "acp")
@@ -39,28 +51,33 @@ def test_unknown_methods_and_wrong_parameters_are_answered_and_the_connection_li
     lines = sock.makefile("rb")
     for request, code in (
         ({"jsonrpc": "2.0", "id": 1, "method": "nope"}, -32601),
-        ({"jsonrpc": "2.0", "id": 2, "method": "stop", "params": {"force": "perhaps"}}, -32602),
-        ({"jsonrpc": "2.0", "id": 3, "method": "sessions.show"}, -32602),
+        ({"jsonrpc": "2.0", "id": 2, "method": "_sould/daemon/stop", "params": {"force": "perhaps"}}, -32602),
+        ({"jsonrpc": "2.0", "id": 3, "method": "_sould/daemon/sessions/show"}, -32602),
     ):
         sock.sendall(json.dumps(request).encode() + b"\n")
         error = json.loads(lines.readline())["error"]
         assert error["code"] == code
-    assert error["message"] == "sessions.show: Object missing required field `id`."
-    sock.sendall(b'{"jsonrpc":"2.0","id":4,"method":"ping"}\n')
+    assert error["message"] == "_sould/daemon/sessions/show: Object missing required field `id`."
+    sock.sendall(b'{"jsonrpc":"2.0","id":4,"method":"_sould/daemon/ping"}\n')
     assert json.loads(lines.readline())["result"]["version"] == VERSION
     lines.close()
 
 
-def test_every_listed_method_is_served(sould: Sould) -> None:
+def _calls() -> list[type[DaemonCall[Any]]]:
+    return [each for each in vars(methods).values() if isinstance(each, type) and DaemonCall in each.__bases__]
+
+
+def test_every_method_is_served(sould: Sould) -> None:
     sould.start()
-    params = {"id": "none", "title": "x", "query": "x", "decision": "approve", "name": "none", "cwd": "/"}
-    for method in sorted(CONTROL):
-        if method in ("stop", "restart", "shutdown_if_idle"):
+    params = {"id": "none", "title": "x", "query": "x", "name": "none", "cwd": "/"}
+    for call in _calls():
+        if call.method in ("stop", "restart", "shutdown_if_idle"):
             continue
         sock = sould.hello()
-        sock.sendall(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode() + b"\n")
+        request = {"jsonrpc": "2.0", "id": 1, "method": PREFIX + call.method, "params": params}
+        sock.sendall(json.dumps(request).encode() + b"\n")
         answer = json.loads(sock.makefile("rb").readline())
-        assert answer.get("error", {}).get("code") not in (-32601, -32602), method
+        assert answer.get("error", {}).get("code") not in (-32601, -32602), call.method
 
 
 def test_sessions_are_listed_shown_by_the_beginning_of_their_id_and_deleted(sould: Sould) -> None:
@@ -69,19 +86,19 @@ def test_sessions_are_listed_shown_by_the_beginning_of_their_id_and_deleted(soul
     session = bridge.request(2, "session/new", cwd=str(sould.workspace), mcpServers=[])["result"]["sessionId"]
     bridge.request(3, "session/prompt", sessionId=session, prompt=[{"type": "text", "text": "hi there"}])
     with sould.control() as daemon:
-        (row,) = daemon.sessions_list(cwd=str(sould.workspace)).sessions
+        (row,) = daemon.ask(ListSessions(cwd=str(sould.workspace))).sessions
         assert (row.id, row.live, row.turns) == (session, True, 1)
-        detail = daemon.sessions_show(session[:20])
+        detail = daemon.ask(ShowSession(session[:20]))
         assert detail.session.id == session
         assert detail.state is not None
         assert detail.state.mode == "ask"
-        assert b"hi there" in (Path(daemon.sessions_export(session).directory) / "wire.jsonl").read_bytes()
-        report = daemon.fsck(session)
+        assert b"hi there" in (Path(daemon.ask(ShowSession(session)).directory) / "wire.jsonl").read_bytes()
+        report = daemon.ask(CheckJournals(session))
         assert (report.sessions, report.problems) == (1, ())
-        daemon.sessions_delete(session)
-        assert daemon.sessions_list().sessions == ()
-        with pytest.raises(ControlError) as refused:
-            daemon.sessions_show(session)
+        daemon.ask(DeleteSession(session))
+        assert daemon.ask(ListSessions()).sessions == ()
+        with pytest.raises(DaemonError) as refused:
+            daemon.ask(ShowSession(session))
         assert refused.value.kind == "session_not_found"
 
 
@@ -98,7 +115,7 @@ def test_fsck_finds_damage_without_touching_it(sould: Sould) -> None:
     damaged = b"\n".join(lines)
     journal.write_bytes(damaged)
     with sould.control(start=True) as daemon:
-        (problem,) = daemon.fsck().problems
+        (problem,) = daemon.ask(CheckJournals()).problems
     assert problem.severity == "warning"
     assert "damaged bytes" in problem.problem
     assert journal.read_bytes() == damaged
@@ -121,7 +138,7 @@ def test_when_a_prompt_is_answered_its_turn_is_counted_and_paid_for_whatever_kil
     for index in Path(sould.paths.state).glob("index.sqlite*"):
         index.unlink()
     with sould.control(start=True) as daemon:
-        (found,) = daemon.sessions_list().sessions
+        (found,) = daemon.ask(ListSessions()).sessions
     assert (found.title, found.turns) == ("a title", 2)
 
 
@@ -129,7 +146,7 @@ def test_when_a_prompt_is_answered_its_turn_is_counted_and_paid_for_whatever_kil
 def test_a_told_daemon_leaves_and_hangs_up_last(sould: Sould, method: str) -> None:
     pid = sould.start()
     with sould.control() as daemon:
-        answer = daemon.stop() if method == "stop" else daemon.shutdown_if_idle()
+        answer = daemon.ask(Stop() if method == "stop" else ShutdownIfIdle())
         assert answer.pid == pid
         daemon.wait_gone()
     until(lambda: not_running(sould))

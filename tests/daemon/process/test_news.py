@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from sould.daemon.methods import Reload
 from soultest.cliuser import User
 from soultest.daemon import Sould
 from soultest.faulty import Editor
@@ -51,7 +52,7 @@ def test_a_reload_by_hand_keeps_the_last_good_one_as_well(user: User) -> None:
     working = editor(user)
     user.configure("nonsense")
     with user.daemon.control() as daemon:
-        daemon.reload()
+        daemon.ask(Reload())
     assert "has an error" in told(working)
     assert "ok" in told(editor(user))
 

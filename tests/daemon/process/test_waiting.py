@@ -1,17 +1,15 @@
 """What is answered from a terminal, as the daemon takes it."""
 
-from collections.abc import Iterator
-from contextlib import closing
-
 import pytest
 
 from sould.agents.base.errors import OptionError
-from sould.agents.clients.connections import ClientProcess
-from sould.agents.sessions.hostport import HostPort
-from sould.agents.sessions.store.store import SessionStore
+from sould.agents.clients.inbox.answering import response_to
+from sould.agents.clients.inbox.params import AnswerParams
+from sould.agents.clients.inbox.shown import request_lines
+from sould.agents.permissions.actions import Scope
+from sould.agents.permissions.scopes import offered
+from sould.agents.sessions.session import Session
 from sould.agents.wire.messages import ApprovalRequest
-from sould.daemon.control import AnswerParams
-from sould.daemon.process.waiting import answer, shown_request
 from soultest.bench import Bench, Watcher, call
 
 
@@ -21,38 +19,30 @@ async def asked(watcher: Watcher, number: int) -> ApprovalRequest:
     return watcher.of(ApprovalRequest)[number]
 
 
-@pytest.fixture
-def store(bench: Bench) -> Iterator[SessionStore]:
-    with closing(SessionStore(bench.state)) as store:
-        yield store
+def approve(session: Session, request: ApprovalRequest, scope: Scope) -> None:
+    params = AnswerParams(id=request.id, decision="approve", scope=scope)
+    assert session.answer(response_to(request, params), "the command line").outcome == "accepted"
 
 
-async def approve(host: HostPort, request: ApprovalRequest, *, also_changed: bool = False) -> None:
-    params = AnswerParams(id=request.id, decision="approve_for_session", also_changed=also_changed)
-    assert (await answer(host, ClientProcess({}, 0o022), params)).outcome == "accepted"
-
-
-async def test_a_makefile_that_the_agent_rewrote_is_asked_about_until_it_may_change(
-    bench: Bench, store: SessionStore
-) -> None:
+async def test_a_makefile_that_the_agent_rewrote_is_asked_about_until_it_may_change(bench: Bench) -> None:
     make = call("Shell", command="make test")
     texts = ("two", "three")
     writes = [call("WriteFile", path="Makefile", content=f"test:\n\t@echo {text}\n") for text in texts]
     bench.script(make, writes[0], make, writes[1], make, "text: Done.")
     (bench.project / "Makefile").write_text("test:\n\t@echo one\n")
     async with bench.running():
-        session, host = await bench.new("review"), HostPort(bench.host, store)
+        session = await bench.new("review")
         watcher = Watcher(session, answer=None)
         turn = session.prompt("go", "someone")
         first = await asked(watcher, 0)
-        with pytest.raises(OptionError, match="--also-changed"):
-            await approve(host, first, also_changed=True)
-        await approve(host, first)
+        with pytest.raises(OptionError, match="has changed"):
+            approve(session, first, "session_also_changed")
+        approve(session, first, "session")
         second = await asked(watcher, 1)
-        shown = shown_request(session.id, second, None)
-        assert shown.changed
-        assert "Makefile changed since you allowed this." in shown.lines
-        assert shown.lines[-2:] == ("-\t@echo one", "+\t@echo two")
-        await approve(host, second, also_changed=True)
+        assert "session_also_changed" in {each.scope for each in offered(second)}
+        _, lines = request_lines(second)
+        assert "Makefile changed since you allowed this." in lines
+        assert lines[-2:] == ["-\t@echo one", "+\t@echo two"]
+        approve(session, second, "session_also_changed")
         await turn.outcome()
         assert len(watcher.of(ApprovalRequest)) == 2

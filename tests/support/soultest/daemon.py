@@ -21,10 +21,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sould.daemon.cli.client import ControlClient
+from sould.daemon.cli.running import RunningDaemon
 from sould.daemon.dial import send
 from sould.daemon.hello import PROTOCOL, VERSION, encode
 from sould.daemon.identity import Identity, read_owner
+from sould.daemon.methods import CheckJournals, Ping
 from sould.daemon.paths import Paths
 from soultest.processes import MARK, until_gone
 from soultest.world import SOULD, World, run_sould, start_daemon
@@ -229,9 +230,9 @@ class Sould:
         return sock
 
     @contextmanager
-    def control(self, *, start: bool = False) -> Generator[ControlClient]:
-        """The control frontend."""
-        with ControlClient.connect(start=start, environment=self.environment) as client:
+    def control(self, *, start: bool = False) -> Generator[RunningDaemon]:
+        """The methods of the daemon."""
+        with RunningDaemon.connect(start=start, environment=self.environment) as client:
             yield client
 
     def cli(self, *arguments: str, env: Mapping[str, str] | None = None) -> "subprocess.CompletedProcess[str]":
@@ -301,8 +302,8 @@ class Sould:
         """The daemon lives and answers, journals are whole, no process of ours is left, nothing else was touched."""
         assert self.pid == pid
         with self.control() as daemon:
-            assert daemon.ping().pid == pid
-            report = daemon.fsck()
+            assert daemon.ask(Ping()).pid == pid
+            report = daemon.ask(CheckJournals())
         assert [problem for problem in report.problems if problem.severity == "error"] == []
         bridges = {bridge.process.pid for bridge in self.bridges}
         assert until_gone(self.mark, 3.0, but=bridges) == []

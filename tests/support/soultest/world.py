@@ -15,7 +15,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sould.daemon.cli.client import ControlClient, ControlError
+from sould.daemon.cli.running import DaemonError, RunningDaemon
+from sould.daemon.methods import Ping
 from soultest import prepared
 from soultest.processes import end_all
 
@@ -112,9 +113,9 @@ class World:
     def daemon(self) -> int:
         """The daemon's process id, by its own word; 0 when none answers."""
         try:
-            with ControlClient.connect(environment=self.environment) as daemon:
-                return daemon.ping().pid
-        except ControlError:
+            with RunningDaemon.connect(environment=self.environment) as daemon:
+                return daemon.ask(Ping()).pid
+        except DaemonError:
             return 0
 
     def close(self) -> None:
@@ -147,10 +148,10 @@ def run_sould(
 def start_daemon(environment: Mapping[str, str]) -> None:
     """Start the daemon, which then answers; the first client would, too, for a second of a processor more."""
     prepared.daemon(environment)
-    with ControlClient.connect(
+    with RunningDaemon.connect(
         start=True, environment=environment
     ) as daemon:  # another client may be starting one, too
-        daemon.ping()
+        daemon.ask(Ping())
 
 
 def running(pid: int) -> bool:

@@ -7,7 +7,8 @@ from sould.acp.outbound import Json
 from sould.acp.projection.calls import beside_buttons
 from sould.acp.projection.titles import title
 from sould.acp.projection.toolcalls import Call, permission_call, text_content
-from sould.agents.permissions.scopes import Offered, Scope, is_command, offered, rejection
+from sould.agents.permissions.actions import Scope
+from sould.agents.permissions.scopes import Offered, is_command, offered, rejection
 from sould.agents.wire.messages import ApprovalRequest, QuestionItem, QuestionRequest
 
 OPTIONS: dict[str, Scope] = {

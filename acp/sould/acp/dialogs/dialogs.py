@@ -24,8 +24,9 @@ from sould.acp.schema import ElicitationAnswer, HookAnswer, PermissionAnswer
 from sould.agents.base.rpc.connection import Connection
 from sould.agents.base.rpc.errors import ConnectionGoneError, RpcError
 from sould.agents.clients.text_questions import NONE_OF_THESE, TextQuestions
+from sould.agents.permissions.actions import Scope
 from sould.agents.permissions.questions import OWN_WORDS
-from sould.agents.permissions.scopes import Scope, approved, may_be_rewritten
+from sould.agents.permissions.scopes import approved, may_be_rewritten
 from sould.agents.sessions.port import SessionPort
 from sould.agents.wire.messages import (
     ApprovalKind,

@@ -1,12 +1,15 @@
-"""What is decided about: the actions of an agent that have an effect, or show something."""
+"""What is decided about: the actions of an agent that have an effect, or show something; and how far a yes to one reaches."""
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
 from sould.agents.base.workspace import ResolvedPath, WriteOperation
+
+Scope: TypeAlias = Literal["once", "session", "session_also_changed", "project", "always"]
+"""How far an approval reaches; each but the first two is offered only where it makes sense."""
 
 
 class ReadFile(Struct, frozen=True):

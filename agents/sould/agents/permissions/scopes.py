@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 from msgspec import Struct
 
+from sould.agents.permissions.actions import Scope
 from sould.agents.permissions.programs import Changed, runs_code
 from sould.agents.permissions.rules import ANY_WORD, ANY_WORDS, Rule
 from sould.agents.permissions.shelltext import Argv, read_loosely
@@ -30,9 +31,6 @@ LONGEST_COMMAND: Final = 20_000
 PLACE: Final = 24
 """Characters of a directory shown beside a command: what is allowed is the command."""
 
-
-Scope: TypeAlias = Literal["once", "session", "session_also_changed", "project", "always"]
-"""How far an approval reaches; each but the first two is offered only where it makes sense."""
 
 LASTING: Final[Mapping[Scope, Lasts]] = {"project": "project", "always": "always"}
 """Those that outlive the session."""

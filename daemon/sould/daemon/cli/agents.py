@@ -20,12 +20,12 @@ from sould.agents.soul.tool_conditions import Situation
 from sould.agents.toolapi.loading import same_tool
 from sould.agents.tools.check import tool_problems
 from sould.agents.wire.messages import SubagentCreated
-from sould.daemon.cli.client import ControlClient, ControlError, NotRunningError
-from sould.daemon.cli.control import running
 from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.output import CommandError, plural, table, visible
+from sould.daemon.cli.running import DaemonError, NotRunningError, RunningDaemon, running
 from sould.daemon.cli.trust import trust_store
 from sould.daemon.configuration.configuration import load
+from sould.daemon.methods import ListSessions, ShowSession
 from sould.daemon.paths import Paths
 
 _LATEST = 10
@@ -81,10 +81,10 @@ def _problem(catalog: AgentCatalog, file: AgentFile, now: Situation) -> str:
 def _made_here() -> list[tuple[str, str, str]]:
     """The types of subagents that were made in the latest sessions of this directory, if a daemon runs."""
     try:
-        with ControlClient.connect() as daemon:
-            here = [row.id for row in daemon.sessions_list(cwd=str(Path.cwd()), limit=_LATEST).sessions]
-            journals = {session: Path(daemon.sessions_show(session).directory) / "wire.jsonl" for session in here}
-    except (NotRunningError, ControlError):
+        with RunningDaemon.connect() as daemon:
+            here = [row.id for row in daemon.ask(ListSessions(str(Path.cwd()), limit=_LATEST)).sessions]
+            journals = {session: Path(daemon.ask(ShowSession(session)).directory) / "wire.jsonl" for session in here}
+    except (NotRunningError, DaemonError):
         return []
     return [
         (name, f"session {session}", words) for session, journal in journals.items() for name, words in _made(journal)
@@ -134,7 +134,7 @@ def _here(model: frozenset[str], client: frozenset[str]) -> Situation:
 
 def _made_in(session: str) -> list[tuple[str, str, str]]:
     with running() as daemon:
-        journal = Path(daemon.sessions_show(session).directory) / "wire.jsonl"
+        journal = Path(daemon.ask(ShowSession(session)).directory) / "wire.jsonl"
     rows = [(name, "session", words) for name, words in _made(journal)]
     if not rows:
         raise CommandError(f"No subagent types were created in session {session}.")

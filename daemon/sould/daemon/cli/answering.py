@@ -1,4 +1,4 @@
-"""`sould approve|reject|answer`: what a session waits for, answered from a terminal.
+"""`sould approve|reject|answer`: what a session waits for, answered from a terminal as `sould inbox` does it.
 
 A request is named by the beginning of its id, as `sould status` shows it; without one the only request that waits is
 meant, and shown. Nothing is answered but what the id names.
@@ -7,19 +7,22 @@ meant, and shown. Nothing is answered but what the id names.
 import re
 import sys
 from collections.abc import Callable
-from typing import Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import click
 
+from sould.agents.clients.inbox.shapes import InboxItem
+from sould.agents.permissions.actions import Scope
 from sould.agents.permissions.visible import cut_to
-from sould.daemon.cli.client import ControlClient
-from sould.daemon.cli.control import running
 from sould.daemon.cli.helptext import Command
+from sould.daemon.cli.inbox.client import InboxClient, looking
 from sould.daemon.cli.output import FAILED, USAGE, CommandError, one_line, visible
-from sould.daemon.cli.waiting import ID, places, show_waiting
-from sould.daemon.control import AnswerParams, Waiting
+from sould.daemon.cli.waiting import ID, places, read_answers, show_waiting
 
 Lasting: TypeAlias = Literal["project", "always"]
+NAME: Final = "the command line"
+LEAST: Final = 4
+"""Characters of an id that are enough: a slip of the finger approves nothing."""
 _AN_ID = re.compile(rf"[0-9a-f]{{{ID},}}")
 
 
@@ -47,14 +50,17 @@ def approve(request: str, for_session: bool, lasting: Lasting | None, also_chang
         raise CommandError("--for-project and --always cover the session, too: give one of them alone.", USAGE)
     if also_changed and not for_session:
         raise CommandError("--also-changed goes with --for-session.", USAGE)
-    with running(opens=True) as daemon:
+    with looking(NAME) as inbox:
         if show:
-            show_waiting(daemon.requests_show(request or _only("approve", lambda _: True).id))
+            found = _find(inbox, request) if request else _only(inbox, "approve", lambda _: True)
+            show_waiting(inbox.show(found.id))
             return
-        found = request or _meant(daemon, _only("approve", lambda each: each.kind == "approval"))
-        decision = "approve_for_session" if for_session or lasting else "approve"
-        params = AnswerParams(id=found, decision=decision, also_changed=also_changed, lasting=lasting or "")
-        _give(daemon, params, "Allowed")
+        found = _find(inbox, request) if request else _meant(inbox)
+        if found.kind != "approval":
+            raise CommandError(f"Request {found.id} takes another kind of answer: `sould answer`.")
+        scope: Scope = lasting or ("session_also_changed" if also_changed else "session" if for_session else "once")
+        _require_offered(found, scope)
+        _give(inbox, found, {"decision": "approve", "scope": scope}, "Allowed")
 
 
 @click.command(cls=Command)
@@ -69,9 +75,10 @@ def reject(request: str, because: str) -> None:
       sould reject 3fa9c2d1
       sould reject 3fa9c2d1 --because "use the staging database"
     """
-    with running(opens=True) as daemon:
-        found = request or _named(daemon, _only("reject", lambda _: True))
-        _give(daemon, AnswerParams(id=found, decision="reject", feedback=because), "Refused")
+    with looking(NAME) as inbox:
+        found = _find(inbox, request) if request else _shown(inbox, _only(inbox, "reject", lambda _: True))
+        is_approval = found.kind == "approval"
+        _give(inbox, found, {"decision": "reject", "words": because} if is_approval else _DECLINED, "Refused")
 
 
 @click.command(cls=Command)
@@ -89,9 +96,9 @@ def answer(words: tuple[str, ...]) -> None:
       sould answer 91b07e52 "PostgreSQL" "no, keep the old name"
       sould answer 91b07e52 "5 use tabs"
     """
-    with running(opens=True) as daemon:
-        found, answers = _question(daemon, words)
-        if not found.form and not all(each.strip() for each in answers):
+    with looking(NAME) as inbox:
+        found, answers = _question(inbox, words)
+        if found.kind != "form" and not all(each.strip() for each in answers):
             raise CommandError("An answer is empty; `sould reject` dismisses the question.", USAGE)
         if _at_terminal():
             from sould.daemon.cli.asking import asked_here  # noqa: PLC0415 -- brings asyncio with it
@@ -102,88 +109,111 @@ def answer(words: tuple[str, ...]) -> None:
         else:
             raise CommandError(f"Give the answer: sould answer {found.id[:ID]} {places(found)}", USAGE)
         if given is None:
-            _give(daemon, AnswerParams(id=found.id, decision="reject"), "Dismissed")
+            _give(inbox, found, _DECLINED, "Dismissed")
         else:
-            _give(daemon, AnswerParams(id=found.id, decision="answer", answers=given), "Answered")
+            _give(inbox, found, {"decision": "answer", "answers": read_answers(found, given)}, "Answered")
+
+
+_DECLINED: Final = {"decision": "decline"}
 
 
 # --- which one --------------------------------------------------------------------------------------------------------
 
 
-def _waiting() -> list[Waiting]:
-    """All that waits, also in sessions that are not in memory."""
-    from sould.daemon.cli.inbox.client import looking  # noqa: PLC0415 -- not needed for what is named
-    from sould.daemon.cli.inbox.screen import waiting_of  # noqa: PLC0415 -- as above
+def _find(inbox: InboxClient, beginning: str) -> InboxItem:
+    """The one request whose id begins so, in any session, in memory or not. Raises CommandError."""
+    if len(beginning) < LEAST:
+        raise CommandError(f"Give at least {LEAST} characters of the request's id, as `sould inbox` shows it.")
+    found = [each for each in inbox.items if each.id.startswith(beginning)]
+    if len(found) > 1:
+        raise CommandError(f"{len(found)} requests begin with {beginning!r}; give more of the id.")
+    if not found:
+        raise CommandError(
+            f"No request {beginning!r} waits: it was answered already, or never was. `sould inbox` shows those that do."
+        )
+    return found[0]
 
-    with looking() as client:
-        return [waiting_of(item) for item in client.items]
 
-
-def _only(verb: str, fits: Callable[[Waiting], bool]) -> Waiting:
+def _only(inbox: InboxClient, verb: str, fits: Callable[[InboxItem], bool]) -> InboxItem:
     """The only request that `verb` can answer.
 
     Raises:
         CommandError: there is none, or there are several, which are shown.
     """
-    everything = _waiting()
-    found = [each for each in everything if fits(each)]
+    found = [each for each in inbox.items if fits(each)]
     if len(found) == 1:
         return found[0]
-    for each in everything:
+    for each in inbox.items:
         show_waiting(each)
-    if not everything:
+    if not inbox.items:
         raise CommandError("Nothing waits for an answer.")
     if not found:
         raise CommandError(f"`sould {verb}` cannot answer this request; use a command shown beside it.", USAGE)
     raise CommandError(f"{len(found)} requests wait; say which one: sould {verb} {found[0].id[:ID]}", USAGE)
 
 
-def _meant(daemon: ControlClient, only: Waiting) -> str:
-    """The id of the only one that waits, once the user has seen what it is and said that they mean it.
+def _meant(inbox: InboxClient) -> InboxItem:
+    """The only approval that waits, once the user has seen what it is and said that they mean it.
 
     Raises:
         CommandError: they do not, or there is nobody to ask.
     """
-    found = _named(daemon, only)
+    found = _shown(inbox, _only(inbox, "approve", lambda each: each.kind == "approval"))
     if not _at_terminal():
-        raise CommandError(f"Name what you allow: sould approve {found[:ID]}", USAGE)
+        raise CommandError(f"Name what you allow: sould approve {found.id[:ID]}", USAGE)
     if not click.confirm("Allow it?", err=True):
         raise CommandError("Nothing was answered.")
     return found
 
 
-def _named(daemon: ControlClient, request: Waiting) -> str:
-    """Show all of what is about to be answered, since the user did not name it; its id."""
-    for line in (request.title, *daemon.requests_show(request.id).lines):
+def _shown(inbox: InboxClient, request: InboxItem) -> InboxItem:
+    """Show all of what is about to be answered, since the user did not name it."""
+    for line in (request.title, *inbox.show(request.id).lines):
         click.echo(f"  {visible(line)}", err=True)
-    return request.id
+    return request
 
 
 def _at_terminal() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def _question(daemon: ControlClient, words: tuple[str, ...]) -> tuple[Waiting, tuple[str, ...]]:
-    """The question that is meant, and its answers."""
+def _question(inbox: InboxClient, words: tuple[str, ...]) -> tuple[InboxItem, tuple[str, ...]]:
+    """The question that is meant, whole, and its answers."""
     first = words[0] if words else ""
-    begins = len(first) >= ID // 2 and any(each.id.startswith(first) for each in _waiting())
+    begins = len(first) >= LEAST and any(each.id.startswith(first) for each in inbox.items)
     if _AN_ID.fullmatch(first) or begins:
-        found, answers = daemon.requests_show(first), words[1:]
+        found, answers = _find(inbox, first), words[1:]
     else:
-        found, answers = daemon.requests_show(_only("answer", lambda each: each.kind == "question").id), words
-    if found.kind != "question":
+        found, answers = _only(inbox, "answer", lambda each: each.kind != "approval"), words
+    if found.kind == "approval":
         raise CommandError(
             f"{found.id[:ID]} is not a question: sould approve {found.id[:ID]}, or: sould reject {found.id[:ID]}"
         )
-    return found, answers
+    return inbox.show(found.id), answers
 
 
-def _give(daemon: ControlClient, params: AnswerParams, done: str) -> None:
-    answered = daemon.requests_answer(params)
-    if answered.outcome == "already":
-        click.echo(
-            f"{visible(answered.by) or 'Somebody'} answered first: {cut_to(visible(answered.title), 120)}", err=True
-        )
+# --- the answer -------------------------------------------------------------------------------------------------------
+
+
+def _require_offered(request: InboxItem, scope: Scope) -> None:
+    """Say which option is to be left out; what outlives the session the daemon judges."""
+    scopes = {each.scope for each in request.scopes}
+    if scope in ("session", "session_also_changed") and "session" not in scopes:
+        raise CommandError("This can be approved once only; leave --for-session out.")
+    if scope == "session_also_changed" and scope not in scopes:
+        raise CommandError("Nothing that was allowed for the session has changed; leave --also-changed out.")
+
+
+def _give(inbox: InboxClient, request: InboxItem, decision: dict[str, Any], done: str) -> None:
+    answered, title = inbox.answer(request.id, decision), cut_to(visible(request.title), 120)
+    if answered.outcome == "already_answered" and answered.ended is not None:
+        click.echo(f"{visible(answered.ended.by) or 'Somebody'} answered first: {title}", err=True)
         sys.exit(FAILED)
-    given = f" → {one_line(', '.join(answered.answers), 120)}" if answered.answers else ""
-    click.echo(f"{done}: {cut_to(visible(answered.title), 120)}{given} (session {answered.session})", err=True)
+    if answered.outcome != "taken":
+        raise CommandError(answered.message)
+    answers = [
+        ", ".join(filter(None, [*each.get("chosen", ()), each.get("words", "")]))
+        for each in decision.get("answers", ())
+    ]
+    given = f" → {one_line(', '.join(filter(None, answers)), 120)}" if any(answers) else ""
+    click.echo(f"{done}: {title}{given} (session {request.session.id})", err=True)

@@ -2,24 +2,26 @@
 
 import asyncio
 
+from msgspec.structs import replace
+
 from sould.agents.clients.choice_input import Choices
+from sould.agents.clients.inbox.shapes import AskedQuestion, InboxItem
 from sould.daemon.cli.output import CommandError
-from sould.daemon.cli.terminal.forms import ClosedInputError, Question, ask_question, ask_words
+from sould.daemon.cli.terminal.forms import ClosedInputError, ask_question, ask_words
 from sould.daemon.cli.waiting import choices
-from sould.daemon.control import Asked, Waiting
 
 
-def asked_here(request: Waiting, answers: tuple[str, ...]) -> tuple[str, ...] | None:
+def asked_here(request: InboxItem, answers: tuple[str, ...]) -> tuple[str, ...] | None:
     """The answers, or what is missing of them asked for; None when the user dismissed a question."""
     return asyncio.run(_complete(request, answers) if answers else _ask(request))
 
 
-async def _complete(request: Waiting, answers: tuple[str, ...]) -> tuple[str, ...]:
+async def _complete(request: InboxItem, answers: tuple[str, ...]) -> tuple[str, ...]:
     pairs = zip(request.questions, answers, strict=False)
     return tuple([await _completed(*pair) for pair in pairs]) + answers[len(request.questions) :]
 
 
-async def _ask(request: Waiting) -> tuple[str, ...] | None:
+async def _ask(request: InboxItem) -> tuple[str, ...] | None:
     if request.form.get("properties"):
         return await _form(request)
     given: list[str] = []
@@ -27,7 +29,7 @@ async def _ask(request: Waiting) -> tuple[str, ...] | None:
     for question in request.questions:
         text, body = f"{question.question}\n{body}".strip(), ""
         try:
-            answered = await ask_question(Question(text, choices(question), question.details, question.default))
+            answered = await ask_question(replace(question, question=text))
         except ClosedInputError:
             raise CommandError("Nothing was answered.") from None
         if answered is None:
@@ -36,7 +38,7 @@ async def _ask(request: Waiting) -> tuple[str, ...] | None:
     return tuple(given)
 
 
-async def _form(request: Waiting) -> tuple[str, ...] | None:
+async def _form(request: InboxItem) -> tuple[str, ...] | None:
     from sould.agents.wire.requests import ServerForm  # noqa: PLC0415 -- only where an MCP server asks
     from sould.daemon.cli.terminal.serverforms import fill_in_words  # noqa: PLC0415 -- as above
 
@@ -46,7 +48,7 @@ async def _form(request: Waiting) -> tuple[str, ...] | None:
         raise CommandError("Nothing was answered.") from None
 
 
-async def _completed(question: Asked, answer: str) -> str:
+async def _completed(question: AskedQuestion, answer: str) -> str:
     """The number of the own words alone takes them here."""
     chosen = choices(question).read(answer)
     if chosen is None or not chosen.wants_words:

@@ -16,11 +16,12 @@ from pathlib import Path
 import click
 
 from sould.daemon.cli import units
-from sould.daemon.cli.client import ControlClient, ControlError
 from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.output import FAILED, CommandError, complain, plural
+from sould.daemon.cli.running import DaemonError, RunningDaemon
 from sould.daemon.identity import Identity, read_owner
 from sould.daemon.launch import socket_unit, take_lock
+from sould.daemon.methods import ShutdownIfIdle
 from sould.daemon.paths import Paths, ensure_private
 
 POLL_S = 0.02
@@ -197,9 +198,9 @@ def _room(paths: Paths) -> Generator[None]:
 def _asked_to_leave() -> bool:
     """Ask the daemon to leave when no turn runs; False when it is coming or going just now."""
     try:
-        with ControlClient.connect() as daemon:
-            turns = daemon.shutdown_if_idle().running_turns
-    except ControlError:
+        with RunningDaemon.connect() as daemon:
+            turns = daemon.ask(ShutdownIfIdle()).running_turns
+    except DaemonError:
         return False
     if turns:
         complain(

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 
 from sould.agents.base.filelock import is_shared
 from sould.daemon.ancestry import runs_guarded
-from sould.daemon.cli.client import ControlClient, NotRunningError
-from sould.daemon.cli.control import reached
 from sould.daemon.cli.output import CommandError
+from sould.daemon.cli.running import NotRunningError, RunningDaemon, reached
+from sould.daemon.methods import Ping
 from sould.daemon.paths import Paths
 
 
@@ -43,8 +43,8 @@ def _is_of_agent() -> bool:
 def _answer(environment: Mapping[str, str]) -> bool | None:
     """What the daemon of these variables says; None: there is none."""
     try:
-        with reached(), ControlClient.connect(environment=environment) as daemon:
-            answer = daemon.ping().of_agent
+        with reached(), RunningDaemon.connect(environment=environment) as daemon:
+            answer = daemon.ask(Ping()).of_agent
     except NotRunningError:
         return None
     if answer is None:

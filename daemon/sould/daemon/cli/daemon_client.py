@@ -1,4 +1,4 @@
-"""The JSON-RPC of `sould run`: one conversation in one thread, without a loop that would take longer to import than to run.
+"""The command line's JSON-RPC: one conversation in one thread, without a loop that would take longer to import than to run.
 
 Whoever waits for an answer takes, meanwhile, what else comes: notifications are handled as they are read, requests are
 kept until nobody is in the middle of one. Output never blocks, because the daemon may just be dying. Nothing here knows
@@ -13,10 +13,12 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from types import FrameType
-from typing import Any, NamedTuple, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, cast
 
 from sould.agents.base.rpc.errors import REQUEST_CANCELLED, ConnectionGoneError, RpcError
-from sould.daemon.cli.link import Link
+
+if TYPE_CHECKING:
+    from _socket import socket
 
 Params: TypeAlias = "dict[str, Any]"
 READ_SIZE = 256 * 1024
@@ -38,7 +40,7 @@ class Handler(Protocol):
         ...
 
     def request(self, asked: Asked) -> None:
-        """Answer it with `DaemonClient.answer` or `DaemonClient.refuse`; call `DaemonClient.take` meanwhile."""
+        """Answer it with `DaemonClient.answer` or `refuse`; call `take` meanwhile."""
         ...
 
     def withdrawn(self, asked: Asked, reason: str) -> None:
@@ -54,17 +56,28 @@ class Due(Protocol):
         ...
 
 
+class Carrier(Protocol):
+    """What a conversation goes over."""
+
+    conversation: "socket"
+    """Our end."""
+    control: "socket | None"
+    """Where the daemon says what becomes of it, if that is not in the conversation."""
+
+    def listen(self) -> None:
+        """Take what it says: `control` is readable."""
+        ...
+
+
 class DaemonClient:
     """One conversation with the daemon over `link`."""
 
-    def __init__(self, link: Link, handler: Handler) -> None:
+    def __init__(self, link: Carrier, handler: Handler) -> None:
         self._link = link
         self._handler = handler
         link.conversation.setblocking(False)
-        self._woken, self._wake = os.pipe()
+        self._woken: int | None = None
         """So that a signal is acted upon at once: it writes here."""
-        os.set_blocking(self._woken, False)
-        os.set_blocking(self._wake, False)
         self._outgoing: deque[bytes] = deque()
         self._line: list[bytes] = []
         """The pieces of a line that has not ended yet."""
@@ -80,16 +93,20 @@ class DaemonClient:
         self._expired: Due | None = None
         self.gone = False
         """The daemon is gone, and none will come."""
+        self.stray = b""
+        """The last line that is no message: the word to who is refused, or the beginning of what a killed daemon was writing."""
 
     # --- what is asked and told -------------------------------------------------------------------------------------
 
-    def request(self, method: str, params: Params) -> Any:
-        """Ask the daemon, and wait for its result.
+    def request(self, method: str, params: Params, limit: float | None = None) -> Any:
+        """Ask the daemon, and wait for its result, no longer than `limit` seconds.
 
         Raises:
             RpcError: its error.
             ConnectionGoneError: it went away.
+            TimeoutError: it does not answer.
         """
+        deadline = None if limit is None else time.monotonic() + limit
         self._last = number = self._last + 1
         self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         while number not in self._results and number not in self._errors:
@@ -99,8 +116,12 @@ class DaemonClient:
                 self._handler.request(self._next())
             elif self.gone:
                 raise ConnectionGoneError(f"the daemon disconnected, {method} is unanswered")
-            else:
+            elif deadline is None:
                 self._wait()
+            elif (left := deadline - time.monotonic()) > 0:
+                self._wait(left)
+            else:
+                raise TimeoutError
         if number in self._errors:
             raise self._errors.pop(number)
         return self._results.pop(number)
@@ -141,7 +162,10 @@ class DaemonClient:
         """Call `act` in the middle of whatever goes on; what it sends leaves at once."""
         for number in numbers:
             signal.signal(number, act)
-        signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
+        self._woken, wake = os.pipe()
+        os.set_blocking(self._woken, False)
+        os.set_blocking(wake, False)
+        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
 
     # --- what comes and goes ----------------------------------------------------------------------------------------
 
@@ -150,7 +174,8 @@ class DaemonClient:
         """When one of them is readable, `take` has something to do."""
         control = self._link.control
         spoken = () if self.gone else (self._link.conversation.fileno(),)
-        return (*spoken, self._woken) if control is None else (*spoken, self._woken, control.fileno())
+        woken = () if self._woken is None else (self._woken,)
+        return (*spoken, *woken) if control is None else (*spoken, *woken, control.fileno())
 
     def take(self) -> None:
         """Do everything that can be done without waiting."""
@@ -163,7 +188,7 @@ class DaemonClient:
         conversation = self._link.conversation.fileno()
         writing = [conversation] if self._outgoing and not self.gone else []
         readable, writable, _ = select.select(self.descriptors, writing, [], patience)
-        if self._woken in readable:
+        if self._woken is not None and self._woken in readable:
             os.read(self._woken, 4096)
         if self._expired is not None and time.monotonic() >= self._due:
             act, self._expired = self._expired, None
@@ -210,7 +235,8 @@ class DaemonClient:
         try:
             value = json.loads(line)
         except ValueError:
-            return  # the beginning of what a killed daemon was writing
+            self.stray = line
+            return
         if not isinstance(value, dict):
             return
         message = cast("Params", value)

@@ -8,12 +8,13 @@ from pathlib import Path
 import click
 
 from sould.agents.soul.flows.loopstate import LoopState, LoopStore
-from sould.daemon.cli.client import ControlClient, NotRunningError
 from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.output import CommandError, one_line
 from sould.daemon.cli.run.headless import Headless
 from sould.daemon.cli.run.render import renderer
 from sould.daemon.cli.run.request import Request
+from sould.daemon.cli.running import NotRunningError, RunningDaemon
+from sould.daemon.methods import CancelSession, GetStatus
 from sould.daemon.paths import Paths
 
 _ID = click.argument("session", required=False, default="")
@@ -107,8 +108,8 @@ def stop(session: str) -> None:
     if found.status == "finished":
         raise CommandError(f"The loop of {found.session_id} is finished: {found.reason}.")
     if found.session_id in _running():
-        with ControlClient.connect() as daemon:
-            daemon.sessions_cancel(found.session_id)
+        with RunningDaemon.connect() as daemon:
+            daemon.ask(CancelSession(found.session_id))
     else:
         found.settle("stopped", "cancelled")
         store.save(found)
@@ -122,8 +123,8 @@ def _store() -> LoopStore:
 def _running() -> frozenset[str]:
     """The sessions in which a loop runs."""
     try:
-        with ControlClient.connect() as daemon:
-            return frozenset(session.id for session in daemon.status().sessions if session.looping)
+        with RunningDaemon.connect() as daemon:
+            return frozenset(session.id for session in daemon.ask(GetStatus()).sessions if session.looping)
     except NotRunningError:
         return frozenset()
 

@@ -8,18 +8,19 @@ from collections.abc import Callable, Sequence
 
 import click
 
-from sould.daemon.cli.client import ControlClient, ControlError, NotRunningError
-from sould.daemon.cli.control import running
 from sould.daemon.cli.helptext import Command
 from sould.daemon.cli.output import FAILED, CommandError, echo_rows, one_line, plural, size, span, table, visible
+from sould.daemon.cli.running import DaemonError, NotRunningError, RunningDaemon, running
 from sould.daemon.cli.waiting import show_waiting
 from sould.daemon.configuration.configfile import other_configuration
-from sould.daemon.control import Leaving, McpState, SessionState, Status
 from sould.daemon.identity import read_owner, send_signal
+from sould.daemon.methods import CheckJournals, GetStatus, Leaving, McpState, Ping, Restart, SessionState, Status, Stop
 from sould.daemon.paths import Paths
 from sould.daemon.statusline import print_line
 
 POLL_S = 0.02
+SHOWN = 20
+"""Lines of a request that waits."""
 TIMES = "×"  # noqa: RUF001 -- the sign is meant
 
 
@@ -39,8 +40,8 @@ def status(as_json: bool, as_line: bool) -> None:
     if as_line:
         sys.exit(print_line())
     try:
-        with ControlClient.connect() as daemon:
-            found = daemon.status()
+        with RunningDaemon.connect() as daemon:
+            found = daemon.ask(GetStatus())
     except NotRunningError:
         click.echo('{"running": false}' if as_json else "The daemon is not running; it starts when it is needed.")
         sys.exit(FAILED)
@@ -60,8 +61,8 @@ def status(as_json: bool, as_line: bool) -> None:
 def show_now() -> None:
     """Show what runs and what waits, in all projects, and how to go on: `sould` alone."""
     try:
-        with ControlClient.connect() as daemon:
-            busy = [each for each in daemon.status().sessions if each.running or each.pending]
+        with RunningDaemon.connect() as daemon:
+            busy = [each for each in daemon.ask(GetStatus()).sessions if each.running or each.pending]
     except NotRunningError:
         busy = []
     if busy:
@@ -93,7 +94,7 @@ def stop(force: bool) -> None:
       sould stop
       sould stop --force
     """
-    left = _end(lambda daemon: daemon.stop(force=force), force=force)
+    left = _end(lambda daemon: daemon.ask(Stop(force=force)), force=force)
     click.echo(f"Stopped (pid {left})." if left else "The daemon is not running.")
 
 
@@ -108,10 +109,10 @@ def restart(force: bool) -> None:
       sould restart
       sould restart --force
     """
-    if not _end(lambda daemon: daemon.restart(force=force), force=force):
+    if not _end(lambda daemon: daemon.ask(Restart(force=force)), force=force):
         click.echo("The daemon was not running.")
     with running() as daemon:
-        pong = daemon.ping()
+        pong = daemon.ask(Ping())
     click.echo(f"sould {pong.version} is running (pid {pong.pid}).")
 
 
@@ -129,7 +130,7 @@ def fsck(session: str | None, as_json: bool) -> None:
       sould fsck 01JD
     """
     with running() as daemon:
-        report = daemon.fsck(session)
+        report = daemon.ask(CheckJournals(session))
     bad = [problem for problem in report.problems if problem.severity == "error"]
     if as_json:
         click.echo(report.to_text(indent=2))
@@ -147,18 +148,18 @@ def fsck(session: str | None, as_json: bool) -> None:
         sys.exit(FAILED)
 
 
-def _end(order: Callable[[ControlClient], Leaving], *, force: bool) -> int:
+def _end(order: Callable[[RunningDaemon], Leaving], *, force: bool) -> int:
     """Give the order and wait until that process is gone; its pid, 0 when there was none.
 
     With `force`, a daemon that does not even answer is killed: what it had acknowledged is on disk.
     """
     owner = read_owner(Paths(os.environ).lock)
     try:
-        with ControlClient.connect(timeout=float(os.environ.get("SOULD_ANSWER_S", "10"))) as daemon:
+        with RunningDaemon.connect(timeout=float(os.environ.get("SOULD_ANSWER_S", "10"))) as daemon:
             leaving = order(daemon)
     except NotRunningError:
         return 0
-    except ControlError as error:
+    except DaemonError as error:
         if error.kind != "timeout" or not force or owner is None:
             raise CommandError(f"{error.message} `--force` ends a daemon that does not answer.") from None
         send_signal(owner[0], signal.SIGKILL)
@@ -224,7 +225,7 @@ def _sessions(sessions: Sequence[SessionState]) -> None:
         if session.prompts:
             echo_rows(f'    → sould run --session {session.id} "/queue remove 1"   also: edit, move')
         for each in session.waiting:
-            show_waiting(each)
+            show_waiting(each, SHOWN)
 
 
 def _loops(found: Status) -> None:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import click
 
-from sould.daemon.cli.control import running
 from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.output import FAILED, USAGE, CommandError, complain, one_line, plural, span, table
-from sould.daemon.control import MergeWorktreeParams, WorktreeRow
+from sould.daemon.cli.running import running
+from sould.daemon.methods import ListWorktrees, MergeWorktree, RemoveWorktree, RestoreWorktree, WorktreeRow
 
 NAMED = 10
 """Files that are named in one line; the rest is counted."""
@@ -44,7 +44,7 @@ def list_worktrees(everywhere: bool, json_lines: bool) -> None:
       cd "$(sould worktree list --json | jq -r 'select(.name == "work-1").path')"
     """
     with running(patient=True) as daemon:
-        rows = daemon.worktrees_list(None if everywhere else os.getcwd()).worktrees
+        rows = daemon.ask(ListWorktrees(None if everywhere else os.getcwd()))
     if json_lines:
         for row in rows:
             click.echo(row.to_text())
@@ -72,7 +72,7 @@ def merge(name: str, undecided: bool) -> None:
       git merge sould/work-1
     """
     with running(patient=True) as daemon:
-        done = daemon.worktrees_merge(MergeWorktreeParams(name=name, cwd=os.getcwd(), undecided=undecided))
+        done = daemon.ask(MergeWorktree(name=name, cwd=os.getcwd(), undecided=undecided))
     if done.files:
         names = _named(done.files)
         click.echo(f"Brought {plural(len(done.files), 'file')} to {done.repository}, to be reviewed: {names}")
@@ -95,7 +95,7 @@ def restore(name: str) -> None:
       sould worktree restore work-1 && sould run --session 01JD "go on"
     """
     with running(patient=True) as daemon:
-        row = daemon.worktrees_restore(name, os.getcwd())
+        row = daemon.ask(RestoreWorktree(name, os.getcwd()))
     click.echo(f"{row.path} is there again, on the branch {row.branch}.")
 
 
@@ -114,7 +114,7 @@ def remove(names: tuple[str, ...], force: bool) -> None:
     """
     with running(patient=True) as daemon:
         for name in names:
-            done = daemon.worktrees_remove(name, os.getcwd(), force=force)
+            done = daemon.ask(RemoveWorktree(name, os.getcwd(), force=force))
             click.echo(f"Removed {done.path}{f'; its branch {done.branch} stays' if done.branch else ''}.", err=True)
 
 
@@ -130,7 +130,7 @@ def prune(yes: bool, dry_run: bool) -> None:
       sould worktree prune --dry-run
     """
     with running(patient=True) as daemon:
-        rows = [row for row in daemon.worktrees_list(None).worktrees if _unneeded(row)]
+        rows = [row for row in daemon.ask(ListWorktrees(None)) if _unneeded(row)]
         if not rows:
             click.echo("There is none to remove.", err=True)
             return
@@ -142,7 +142,7 @@ def prune(yes: bool, dry_run: bool) -> None:
                 raise CommandError("Removing asks first, and nobody can answer here; add --yes.", USAGE)
             click.confirm(f"Remove {plural(len(rows), 'worktree')}?", abort=True, err=True)
         for row in rows:
-            daemon.worktrees_remove(row.name, row.repository, force=False)
+            daemon.ask(RemoveWorktree(row.name, row.repository, force=False))
     click.echo(f"Removed {plural(len(rows), 'worktree')}.", err=True)
 
 

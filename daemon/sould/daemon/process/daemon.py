@@ -32,7 +32,7 @@ from sould.daemon.process.sessions import Compose, Sessions
 _log = logging.getLogger(__name__)
 
 SETTLE = 0.5
-CONTROL = "sould.daemon.process.control_frontend"
+METHODS = "sould.daemon.process.daemon_methods"
 
 
 class Daemon:
@@ -91,7 +91,7 @@ class Daemon:
     async def _settle_in(self) -> None:
         """What may wait until the first client has its answer."""
         await asyncio.sleep(SETTLE)
-        for step in (self._sweep, self._import_control):
+        for step in (self._sweep, self._import_methods):
             try:
                 await asyncio.to_thread(step)
             except (OSError, ImportError) as error:  # no descriptors, no memory, a disk that fails: clients come first
@@ -111,16 +111,18 @@ class Daemon:
     def _sweep(self) -> None:
         sweep_records(self.paths.runtime)
 
-    def _import_control(self) -> None:
+    def _import_methods(self) -> None:
         """So that it works when our files are gone."""
-        load_here(CONTROL)
+        load_here(METHODS)
 
     async def _control(self, connection: Connection) -> int:
-        await load(CONTROL)
-        from sould.daemon.process.control_frontend import ControlFrontend  # noqa: PLC0415 -- an editor's first answer must not wait for it
+        await load(METHODS)
+        from sould.daemon.process.daemon_methods import DaemonMethods  # noqa: PLC0415 -- an editor's first answer must not wait for it
+        from sould.daemon.process.standing import Standing  # noqa: PLC0415 -- as above
 
-        frontend = ControlFrontend(self.paths, self.server, self.sessions, self.lifecycle, started=self.started)
-        return await frontend(connection)
+        standing = Standing(self.paths, self.server, self.sessions, self.lifecycle, started=self.started)
+        methods = DaemonMethods(self.paths, self.sessions, self.lifecycle, standing)
+        return await methods(connection)
 
     @property
     def _connections(self) -> list[Connection]:

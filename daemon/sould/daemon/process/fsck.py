@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from sould.agents.journal.records import Scan
-from sould.daemon.control import FsckProblem, FsckReport
+from sould.daemon.methods import FsckProblem, FsckReport
 
 
 def check_sessions(state: Path, directories: Sequence[Path] | None) -> FsckReport:

@@ -1,6 +1,6 @@
 """The daemon's life: when it leaves, and how. One object decides, one task watches.
 
-It leaves when told (signals, control frontend), when nobody needs it (idle exit), when its files were replaced (a planned
+It leaves when told (signals, the command line), when nobody needs it (idle exit), when its files were replaced (a planned
 restart), or when another daemon has its lock. It never leaves in the middle of a turn unless it is told to by force.
 Every way out goes through `leaving`: there the socket has lost its name, so that a new daemon can begin.
 """

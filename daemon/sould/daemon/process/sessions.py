@@ -48,7 +48,7 @@ class DaemonLeavingError(SouldError):
 
 
 class Sessions:
-    """What the frontends, the lifecycle and the control frontend know of sessions. `run` owns the host's tasks."""
+    """What the frontends, the lifecycle and the command line know of sessions. `run` owns the host's tasks."""
 
     def __init__(self, paths: Paths, umask: int, compose: Compose) -> None:
         """`umask`: of sessions whose client does not say its own, and of those without one."""
@@ -205,8 +205,8 @@ def _loops_may_go_on(paths: Paths) -> bool:
 
 def composed(paths: Paths) -> "Composition":
     """The host with its services, whose sessions have our own agent. Blocks: it imports them."""
-    # `waiting` is what the control frontend wants of sessions, as long as our files are there
-    load_here("sould.daemon.process.compose", "sould.daemon.process.waiting", "sould.daemon.process.ownprocess")
+    # `shown` is what `sould status` wants of sessions, as long as our files are there
+    load_here("sould.daemon.process.compose", "sould.agents.clients.inbox.shown", "sould.daemon.process.ownprocess")
     from sould.daemon.process.compose import compose  # noqa: PLC0415 -- slow: `initialize` must not wait for it
     from sould.daemon.process.ownprocess import protect  # noqa: PLC0415 -- slow: it loads ctypes
 

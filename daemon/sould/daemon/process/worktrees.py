@@ -1,4 +1,4 @@
-"""What the control frontend does about worktrees of sessions: reads words, asks the host, and says what came of it."""
+"""What the command line may do with worktrees of sessions: reads words, asks the host, and says what came of it."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -6,18 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from sould.daemon.control import (
-    ControlModel,
+from sould.daemon.methods import (
+    DaemonCall,
     LeftOutFile,
+    ListWorktrees,
     MergedWorktree,
-    MergeWorktreeParams,
+    MergeWorktree,
     RemovedWorktree,
-    RemoveWorktreeParams,
+    RemoveWorktree,
+    RestoreWorktree,
     SessionRow,
-    WorktreeList,
-    WorktreeParams,
     WorktreeRow,
-    WorktreesParams,
 )
 from sould.daemon.process.sessions import Sessions
 
@@ -32,27 +31,27 @@ class WorktreeHandlers(Struct, frozen=True):
 
     sessions: Sessions
 
-    def table(self) -> Mapping[str, Callable[[Any], Awaitable[ControlModel]]]:
-        """Method -> what answers it."""
+    def table(self) -> Mapping[type[DaemonCall[Any]], Callable[[Any], Awaitable[Any]]]:
+        """What answers each."""
         return {
-            "worktrees.list": self.list,
-            "worktrees.restore": self.restore,
-            "worktrees.merge": self.merge,
-            "worktrees.remove": self.remove,
+            ListWorktrees: self.list,
+            RestoreWorktree: self.restore,
+            MergeWorktree: self.merge,
+            RemoveWorktree: self.remove,
         }
 
-    async def list(self, params: WorktreesParams) -> WorktreeList:
+    async def list(self, params: ListWorktrees) -> tuple[WorktreeRow, ...]:
         """With how each is now."""
         host = await self.sessions.host()
         found = await host.worktrees.list(Path(params.cwd) if params.cwd else None)
-        return WorktreeList(worktrees=tuple(_row(host, each) for each in found))
+        return tuple(_row(host, each) for each in found)
 
-    async def restore(self, params: WorktreeParams) -> WorktreeRow:
+    async def restore(self, params: RestoreWorktree) -> WorktreeRow:
         """As it is then."""
         host = await self.sessions.host()
         return _row(host, await host.worktrees.restore(params.name, Path(params.cwd), self.sessions.umask))
 
-    async def merge(self, params: MergeWorktreeParams) -> MergedWorktree:
+    async def merge(self, params: MergeWorktree) -> MergedWorktree:
         """What was brought over and what was not."""
         host = await self.sessions.host()
         worktree, done = await host.worktrees.bring(
@@ -66,7 +65,7 @@ class WorktreeHandlers(Struct, frozen=True):
             pending=done.pending,
         )
 
-    async def remove(self, params: RemoveWorktreeParams) -> RemovedWorktree:
+    async def remove(self, params: RemoveWorktree) -> RemovedWorktree:
         """What stays of it."""
         host = await self.sessions.host()
         worktree, stays = await host.worktrees.remove(params.name, Path(params.cwd), force=params.force)

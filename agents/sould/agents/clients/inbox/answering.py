@@ -14,7 +14,8 @@ from sould.agents.clients.choice_input import Choices
 from sould.agents.clients.inbox.params import AnswerParams, GivenAnswer
 from sould.agents.mcp.asking import answers_of, typed_answers
 from sould.agents.mcp.forms import problem, typed
-from sould.agents.permissions.scopes import Scope, approved, is_command, may_be_rewritten, offered
+from sould.agents.permissions.actions import Scope
+from sould.agents.permissions.scopes import approved, is_command, may_be_rewritten, offered
 from sould.agents.wire.display import DiffBlock
 from sould.agents.wire.messages import (
     ApprovalRequest,

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue
 
 from sould.agents.clients.params import Inbound
-from sould.agents.permissions.scopes import Scope
+from sould.agents.permissions.actions import Scope
 
 MOST_ANSWERS = 100
 """Questions of one request, and options of one question."""

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import field
 
 from sould.agents.clients.review.shapes import Shape
-from sould.agents.permissions.scopes import Scope
+from sould.agents.permissions.actions import Scope
 
 InboxKind: TypeAlias = Literal["approval", "question", "form"]
 Outcome: TypeAlias = Literal[

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sould.agents.base.filelock import is_locked
-from sould.daemon.cli.client import ControlClient, ControlError, NotRunningError
 from sould.daemon.cli.doctor.finding import Finding, SetUp, fail, ok, warn
 from sould.daemon.cli.output import plural, span
+from sould.daemon.cli.running import DaemonError, NotRunningError, RunningDaemon
 from sould.daemon.configuration.configfile import config_path, other_configuration
-from sould.daemon.control import Status
 from sould.daemon.dial import BridgeError
 from sould.daemon.hello import VERSION
 from sould.daemon.launch import DEATHS, WINDOW, read_starts, socket_unit
+from sould.daemon.methods import GetStatus, Status
 from sould.daemon.paths import UnsafePathError, quote
 
 NEWEST = 200
@@ -23,14 +23,14 @@ NEWEST = 200
 def daemon(setup: SetUp) -> Iterator[Finding]:
     """Is it running, does it answer, is it this version?"""
     try:
-        with ControlClient.connect(timeout=setup.timeout) as client:
-            status = client.status()
+        with RunningDaemon.connect(timeout=setup.timeout) as client:
+            status = client.ask(GetStatus())
     except NotRunningError:
         yield from _not_running(setup)
         return
     except UnsafePathError:
         return  # the check of the runtime directory says it
-    except (BridgeError, ControlError, OSError) as error:
+    except (BridgeError, DaemonError, OSError) as error:
         yield fail(
             "daemon", f"The daemon does not answer: {error}", "Run: sould restart --force (this ends running turns)"
         )

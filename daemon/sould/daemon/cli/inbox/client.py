@@ -7,7 +7,10 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
-from sould.daemon.cli.conversation import Answer, Conversation
+from msgspec import convert
+
+from sould.agents.clients.inbox.shapes import Answered, EndedItem, InboxChanged, InboxItem, InboxList
+from sould.daemon.cli.conversation import Conversation
 from sould.daemon.cli.daemon_client import Params
 
 NAME: Final = "sould inbox"
@@ -17,12 +20,13 @@ CHANGED: Final = "_sould/inbox/changed"
 class InboxClient:
     """One conversation; all of it raises CommandError."""
 
-    def __init__(self) -> None:
-        self._conversation = Conversation(NAME, self._heard)
-        self._items: dict[str, Answer] = {}
+    def __init__(self, name: str) -> None:
+        """`name`: who answers, as others are told."""
+        self._conversation = Conversation(name, self._heard)
+        self._items: dict[str, InboxItem] = {}
         self._missed = False
         """The list is to be asked for anew."""
-        self._ended: list[Answer] = []
+        self._ended: list[EndedItem] = []
 
     def open(self) -> None:
         """Reach the daemon, which is started when none runs, and be told what changes from then on."""
@@ -43,11 +47,11 @@ class InboxClient:
         self._conversation.wake_on(number)
 
     @property
-    def items(self) -> Sequence[Answer]:
+    def items(self) -> Sequence[InboxItem]:
         """What waits, longest first."""
         return tuple(self._items.values())
 
-    def take(self) -> list[Answer]:
+    def take(self) -> list[EndedItem]:
         """Hear what is there to be heard; what has ended since the last call."""
         self._conversation.take()
         if self._missed:
@@ -56,37 +60,38 @@ class InboxClient:
         ended, self._ended = self._ended, []
         return ended
 
-    def show(self, request_id: str) -> Answer:
+    def show(self, request_id: str) -> InboxItem:
         """One request, whole."""
-        return self._conversation.ask("_sould/inbox/show", {"id": request_id})
+        return convert(self._conversation.ask("_sould/inbox/show", {"id": request_id}), InboxItem)
 
-    def answer(self, request_id: str, decision: Mapping[str, Any]) -> Answer:
+    def answer(self, request_id: str, decision: Mapping[str, Any]) -> Answered:
         """Answer it; what became of that."""
-        return self._conversation.ask("_sould/inbox/answer", {"id": request_id, **decision})
+        return convert(self._conversation.ask("_sould/inbox/answer", {"id": request_id, **decision}), Answered)
 
     def forget(self, request_id: str) -> None:
         """It was answered here; the news of it may come later."""
         self._items.pop(request_id, None)
-        self._ended = [each for each in self._ended if each["id"] != request_id]
+        self._ended = [each for each in self._ended if each.id != request_id]
 
-    def _keep(self, answer: Answer) -> None:
-        self._items = {item["id"]: item for item in answer["items"]}
+    def _keep(self, answer: Params) -> None:
+        self._items = {item.id: item for item in convert(answer, InboxList).items}
 
     def _heard(self, method: str, params: Params) -> None:
         if method != CHANGED:
             return
-        self._missed = self._missed or params.get("everything", False)
-        for item in params.get("items", ()):
-            self._items[item["id"]] = item
-        for ended in params.get("ended", ()):
-            self._items.pop(ended["id"], None)
+        news = convert(params, InboxChanged)
+        self._missed = self._missed or news.everything
+        for item in news.items:
+            self._items[item.id] = item
+        for ended in news.ended:
+            self._items.pop(ended.id, None)
             self._ended.append(ended)
 
 
 @contextmanager
-def looking() -> Generator[InboxClient]:
+def looking(name: str = NAME) -> Generator[InboxClient]:
     """A conversation about the inbox; a daemon is started when none runs. Raises CommandError."""
-    client = InboxClient()
+    client = InboxClient(name)
     try:
         client.open()
         yield client

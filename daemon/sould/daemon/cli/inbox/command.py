@@ -9,6 +9,7 @@ import os
 import sys
 
 import click
+from msgspec import to_builtins
 
 from sould.daemon.cli.helptext import Command
 from sould.daemon.cli.inbox.client import InboxClient, looking
@@ -30,7 +31,7 @@ def inbox(as_json: bool) -> None:
     """
     with looking() as client:
         if as_json:
-            click.echo(json.dumps({"items": client.items}, indent=2, ensure_ascii=False))
+            click.echo(json.dumps({"items": to_builtins(client.items)}, indent=2, ensure_ascii=False))
         elif sys.stdin.isatty() and pager.is_screen():
             from sould.daemon.cli.inbox.pages import InboxPages  # noqa: PLC0415 -- brings what only a terminal needs
 
@@ -41,14 +42,13 @@ def inbox(as_json: bool) -> None:
 
 
 def _print(client: InboxClient) -> None:
-    from sould.daemon.cli.inbox.screen import home, waiting_of  # noqa: PLC0415 -- JSON needs no words
+    from sould.daemon.cli.inbox.screen import home  # noqa: PLC0415 -- JSON needs no words
     from sould.daemon.cli.output import one_line, visible  # noqa: PLC0415 -- as above
     from sould.daemon.cli.waiting import show_waiting  # noqa: PLC0415 -- as above
 
     for item in client.items:
-        session = item["session"]
-        click.echo(f"{visible(home(session['cwd']))}  “{one_line(session['title'], 80)}”")
-        show_waiting(waiting_of(item))
+        click.echo(f"{visible(home(item.session.cwd))}  “{one_line(item.session.title, 80)}”")
+        show_waiting(item)
         click.echo()
     if not client.items:
         click.echo("Nothing waits for you.")

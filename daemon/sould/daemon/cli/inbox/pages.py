@@ -20,16 +20,16 @@ from typing import Any, Final, Self
 
 import click
 
+from sould.agents.clients.inbox.shapes import EndedItem, InboxItem
 from sould.daemon.cli.asking import asked_here
-from sould.daemon.cli.conversation import Answer
 from sould.daemon.cli.inbox.client import InboxClient
-from sould.daemon.cli.inbox.screen import Frame, frame, keys, label, request_lines, told, waiting_of
+from sould.daemon.cli.inbox.screen import Frame, frame, keys, label, request_lines, told
 from sould.daemon.cli.output import CommandError
 from sould.daemon.cli.terminal import pager
 from sould.daemon.cli.terminal.editor import editor
 from sould.daemon.cli.terminal.keyboard import forget_typed
 from sould.daemon.cli.terminal.screenfuls import Screen, screen
-from sould.daemon.cli.waiting import choices
+from sould.daemon.cli.waiting import read_answers
 
 EVERY: Final = 20.0
 """Seconds after which the ages are drawn anew."""
@@ -72,7 +72,7 @@ class InboxPages:
         """Until `q`, Ctrl-C, or the end of input."""
         self._client.wake_on(signal.SIGWINCH)
         items = self._client.items
-        self._chosen = items[0]["id"] if items else ""
+        self._chosen = items[0].id if items else ""
         self._draw()
         with contextlib.suppress(KeyboardInterrupt):
             self._serve()
@@ -131,11 +131,11 @@ class InboxPages:
 
     @property
     def _at(self) -> int | None:
-        return next((n for n, item in enumerate(self._client.items) if item["id"] == self._chosen), None)
+        return next((n for n, item in enumerate(self._client.items) if item.id == self._chosen), None)
 
-    def _note(self, ended: Answer) -> None:
+    def _note(self, ended: EndedItem) -> None:
         """Somebody else answered, or nobody will."""
-        if ended["id"] == self._chosen:
+        if ended.id == self._chosen:
             self._chosen, self._said = "", told(ended)
             forget_typed()
 
@@ -143,7 +143,7 @@ class InboxPages:
         items, at = self._client.items, self._at
         if items:
             to = 0 if at is None else min(max(0, at + by), len(items) - 1)
-            self._chosen = items[to]["id"]
+            self._chosen = items[to].id
 
     def _act(self, key: str) -> None:
         self._said = ""
@@ -165,28 +165,28 @@ class InboxPages:
             self._open(item)
         elif key == "r":
             self._reject(item)
-        elif item.get("commands") and item["id"] not in self._seen:
+        elif item.commands and item.id not in self._seen:
             self._said = "See its end first: space shows the rest."
-        elif item["kind"] == "approval":
+        elif item.kind == "approval":
             self._answer(item, {"decision": "approve", "scope": _SCOPES[key]})
         else:
             self._ask(item)
 
     # --- what is done -------------------------------------------------------------------------------------------------
 
-    def _show(self, item: Answer) -> None:
+    def _show(self, item: InboxItem) -> None:
         with self._aside():
             pager.show(
-                "\n".join(request_lines(self._client.show(item["id"]), time.time())), colour=self._colour, stays=True
+                "\n".join(request_lines(self._client.show(item.id), time.time())), colour=self._colour, stays=True
             )
 
-    def _open(self, item: Answer) -> None:
+    def _open(self, item: InboxItem) -> None:
         with self._aside():
-            subprocess.run([*editor(), *dict.fromkeys(edit["path"] for edit in item["edits"])], check=False)
+            subprocess.run([*editor(), *dict.fromkeys(edit.path for edit in item.edits)], check=False)
 
-    def _reject(self, item: Answer) -> None:
-        if item["kind"] != "approval":
-            self._answer(item, {"decision": "decline" if item["kind"] == "form" else "dismiss"})
+    def _reject(self, item: InboxItem) -> None:
+        if item.kind != "approval":
+            self._answer(item, {"decision": "decline" if item.kind == "form" else "dismiss"})
             return
         with self._aside():
             click.echo("\n".join([*request_lines(item, time.time()), ""]), color=self._colour)
@@ -196,27 +196,25 @@ class InboxPages:
                 raise CommandError("Nothing was answered.")
             self._answer(item, {"decision": "reject", "words": line.strip()})
 
-    def _ask(self, item: Answer) -> None:
-        request = waiting_of(self._client.show(item["id"]))
+    def _ask(self, item: InboxItem) -> None:
+        request = self._client.show(item.id)
         with self._aside():
             typed = asked_here(request, ())
             if typed is None:
                 self._said = "Nothing was answered."
                 return
-            read = [choices(question).read(words) for question, words in zip(request.questions, typed, strict=True)]
-            answers = [{"chosen": each.labels, "words": each.words} if each is not None else {} for each in read]
-            self._answer(item, {"decision": "answer", "answers": answers})
+            self._answer(item, {"decision": "answer", "answers": read_answers(request, typed)})
 
-    def _answer(self, item: Answer, decision: dict[str, Any]) -> None:
+    def _answer(self, item: InboxItem, decision: dict[str, Any]) -> None:
         """Give it, say what became of it, and go on to the next one."""
         at = self._at or 0
         try:
-            answered = self._client.answer(item["id"], decision)
+            answered = self._client.answer(item.id, decision)
         except CommandError as error:
             self._said = str(error)
             return
-        self._client.forget(item["id"])
-        self._said = f"{label(item, 60)}: {answered['message']}"
+        self._client.forget(item.id)
+        self._said = f"{label(item, 60)}: {answered.message}"
         items = self._client.items
-        self._chosen = items[min(at, len(items) - 1)]["id"] if items else ""
+        self._chosen = items[min(at, len(items) - 1)].id if items else ""
         forget_typed()

@@ -15,11 +15,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sould.agents.base.text import plural
+from sould.agents.clients.inbox.shapes import EndedItem, InboxItem
 from sould.agents.permissions.visible import both_ends
-from sould.daemon.cli.conversation import Answer
 from sould.daemon.cli.output import one_line, span, visible
 from sould.daemon.cli.terminal.screenfuls import Screen, wrapped
-from sould.daemon.control import Asked, LastingScope, Waiting
+from sould.daemon.cli.waiting import choices
 
 LIST_SHARE: Final = 3
 """Of a screen, the part that the list takes at most."""
@@ -52,7 +52,7 @@ class Frame(Struct, frozen=True):
     """The row of the request with which its next page begins, the first one behind the last; None: it has no pages."""
 
 
-def frame(items: Sequence[Answer], at: int | None, said: str, now: float, size: Screen, first: int = 0) -> Frame:
+def frame(items: Sequence[InboxItem], at: int | None, said: str, now: float, size: Screen, first: int = 0) -> Frame:
     """`at`: the chosen one, from its row `first` on where it has pages; `said`: what happened last."""
     head = f"{plural(len(items), 'request')} waiting" if items else "Nothing waits for you."
     rows = [click.style(head, bold=True), ""]
@@ -69,7 +69,7 @@ def frame(items: Sequence[Answer], at: int | None, said: str, now: float, size: 
     return replace(page, rows=[*rows, *foot][: size.rows], has_end=page.has_end and len(rows) <= size.rows)
 
 
-def _page(item: Answer, now: float, size: Screen, first: int) -> Frame:
+def _page(item: InboxItem, now: float, size: Screen, first: int) -> Frame:
     """As much of a request as there is room for, and a row below."""
     command = [row for line in command_lines(item) for row in wrapped(line, size.columns)]
     beside = [row for line in _other_lines(item, now) for row in _rows(item, line, size.columns)]
@@ -82,7 +82,7 @@ def _page(item: Answer, now: float, size: Screen, first: int) -> Frame:
     return Frame([*body[first:end], below], has_end=end >= len(command), following=end if left > 0 else 0)
 
 
-def _list(items: Sequence[Answer], at: int | None, now: float, size: Screen) -> Iterator[str]:
+def _list(items: Sequence[InboxItem], at: int | None, now: float, size: Screen) -> Iterator[str]:
     first = min(max(0, (at or 0) - size.rows + 1), max(0, len(items) - size.rows))
     for n, item in enumerate(items[first : first + size.rows], first):
         about = f"  {place(item)}, {span(age(item, now))}"
@@ -95,60 +95,56 @@ def _list(items: Sequence[Answer], at: int | None, now: float, size: Screen) -> 
         yield click.style(f"  … {left} more", dim=True)
 
 
-def label(item: Answer, width: int) -> str:
+def label(item: InboxItem, width: int) -> str:
     """A request in one line: the command itself where that is what it is about."""
-    commands: list[str] = [command["command"] for command in item.get("commands", ())]
-    return one_line(f"$ {commands[0]}" if commands else item["title"], width)
+    return one_line(f"$ {item.commands[0].command}" if item.commands else item.title, width)
 
 
-def request_lines(item: Answer, now: float) -> Iterator[str]:
+def request_lines(item: InboxItem, now: float) -> Iterator[str]:
     """A request, whole: what would be run, what is asked, by whom, where, since when, and what an answer would remember."""
     yield from command_lines(item)
     yield from _other_lines(item, now)
 
 
-def command_lines(item: Answer) -> list[str]:
+def command_lines(item: InboxItem) -> list[str]:
     """What would be run."""
-    commands: list[str] = [command["command"] for command in item.get("commands", ())]
-    return [f"$ {visible(line)}" for command in commands for line in command.split("\n")]
+    return [f"$ {visible(line)}" for each in item.commands for line in each.command.split("\n")]
 
 
-def _other_lines(item: Answer, now: float) -> Iterator[str]:
+def _other_lines(item: InboxItem, now: float) -> Iterator[str]:
     for text in _texts(item, now):
         first, *more = visible(text).split("\n")
         yield first
         yield from (f"    {line}" for line in more)
 
 
-def _texts(item: Answer, now: float) -> Iterator[str]:
-    yield item["title"]
-    session = item["session"]
-    asker = f"{item['asker']} of " if item.get("asker") else ""
-    yield f"  {asker}“{one_line(session['title'], 80)}” in {home(session['cwd'])}, waits {span(age(item, now))}"
-    if not session.get("open", True):
+def _texts(item: InboxItem, now: float) -> Iterator[str]:
+    yield item.title
+    session = item.session
+    asker = f"{item.asker} of " if item.asker else ""
+    yield f"  {asker}“{one_line(session.title, 80)}” in {home(session.cwd)}, waits {span(age(item, now))}"
+    if not session.open:
         yield "  its session was closed by a restart; the answer opens it again"
     command = set(command_lines(item))
-    yield from (f"  {line}" for line in item.get("lines", ()) if visible(line) not in command)
-    for question in item.get("questions", ()):
-        if len(item["questions"]) > 1:
-            yield f"  {question['question']}"
-        labels: list[str] = [option["label"] for option in question.get("options", ())]
-        words: list[str] = [question["words"]] if question.get("words") else []
-        for n, label in enumerate([*labels, *words], 1):
-            yield f"    {n}. {one_line(label, 120)}"
-    for scope in item.get("scopes", ()):
-        if scope.get("remembers"):
-            yield f"  {scope['label']}: {scope['remembers']}"
+    yield from (f"  {line}" for line in item.lines if visible(line) not in command)
+    for question in item.questions:
+        if len(item.questions) > 1:
+            yield f"  {question.question}"
+        for number, label in choices(question).numbered.items():
+            yield f"    {number}. {one_line(label, 120)}"
+    for scope in item.scopes:
+        if scope.remembers:
+            yield f"  {scope.label}: {scope.remembers}"
 
 
-def _rows(item: Answer, line: str, columns: int) -> list[str]:
-    colour = _COLOURS.get(line[2:3]) if item.get("edits") else None
+def _rows(item: InboxItem, line: str, columns: int) -> list[str]:
+    colour = _COLOURS.get(line[2:3]) if item.edits else None
     return [click.style(row, fg=colour) if colour else row for row in wrapped(line, columns)]
 
 
-def keys(item: Answer) -> dict[str, str]:
+def keys(item: InboxItem) -> dict[str, str]:
     """What can be done with a request: key and name."""
-    scopes = {scope["scope"] for scope in item.get("scopes", ())}
+    scopes = {scope.scope for scope in item.scopes}
     found = {"a": "allow once"} if scopes else {"a": "answer"}
     if "session" in scopes:
         found["s"] = "allow this session"
@@ -159,12 +155,12 @@ def keys(item: Answer) -> dict[str, str]:
     if "always" in scopes:
         found["e"] = "always allow, everywhere"
     found["r"] = "reject" if scopes else "dismiss"
-    if item.get("edits"):
+    if item.edits:
         found["o"] = "open the file"
     return found
 
 
-def _foot(item: Answer | None, said: str, *, has_any: bool, has_pages: bool, columns: int) -> list[str]:
+def _foot(item: InboxItem | None, said: str, *, has_any: bool, has_pages: bool, columns: int) -> list[str]:
     paging = {"space": "next page"} if has_pages else {}
     offered = {**keys(item), **paging, "p": "show all"} if item is not None else {}
     moving = {"j/k": "choose"} if has_any else {}
@@ -173,9 +169,9 @@ def _foot(item: Answer | None, said: str, *, has_any: bool, has_pages: bool, col
     return [*told, *(click.style(row, fg="blue", bold=True) for row in textwrap.wrap(shown, columns))]
 
 
-def place(item: Answer) -> str:
+def place(item: InboxItem) -> str:
     """The project, as a name."""
-    project = item["session"]["project"]
+    project = item.session.project
     return one_line(os.path.basename(project) or project, 30)
 
 
@@ -185,46 +181,13 @@ def home(path: str) -> str:
     return f"~{path[len(own) :]}" if path == own or path.startswith(f"{own}/") else path
 
 
-def age(item: Answer, now: float) -> float:
+def age(item: InboxItem, now: float) -> float:
     """Seconds that it waits."""
-    return max(0.0, now - datetime.fromisoformat(item["since"]).timestamp())
+    return max(0.0, now - datetime.fromisoformat(item.since).timestamp())
 
 
-def told(ended: Answer) -> str:
+def told(ended: EndedItem) -> str:
     """That a request waits no more, in a sentence."""
-    words = f": {ended['words']}" if ended.get("words") else ""
-    by = f" by {ended['by']}" if ended.get("by") else ""
-    return f"{_OUTCOMES[ended['outcome']].capitalize()}{by}{words}."
-
-
-def waiting_of(item: Answer) -> Waiting:
-    """A request as the other commands show it and ask about it."""
-    scopes = {scope["scope"]: scope.get("remembers", "") for scope in item.get("scopes", ())}
-    return Waiting(
-        id=item["id"],
-        session=item["session"]["id"],
-        kind="approval" if item["kind"] == "approval" else "question",
-        title=item["title"],
-        who=item.get("asker", ""),
-        lines=tuple(item.get("lines", ())),
-        more=item.get("more", 0),
-        scope=scopes.get("session", ""),
-        changed="session_also_changed" in scopes,
-        lasting=tuple(
-            LastingScope(scope=scope, remembers=scopes[scope]) for scope in ("project", "always") if scope in scopes
-        ),
-        questions=tuple(map(_asked, item.get("questions", ()))),
-        form=item.get("form", {}),
-    )
-
-
-def _asked(question: Answer) -> Asked:
-    options = question.get("options", ())
-    return Asked(
-        question=question["question"],
-        options=tuple(option["label"] for option in options),
-        details=tuple(f"{each['label']}: {each['description']}" for each in options if each.get("description")),
-        several=question.get("several", False),
-        words=question.get("words", ""),
-        default=question.get("default", ""),
-    )
+    words = f": {ended.words}" if ended.words else ""
+    by = f" by {ended.by}" if ended.by else ""
+    return f"{_OUTCOMES[ended.outcome].capitalize()}{by}{words}."

@@ -313,10 +313,11 @@ def _part(client: ReviewClient, chosen: Chosen) -> Chosen:
 
 def _known_session(beginning: str) -> str:
     """A session of which nothing is pending, by the beginning of its id. Raises CommandError: there is none."""
-    from sould.daemon.cli.control import running  # noqa: PLC0415 -- what is pending names its sessions itself
+    from sould.daemon.cli.running import running  # noqa: PLC0415 -- what is pending names its sessions itself
+    from sould.daemon.methods import ShowSession  # noqa: PLC0415 -- as above
 
     with running() as daemon:
-        return str(daemon.sessions_show(beginning).session.id)
+        return str(daemon.ask(ShowSession(beginning)).session.id)
 
 
 def _below(chosen: Chosen, cwd: str) -> Chosen:

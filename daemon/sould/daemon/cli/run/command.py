@@ -202,13 +202,14 @@ def _which(session: str, cwd: str | None, *, latest: bool) -> tuple[str, str]:
     directory = os.path.abspath(cwd or os.getcwd())
     if not session and not latest:
         return "", directory
-    from sould.daemon.cli.control import running  # noqa: PLC0415 -- a new session needs none of its models
+    from sould.daemon.cli.running import running  # noqa: PLC0415 -- a new session needs none of its models
+    from sould.daemon.methods import ListSessions, ShowSession  # noqa: PLC0415 -- as above
 
     with running() as daemon:
         if session:
-            row = daemon.sessions_show(session).session
+            row = daemon.ask(ShowSession(session)).session
             return row.id, directory if cwd else row.cwd
-        rows = daemon.sessions_list(cwd=directory, limit=1).sessions
+        rows = daemon.ask(ListSessions(cwd=directory, limit=1)).sessions
     if not rows:
         raise CommandError(f"There is no session in {directory} to continue; leave --continue out to start one.")
     return rows[0].id, directory

@@ -11,14 +11,22 @@ import click
 from msgspec.json import encode
 from msgspec.structs import asdict
 
-from sould.daemon.cli.client import ControlClient
-from sould.daemon.cli.control import running
 from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.output import USAGE, CommandError, one_line, plural, span, table, visible
+from sould.daemon.cli.running import RunningDaemon, running
 from sould.daemon.cli.sessions.importing import import_session
 from sould.daemon.cli.sessions.prune import prune
 from sould.daemon.cli.sessions.search import search
-from sould.daemon.control import SessionDetail, SessionRow
+from sould.daemon.methods import (
+    ArchiveSession,
+    DeleteSession,
+    ForkSession,
+    ListSessions,
+    RenameSession,
+    SessionDetail,
+    SessionRow,
+    ShowSession,
+)
 
 if TYPE_CHECKING:
     from sould.agents.soul.timetravel.timeline import Moment
@@ -86,7 +94,7 @@ def show(session: str, json_object: bool) -> None:
       sould sessions show 01JD | less
     """
     with running() as daemon:
-        detail = daemon.sessions_show(_named(daemon, session))
+        detail = daemon.ask(ShowSession(_named(daemon, session)))
     if json_object:
         click.echo(detail.to_text(indent=2))
         return
@@ -108,7 +116,7 @@ def show_timeline(session: str, steps: bool, json_lines: bool) -> None:
       sould sessions timeline 01JD --steps
     """
     with running() as daemon:
-        journal = _journal(daemon.sessions_show(_named(daemon, session)))
+        journal = _journal(daemon.ask(ShowSession(_named(daemon, session))))
 
     from sould.agents.journal.records import read_records  # noqa: PLC0415 -- as above
     from sould.agents.soul.timetravel.timeline import timeline  # noqa: PLC0415 -- as above
@@ -147,7 +155,7 @@ def export(session: str, output: Path | None, form: str) -> None:
       sould sessions export 01JD --format json -o talk.json
     """
     with running() as daemon:
-        journal = _journal(daemon.sessions_export(_named(daemon, session)))
+        journal = _journal(daemon.ask(ShowSession(_named(daemon, session))))
     text = _exported(journal, form)
     if output is None:
         sys.stdout.buffer.write(visible(text.decode()).encode() if sys.stdout.isatty() else text)
@@ -168,7 +176,7 @@ def delete(ids: tuple[str, ...], yes: bool) -> None:
       sould sessions delete --yes 01JD 01JC
     """
     with running() as daemon:
-        found = [daemon.sessions_show(session).session for session in ids]
+        found = [daemon.ask(ShowSession(session)).session for session in ids]
         for row in found:
             click.echo(f"{row.id}  {one_line(row.title or '(no title)', 60)}  {plural(row.turns, 'turn')}", err=True)
         if not yes:
@@ -176,7 +184,7 @@ def delete(ids: tuple[str, ...], yes: bool) -> None:
                 raise CommandError("Deleting asks first, and nobody can answer here; add --yes.", 2)
             click.confirm(f"Delete {plural(len(found), 'session')}?", abort=True, err=True)
         for row in found:
-            daemon.sessions_delete(row.id)
+            daemon.ask(DeleteSession(row.id))
     click.echo(f"Deleted {plural(len(found), 'session')}.", err=True)
 
 
@@ -192,7 +200,7 @@ def rename(session: str, title: str) -> None:
     if not title.strip():
         raise CommandError("The title is empty; nothing was changed.", USAGE)
     with running() as daemon:
-        row = daemon.sessions_rename(session, title)
+        row = daemon.ask(RenameSession(session, title))
     click.echo(f"{row.id} is now called {one_line(row.title, 60)}.", err=True)
 
 
@@ -208,9 +216,9 @@ def archive(ids: tuple[str, ...], undo: bool) -> None:
       sould sessions archive --undo 01JD
     """
     with running() as daemon:
-        found = [daemon.sessions_show(session).session for session in ids]
+        found = [daemon.ask(ShowSession(session)).session for session in ids]
         for row in found:
-            daemon.sessions_archive(row.id, archived=not undo)
+            daemon.ask(ArchiveSession(row.id, archived=not undo))
     click.echo(f"{'Unarchived' if undo else 'Archived'}: {plural(len(found), 'session')}.", err=True)
 
 
@@ -234,11 +242,11 @@ def fork(session: str, cwd: str, json_object: bool) -> None:
       sould sessions fork 01JD --cwd ~/moved/project
     """
     with running(opens=True) as daemon:
-        row = daemon.sessions_fork(_named(daemon, session), cwd)
+        row = daemon.ask(ForkSession(_named(daemon, session), cwd))
     click.echo(row.to_text(indent=2) if json_object else row.id)
 
 
-def _named(daemon: ControlClient, session: str) -> str:
+def _named(daemon: RunningDaemon, session: str) -> str:
     """The session that was named, else the latest of this directory.
 
     Raises:
@@ -247,17 +255,17 @@ def _named(daemon: ControlClient, session: str) -> str:
     if session:
         return session
     here = os.path.abspath(Path.cwd())
-    rows = daemon.sessions_list(cwd=here, limit=1).sessions
+    rows = daemon.ask(ListSessions(cwd=here, limit=1)).sessions
     if not rows:
         raise CommandError(f"There is no session in {here}; name one. See: sould sessions list --all")
     return rows[0].id
 
 
-def _pages(daemon: ControlClient, cwd: str | None, limit: int, *, archived: bool) -> list[SessionRow]:
+def _pages(daemon: RunningDaemon, cwd: str | None, limit: int, *, archived: bool) -> list[SessionRow]:
     rows: list[SessionRow] = []
     cursor: str | None = None
     while len(rows) < limit:
-        page = daemon.sessions_list(cwd=cwd, cursor=cursor, limit=min(limit - len(rows), 500), archived=archived)
+        page = daemon.ask(ListSessions(cwd, cursor, min(limit - len(rows), 500), archived=archived))
         rows.extend(page.sessions)
         cursor = page.next_cursor
         if cursor is None:

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from sould.daemon.cli.control import running
 from sould.daemon.cli.helptext import Command
 from sould.daemon.cli.output import USAGE, CommandError, complain, one_line, plural, size, span, table
-from sould.daemon.control import PrunedRow, PruneParams, PruneReport
+from sould.daemon.cli.running import running
+from sould.daemon.methods import PrunedRow, PruneReport, PruneSessions
 
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?)\s*([a-zA-Z]*)")
 
@@ -59,7 +59,7 @@ def prune(older_than: float | None, larger_than: float | None, dry_run: bool, ye
         raise CommandError("Choose sessions: --older-than, --larger-than or both.", USAGE)
     over = None if larger_than is None else int(larger_than)
     with running(patient=True) as daemon:
-        report = daemon.sessions_prune(PruneParams(older_than=older_than, larger_than=over, dry_run=True))
+        report = daemon.ask(PruneSessions(older_than=older_than, larger_than=over, dry_run=True))
         _show(report, aside=json_object)
         if dry_run or not report.removed:
             click.echo(
@@ -69,7 +69,7 @@ def prune(older_than: float | None, larger_than: float | None, dry_run: bool, ye
         else:
             _confirm(report, yes=yes)
             shown = tuple(each.session.id for each in report.removed)
-            report = daemon.sessions_prune(PruneParams(older_than=older_than, larger_than=over, only=shown))
+            report = daemon.ask(PruneSessions(older_than=older_than, larger_than=over, only=shown))
             click.echo(f"Deleted {_sum(report.removed)}.", err=True)
             for each in report.left:
                 complain(f"{each.session.id} is kept: {each.reason}")

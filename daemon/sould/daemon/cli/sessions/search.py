@@ -5,10 +5,10 @@ from pathlib import Path
 
 import click
 
-from sould.daemon.cli.control import running
 from sould.daemon.cli.helptext import Command
 from sould.daemon.cli.output import USAGE, CommandError, one_line, span, table
-from sould.daemon.control import FoundRow, SearchParams
+from sould.daemon.cli.running import running
+from sould.daemon.methods import FoundRow, SearchSessions
 
 
 @click.command(cls=Command)
@@ -41,9 +41,7 @@ def search(
         raise CommandError("There is nothing to search for: give a word.", USAGE)
     directory = None if everywhere else str((cwd or Path.cwd()).resolve())
     with running(patient=True) as daemon:  # the first search reads all journals
-        found = daemon.sessions_search(
-            SearchParams(query=query, cwd=directory, limit=limit, archived=archived)
-        ).sessions
+        found = daemon.ask(SearchSessions(query, directory, limit, archived=archived))
     if json_lines:
         for each in found:
             click.echo(each.to_text())

@@ -10,11 +10,11 @@ from pydantic import SecretStr
 from sould.agents.base.config import ModelConfig, ProviderConfig
 from sould.agents.base.errors import ConfigError
 from sould.agents.base.liveconfig import FixedConfig
-from sould.agents.clients.choice_input import Choices
+from sould.agents.clients.inbox.shapes import AskedOption, AskedQuestion
 from sould.agents.llm.discovery import Found, probe_server
 from sould.agents.llm.pool import ProviderPool
 from sould.daemon.cli.login import configure, login
-from sould.daemon.cli.terminal.forms import ClosedInputError, Question, ask_question
+from sould.daemon.cli.terminal.forms import ClosedInputError, ask_question
 from sould.daemon.configuration.configuration import Loaded, load
 from sould.daemon.configuration.credentials import Credentials
 from sould.daemon.paths import Paths
@@ -59,7 +59,7 @@ async def _has_model(loaded: Loaded) -> bool:
 
 async def _asked(text: str) -> str:
     try:
-        answer = await ask_question(Question(text, Choices((KEY, SERVER))))
+        answer = await ask_question(AskedQuestion(text, options=(AskedOption(KEY), AskedOption(SERVER))))
     except ClosedInputError:
         return ""
     return answer[0] if isinstance(answer, tuple) else ""

@@ -6,13 +6,14 @@ The form is the schema of an `elicitation/create`. Nothing is answered that was 
 from typing import Any
 
 import click
-from msgspec import Struct
 from pydantic import AliasPath, BaseModel, Field
 
 from sould.agents.clients.choice_input import Choices
+from sould.agents.clients.inbox.shapes import AskedOption, AskedQuestion
 from sould.daemon.cli.output import CommandError, one_line, visible
 from sould.daemon.cli.terminal.editor import edited
 from sould.daemon.cli.terminal.keyboard import read_line
+from sould.daemon.cli.waiting import choices
 
 DISMISS = "n"
 OTHER = "_other"
@@ -23,50 +24,41 @@ class ClosedInputError(Exception):
     """The terminal's input has ended: nobody answers here any more."""
 
 
-class Question(Struct, frozen=True):
-    """One question: what is said, and what can be chosen. `details` explain options; `default` is where a text begins."""
-
-    text: str
-    choices: Choices
-    details: tuple[str, ...] = ()
-    default: str = ""
-
-
-async def ask_question(question: Question) -> tuple[str, ...] | str | None:
+async def ask_question(question: AskedQuestion) -> tuple[str, ...] | str | None:
     """Labels that were chosen, or words; None when the question was dismissed.
 
     Raises:
         ClosedInputError: the end of input.
     """
     _show(question)
-    if not question.choices.labels:
+    if not question.options:
         return await _text(question.default)
-    return await _choice(question.choices)
+    return await _choice(choices(question))
 
 
-def _show(question: Question) -> None:
-    first, *more = question.text.rstrip().split("\n")
+def _show(question: AskedQuestion) -> None:
+    first, *more = question.question.rstrip().split("\n")
     lines = [f"{click.style('?', fg='yellow')} {visible(first)}", *(f"  {visible(line)}".rstrip() for line in more)]
-    lines += [f"  {visible(line)}" for line in question.details]
-    if question.choices.labels:
-        offered = question.choices.numbered | {DISMISS: "Dismiss"}
+    lines += [f"  {visible(f'{each.label}: {each.description}')}" for each in question.options if each.description]
+    if question.options:
+        offered = choices(question).numbered | {DISMISS: "Dismiss"}
         lines.append("  " + "  ".join(f"[{key}] {one_line(label, 80)}" for key, label in offered.items()))
-        if question.choices.several:
+        if question.several:
             lines.append("  Several may be chosen: 1,2")
     click.echo("\n".join(lines), err=True)
 
 
-async def _choice(choices: Choices) -> tuple[str, ...] | str | None:
+async def _choice(offered: Choices) -> tuple[str, ...] | str | None:
     while True:
         typed = (await typed_line()).strip()
         if typed.lower() == DISMISS:
             return None
-        chosen = choices.read(typed)
+        chosen = offered.read(typed)
         if chosen is not None and not chosen.wants_words:
             return chosen.words or chosen.labels
-        if chosen is not None and (words := await ask_words(choices.words)):
+        if chosen is not None and (words := await ask_words(offered.words)):
             return words
-        click.echo(f"  Type one of: {', '.join((*choices.numbered, DISMISS))}{_hint(choices)}", err=True)
+        click.echo(f"  Type one of: {', '.join((*offered.numbered, DISMISS))}{_hint(offered)}", err=True)
 
 
 async def ask_words(label: str) -> str:
@@ -78,8 +70,8 @@ async def ask_words(label: str) -> str:
     return (await typed_line(f"  {one_line(label, 80)}: ")).strip()
 
 
-def _hint(choices: Choices) -> str:
-    return f"; {len(choices.numbered)} takes your words, also in the same line" if choices.words else ""
+def _hint(offered: Choices) -> str:
+    return f"; {len(offered.numbered)} takes your words, also in the same line" if offered.words else ""
 
 
 async def _text(default: str) -> str | None:
@@ -156,25 +148,21 @@ class Form(BaseModel):
         return self.message.split("\n", 1)[0]
 
     @property
-    def questions(self) -> dict[str, Question]:
+    def questions(self) -> dict[str, AskedQuestion]:
         """The questions by the names of their fields."""
         fields = self.requested.properties
         names = [name for name in fields if not name.endswith(OTHER)]
         return {name: self._question(name, alone=len(names) == 1) for name in names}
 
-    def _question(self, name: str, *, alone: bool) -> Question:
+    def _question(self, name: str, *, alone: bool) -> AskedQuestion:
         fields = self.requested.properties
         field, other = fields[name], fields.get(name + OTHER)
-        options = field.choices or field.items.choices
-        return Question(
+        return AskedQuestion(
             self.message if alone else field.description or field.title,
-            Choices(
-                tuple(option.const for option in options),
-                several=bool(field.items.choices),
-                words=other.title if other else "",
-            ),
-            tuple(f"{option.const}: {option.description}" for option in options if option.description),
-            field.default,
+            options=tuple(AskedOption(each.const, each.description) for each in field.choices or field.items.choices),
+            several=bool(field.items.choices),
+            words=other.title if other else "",
+            default=field.default,
         )
 
 
@@ -193,7 +181,7 @@ async def fill(form: Form) -> dict[str, Any]:
     for name, question in form.questions.items():
         answer = await ask_question(question)
         if isinstance(answer, str):
-            content[name + OTHER if question.choices.labels else name] = answer
+            content[name + OTHER if question.options else name] = answer
         elif answer is not None:
-            content[name] = list(answer) if question.choices.several else answer[0]
+            content[name] = list(answer) if question.several else answer[0]
     return content

@@ -11,7 +11,8 @@ from sould.agents.clients.params import Lenient
 from sould.agents.clients.review.params import Number, RangeParams
 from sould.agents.clients.review.textbuffer import before
 from sould.agents.files.review.lines import split
-from sould.agents.permissions.scopes import Scope, approved, offered
+from sould.agents.permissions.actions import Scope
+from sould.agents.permissions.scopes import approved, offered
 from sould.agents.sessions.port import SessionPort
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, QuestionResponse
 from sould.editors.lsp.agents import asking

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from sould.agents.clients.text_questions import TextQuestions
+from sould.agents.permissions.actions import Scope
 from sould.agents.permissions.outputs import output_text
-from sould.agents.permissions.scopes import LASTING, Scope, approved, offered, rejection
+from sould.agents.permissions.scopes import LASTING, approved, offered, rejection
 from sould.agents.sessions.port import SessionPort
 from sould.agents.wire.display import DiffBlock, ShellBlock
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, QuestionRequest, QuestionResponse, WireRequest
