@@ -73,7 +73,7 @@ CODES: tuple[tuple[type[SouldError], int], ...] = (
 
 
 ROUTES: dict[str, Route[AcpClient]] = {
-    "initialize": Route(handshake.initialize),
+    "initialize": Route(handshake.initialize, early=True),
     "authenticate": route(AuthenticateParams, accounts.authenticate),
     "logout": route(NoParams, accounts.logout),
     "auth/status": route(NoParams, accounts.auth_status),

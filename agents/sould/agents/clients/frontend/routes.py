@@ -22,11 +22,12 @@ Refusal: TypeAlias = Callable[[SouldError], RpcError]
 
 
 class Route(Struct, Generic[CallerT], frozen=True):
-    """How one method is served. `request`, `notification`: as what it may be sent."""
+    """How one method is served. `request`, `notification`: as what it may be sent; `early`: before the handshake, too."""
 
     call: Call[CallerT]
     request: bool = True
     notification: bool = False
+    early: bool = False
 
 
 def route(
@@ -53,7 +54,8 @@ class Dispatcher(Generic[ClientT]):
         found = self._routes.get(method)
         if found is None or not found.request:
             raise RpcError(METHOD_NOT_FOUND, f"There is no method {method[:80]!r}.")
-        self._client.require_initialized()
+        if not found.early:
+            self._client.require_initialized()
         try:
             return await found.call(self._client, params)
         except SouldError as error:
