@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sould.agents.base.projectowners import Owners
-from sould.agents.base.safedirectories import is_safe
+from sould.agents.base.projectowners import Owners, is_safe
 from soultest.gitinit import git_init
 
 OTHER = 65534

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sould.agents.llm.thoughttags import ThoughtTags
+from sould.agents.llm.chunks import ThoughtTags
 from sould.agents.wire.content import TextPart
 
 

@@ -14,9 +14,8 @@ from sould.agents.base.config import Config, LanguageServers
 from sould.agents.base.liveconfig import FixedConfig
 from sould.agents.base.process.guard import ProcessGuard
 from sould.agents.files.directories.watching import Watches
-from sould.agents.tools.languageservers.known import LANGUAGES
 from sould.agents.tools.languageservers.pool import LanguageServerPool
-from sould.agents.tools.languageservers.programs import Launch, launch_for
+from sould.agents.tools.languageservers.programs import LANGUAGES, Launch, launch_for
 
 SERVER = str(Path(__file__).with_name("langserver.py"))
 PYTHON = next(language for language in LANGUAGES if language.name == "python")

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from sould.agents.base.network.clients import client_to
-from sould.agents.base.network.private import is_private, is_private_address, told_by_name
+from sould.agents.base.network.settings import is_private, is_private_address, told_by_name
 from sould.agents.base.tasks import beside
 from sould.agents.llm.provider import ProviderConnectionError, ProviderError, ProviderProtocolError
 from sould.agents.llm.provider_errors import status_error

@@ -358,7 +358,7 @@ class Server:
         self._last_words = ""
         self._status = 0
         if self.spec.carrier is not None:
-            from sould.agents.mcp.client_transport import CarriedTransport  # noqa: PLC0415 -- D9
+            from sould.agents.mcp.transports import CarriedTransport  # noqa: PLC0415 -- D9
 
             yield CarriedTransport(self.spec.carrier, self.spec.server_id, self._ended)
             return
@@ -368,7 +368,7 @@ class Server:
             auth = self._sign_ins.auth(self.spec, self.place.variables)
             yield remote_transport(self.spec, self.place.variables, auth, self._note_status)
             return
-        from sould.agents.mcp.stdio_transport import ProcessTransport  # noqa: PLC0415 -- D9
+        from sould.agents.mcp.transports import ProcessTransport  # noqa: PLC0415 -- D9
 
         async with self._process() as process:
             transport = ProcessTransport(process, self._ended)
@@ -469,5 +469,5 @@ class Server:
 
 
 def _import() -> None:
-    for module in ("link", "stdio_transport", "client_transport"):
+    for module in ("link", "transports"):
         import_module(f"sould.agents.mcp.{module}")

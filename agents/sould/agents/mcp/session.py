@@ -15,12 +15,11 @@ from msgspec import Struct
 
 from sould.agents.base.tasks import in_time
 from sould.agents.journal.log import SessionLog
-from sould.agents.mcp import mentions
 from sould.agents.mcp.asking import ask_user
 from sould.agents.mcp.naming import may_be_of
 from sould.agents.mcp.pool import McpPool
 from sould.agents.mcp.resources import NAME as RESOURCES
-from sould.agents.mcp.resources import ReadMcpResource
+from sould.agents.mcp.resources import ReadMcpResource, mentioned, read_mentioned
 from sould.agents.mcp.results import Elicitation, Elicited, PromptDefinition, Sampled, Sampling
 from sould.agents.mcp.sampling import Sampler
 from sould.agents.mcp.server import Place, Server
@@ -247,8 +246,8 @@ class SessionServers:
 
     async def read_mentions(self, given: UserInput) -> None:
         """Read the resources that a prompt mentions and give them to the model with it."""
-        for server, uri in mentions.mentioned(given, self._servers):
-            note, problem = await mentions.read(server, uri)
+        for server, uri in mentioned(given, self._servers):
+            note, problem = await read_mentioned(server, uri)
             self._log.publish(ContextNote(text=note))
             if problem:
                 self._tell(problem, "warning", again=True)

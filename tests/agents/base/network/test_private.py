@@ -2,7 +2,7 @@
 
 import pytest
 
-from sould.agents.base.network.private import is_private
+from sould.agents.base.network.settings import is_private
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 
 from sould.agents.sessions.session import Session
 from sould.agents.soul.flows.loopstate import Budget, LoopState, LoopStore
-from sould.agents.soul.flows.overdraft import CONTINUE, STOP
+from sould.agents.soul.flows.spending import CONTINUE, STOP
 from sould.agents.wire.messages import Notification, QuestionRequest, QuestionResponse, StepBegin, ToolResult, TurnEnd
 from soultest.bench import Bench, Watcher, call, finish, refused
 

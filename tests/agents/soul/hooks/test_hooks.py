@@ -10,8 +10,8 @@ import pytest
 from sould.agents.base.process.searching import SearchLimits
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.soul.hooks.command import decision_in
+from sould.agents.soul.hooks.engine import fitting
 from sould.agents.soul.hooks.events import EVENTS, Subscription
-from sould.agents.soul.hooks.matching import fitting
 from sould.agents.soul.hooks.project import ProjectHooks
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import (

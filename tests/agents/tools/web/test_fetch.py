@@ -13,8 +13,7 @@ import pytest
 from sould.agents.permissions.policy import FetchPage, decide
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.rules import Rule, Rules
-from sould.agents.tools.web.address import AddressError, Target, is_public, parse_url, resolve
-from sould.agents.tools.web.fetching import asked, client_for
+from sould.agents.tools.web.fetching import AddressError, Target, asked, client_for, is_public, parse_url, resolve
 from sould.agents.wire.messages import ApprovalRequest, ToolResult, ToolReturn
 from soultest.bench import Watcher, call, finish, make_bench
 from soultest.website import Website, website

@@ -14,10 +14,9 @@ from sould.agents.sessions.settings.modeluse import ModelUse
 from sould.agents.sessions.turns.loopcontrols import LoopControls, count
 from sould.agents.soul.flows.loopstate import LoopState
 from sould.agents.soul.flows.looptask import LoopTask
-from sould.agents.soul.flows.overdraft import ask_for_more
 from sould.agents.soul.flows.ralph import LoopRunner, loop_flow
 from sould.agents.soul.flows.runner import NoChoiceError
-from sould.agents.soul.flows.spending import Spending
+from sould.agents.soul.flows.spending import Spending, ask_for_more
 from sould.agents.soul.loop import Ending, StepExtension
 from sould.agents.soul.stepcalls import StepCalls
 from sould.agents.soul.timetravel.rewind import Rewinder

@@ -5,9 +5,14 @@ event over Wire. One that fails, is too slow or has gone decides nothing. What r
 """
 
 import asyncio
+import json
+import logging
+import re
 import secrets
+import sys
 import time
 from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Final, Protocol
 
 import orjson
@@ -15,12 +20,77 @@ from msgspec import Struct, field
 from pydantic import JsonValue
 
 from sould.agents.base.config import Hook
+from sould.agents.base.process.searching import SearchLimits, run_program
 from sould.agents.journal.channel import RequestClosedError
 from sould.agents.journal.log import SessionLog
 from sould.agents.soul.hooks.command import MOST_REASON, Decision, HookRunner
 from sould.agents.soul.hooks.events import EVENTS, Subscription
-from sould.agents.soul.hooks.matching import fitting, may_fit
 from sould.agents.wire.messages import HookRequest, HookResolved, HookResponse, HookTriggered
+
+# Whether a hook's matcher fits. A few characters of a regular expression can take for ever, and clients bring theirs.
+# What is sure to be quick is looked at here; everything else in a child with a time limit. Never decides what a hook
+# does.
+
+
+logger = logging.getLogger(__name__)
+
+LONGEST: Final = 1000
+"""Characters of a matcher."""
+SHORT: Final = 200
+"""Characters of a target in which two repetitions are tried in no time."""
+LIMITS: Final = SearchLimits(seconds=1, bytes=4096)
+_PROGRAM: Final = "import json, re, sys; m, t = json.load(sys.stdin); sys.exit(0 if re.search(m, t) else 1)"
+_OUTER = re.compile(r"\^?\(([^()]*)\)\$?")
+
+
+async def fitting(matchers: Iterable[str], target: str, limits: SearchLimits = LIMITS) -> frozenset[str]:
+    """Those that fit. One that cannot be read fits nothing; one that takes too long fits, so that its hook can judge."""
+    return frozenset([matcher for matcher in dict.fromkeys(matchers) if await _fits(matcher, target, limits)])
+
+
+def may_fit(matcher: str, target: str) -> bool:
+    """Whether it fits, or would have to be tried for long."""
+    return _is_readable(matcher) and (not _is_quick(matcher, target) or re.search(matcher, target) is not None)
+
+
+async def _fits(matcher: str, target: str, limits: SearchLimits) -> bool:
+    if not may_fit(matcher, target):
+        return False
+    if _is_quick(matcher, target):
+        return True
+    argv = [sys.executable, "-I", "-S", "-X", "utf8", "-c", _PROGRAM]
+    given = json.dumps((matcher, target)).encode()
+    try:
+        ran = await run_program(argv, cwd=Path("/"), environment={}, stdin=given, limits=limits)
+    except OSError as error:
+        logger.warning("the matcher %r of a hook was not tried, so its hook runs: %s", matcher[:80], error)
+        return True
+    if ran.timed_out:
+        logger.warning("the matcher %r of a hook took too long, so its hook runs", matcher[:80])
+    return ran.code != 1
+
+
+def _is_readable(matcher: str) -> bool:
+    try:
+        if len(matcher) <= LONGEST:
+            re.compile(matcher)
+            return True
+        problem: object = f"longer than {LONGEST} characters"
+    except (re.error, RecursionError, OverflowError) as error:
+        problem = error
+    logger.warning("the matcher %r of a hook is not a valid regular expression: %s", matcher[:80], problem)
+    return False
+
+
+def _is_quick(matcher: str, target: str) -> bool:
+    """Alternatives of plain characters with hardly a repetition; no groups, of which each can double the time."""
+    outer = _OUTER.fullmatch(matcher)
+    inner = outer[1] if outer else matcher
+    if any(char in inner for char in "(){?"):
+        return False
+    most = 2 if len(target) <= SHORT else 0
+    return all(part.count("*") + part.count("+") <= most for part in inner.split("|"))
+
 
 MOST_TARGET: Final = 200
 """Characters of a target that are shown."""

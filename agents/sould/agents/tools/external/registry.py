@@ -4,20 +4,27 @@ A call is a request in the session's channel, pending like an approval, and only
 answers it. A client that goes takes its tools with it, and what it was asked ends at once. Nothing here knows a protocol.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Awaitable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, ClassVar, Final, Protocol
 
+import orjson
 from msgspec import Struct, field
 
+from sould.agents.base.yaml_text import as_lines
 from sould.agents.journal.channel import RequestClosedError, Resolution
 from sould.agents.journal.log import SessionLog
+from sould.agents.llm.provider import ToolSpec
+from sould.agents.mcp.naming import safe_schema
 from sould.agents.mcp.resources import NAME as RESOURCES
 from sould.agents.permissions.approval import Approval
+from sould.agents.permissions.policy import CallExternal
 from sould.agents.soul.loop import StepExtension
 from sould.agents.soul.soul import NO_TOOLSET
 from sould.agents.soul.turn import Turn
-from sould.agents.toolapi.base import tool_error
+from sould.agents.toolapi.base import LOOKS, AnyArguments, CallView, Tool, ToolCallContext, tool_error
 from sould.agents.toolapi.loading import REFERENCE_TOOLS
+from sould.agents.toolapi.schemas import inlined
 from sould.agents.toolapi.sources import Offer
 from sould.agents.toolapi.toolset import Toolset
 from sould.agents.tools.external.definition import (
@@ -26,8 +33,62 @@ from sould.agents.tools.external.definition import (
     read_answer,
     read_definition,
 )
-from sould.agents.tools.external.tool import ExternalTool
-from sould.agents.wire.messages import ContextNote, ToolCallRequest, ToolResult, ToolReturn
+from sould.agents.wire.messages import ContextNote, ToolCallRequest, ToolKind, ToolResult, ToolReturn
+
+# A tool that a client runs, as the model sees and calls it.
+# Its client checks its arguments. Unless it is declared to only look, every call is a question unless a rule, the
+# mode or an earlier answer allows it; what it answers is judged before anybody sees it.
+
+
+class Caller(Protocol):
+    """Puts a call to the client that registered the tool."""
+
+    def __call__(self, tool: "ExternalTool", call_id: str, arguments: str, /) -> Awaitable[ToolReturn]:
+        """What the tool came to; a client that goes away meanwhile is an error for the model."""
+        ...
+
+
+class ExternalTool(Tool[AnyArguments]):
+    """One tool of one client, for one session."""
+
+    kind: ClassVar[ToolKind]
+    params = AnyArguments
+
+    def __init__(
+        self, definition: ExternalDefinition, client_id: str, client_name: str, approval: Approval, caller: Caller
+    ) -> None:
+        self.name = definition.name  # pyright: ignore[reportAttributeAccessIssue] -- each instance is a tool of its own
+        self.kind = definition.kind  # pyright: ignore[reportAttributeAccessIssue] -- as above
+        self.definition = definition
+        self.client_id = client_id
+        self.client_name = client_name
+        self.spec = ToolSpec(definition.name, definition.description, safe_schema(definition.schema))
+        self._approval = approval
+        self._caller = caller
+
+    @cached_property
+    def argument_schema(self) -> Mapping[str, Any]:
+        """See `Tool`: what its client wrote, null included."""
+        return inlined(self.definition.schema)
+
+    def view(self, params: AnyArguments) -> CallView:
+        """`Zed: open_file`."""
+        return CallView(title=f"{self.client_name}: {self.name}")
+
+    async def run(self, params: AnyArguments, call: ToolCallContext) -> ToolReturn:
+        """Ask, unless it only looks; then let the client do it."""
+        arguments = params.given
+        wanted = f"Call {self.name} of {self.client_name}"
+        refused = await self._approval.request(
+            call,
+            CallExternal(self.name, arguments, looks=self.kind in LOOKS),
+            sender=self.name,
+            description=f"{wanted} with\n{as_lines(arguments)}" if arguments else wanted,
+        )
+        if refused is not None:
+            return refused
+        return await self._caller(self, call.id, orjson.dumps(arguments).decode())
+
 
 MOST_TOOLS: Final = 128
 """Of all clients of a session: what model servers take at most."""

@@ -15,9 +15,8 @@ from sould.agents.tools.editor.backends import Arguments, EditorResult, Where
 from sould.agents.tools.editor.errors import EditorToolError
 from sould.agents.tools.editor.results import Problem, Problems, Symbol, Symbols
 from sould.agents.tools.languageservers.answers import SEVERITIES
-from sould.agents.tools.languageservers.known import Language, language_of
 from sould.agents.tools.languageservers.pool import LanguageServerPool
-from sould.agents.tools.languageservers.programs import Launch, languages_in, launch_for
+from sould.agents.tools.languageservers.programs import Language, Launch, language_of, languages_in, launch_for
 from sould.agents.tools.languageservers.questions import Questions
 from sould.agents.tools.languageservers.server import ServerBusyError, ServerGoneError
 

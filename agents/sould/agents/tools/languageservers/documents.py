@@ -11,8 +11,8 @@ from typing import Any, Final, Protocol
 from msgspec import Struct
 
 from sould.agents.base.workspace import TextFile
-from sould.agents.tools.languageservers.known import language_id
 from sould.agents.tools.languageservers.problems import ToldProblems
+from sould.agents.tools.languageservers.programs import language_id
 
 MOST_SHOWN: Final = 64
 """Files at once."""

@@ -11,8 +11,7 @@ from sould.agents.tools.editor.backends import Arguments, EditorResult, Where
 from sould.agents.tools.editor.errors import EditorToolError
 from sould.agents.tools.editor.results import Locations, Nothing, Problem, Symbols
 from sould.agents.tools.languageservers import answers, shapes
-from sould.agents.tools.languageservers.answers import Texts, Wanted
-from sould.agents.tools.languageservers.positions import Encoding, Text, encoding_of
+from sould.agents.tools.languageservers.answers import Encoding, Text, Texts, Wanted, encoding_of
 from sould.agents.tools.languageservers.server import LanguageServer, ServerBusyError, ServerGoneError
 
 LARGEST: Final = 4 * 1024 * 1024

@@ -14,10 +14,9 @@ from sould.daemon.cli.output import FAILED, USAGE, CommandError, visible
 from sould.daemon.cli.setup import files
 from sould.daemon.cli.setup.check import CheckError, answers
 from sould.daemon.cli.setup.editors import EDITORS, Editor
-from sould.daemon.cli.setup.files import File
+from sould.daemon.cli.setup.files import File, Record, Records
 from sould.daemon.cli.setup.format import Format, taken_back
 from sould.daemon.cli.setup.places import Places
-from sould.daemon.cli.setup.records import Record, Records
 from sould.daemon.cli.setup.unfit import UnfitError
 from sould.daemon.paths import Paths
 
