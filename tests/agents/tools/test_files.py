@@ -10,11 +10,14 @@ from sould.agents.base.diskfile import digest_of
 from sould.agents.base.localworkspace import LocalWorkspace
 from sould.agents.base.workspace import Expected, ResolvedPath, TextFile
 from sould.agents.permissions import policy
-from sould.agents.permissions.approval import Consent
+from sould.agents.permissions.approval import Approval, Consent
 from sould.agents.permissions.policy import Mode
+from sould.agents.permissions.policycontext import PolicyContext
+from sould.agents.permissions.rules import Rule, Rules
+from sould.agents.sessions.settings.modes import Modes
 from sould.agents.tools import ToolCallContext, tool_rejected
 from sould.agents.wire.display import DiffBlock, DisplayBlock
-from soultest.bench.tools import RecordedApproval, ToolBench, no_commands, output
+from soultest.bench.tools import RecordedApproval, ToolBench, no_commands, nobody, output
 
 GBK = "// 读取配置文件\nint a = 1;\n// 如果文件不存在则创建\n".encode("gbk")
 
@@ -340,6 +343,36 @@ async def test_parallel_edits_of_one_file_are_all_made_in_order(tmp_path: Path) 
     results = await asyncio.gather(*(bench.call("StrReplaceFile", path="a", edit=edit) for edit in edits))
     assert [result.message for result in results] == ["Edited a (1 replacement)."] * 10
     assert (tmp_path / "a").read_text() == "".join(f"LINE {n};\n" for n in range(10))
+
+
+class JudgingApproval(Approval):
+    """Says when a file was judged that is to be edited; its rules may be others at each look."""
+
+    def __init__(self, root: Path) -> None:
+        self.rules = Rules()
+        self.judged = asyncio.Event()
+        where = PolicyContext(root=root)
+        super().__init__(ask=nobody, rules=lambda: self.rules, trust="trusted", modes=Modes("review"), where=where)
+
+    async def judge_to_edit(self, path: ResolvedPath, call: ToolCallContext) -> policy.Verdict:
+        verdict = await super().judge_to_edit(path, call)
+        self.judged.set()
+        return verdict
+
+
+async def test_an_edit_that_waited_for_another_goes_by_the_rules_of_now(tmp_path: Path) -> None:
+    """Nothing of what the file holds shows by then, not even that it does not hold the text."""
+    path = tmp_path / "a"
+    path.write_text("old")
+    approval = JudgingApproval(tmp_path)
+    bench = ToolBench(tmp_path, approval=approval)
+    async with asyncio.TaskGroup() as group, bench.files.editing(path):
+        edit = group.create_task(bench.call("StrReplaceFile", path="a", edit={"old": "no such", "new": "x"}))
+        await approval.judged.wait()
+        approval.rules = Rules((Rule("deny", "read", path=str(path)),))
+    result = edit.result()
+    assert result.is_error
+    assert "a rule forbids reading" in result.message
 
 
 # --- SetTodoList -----------------------------------------------------------------------------------------------------------

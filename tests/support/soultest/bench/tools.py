@@ -82,11 +82,12 @@ class ToolBench:
     ) -> None:
         self.workspace = workspace or LocalWorkspace(root, (), no_commands)
         self.approval = RecordedApproval(root) if approval is None else approval
+        self.files = CallFiles(self.workspace, self.approval, FileLocks())
         self.todos = TodoList()
         self.tools = Toolset.load(
             FILE_TOOLS,
             {
-                CallFiles: CallFiles(self.workspace, self.approval, FileLocks()),
+                CallFiles: self.files,
                 Approval: self.approval,
                 Environment: Environment({"PATH": path or os.fspath(root / "no-such-directory")}, provider_keys=()),
                 TodoList: self.todos,
