@@ -34,7 +34,11 @@ def test_trust_outlives_the_process_in_a_private_file(store: TrustStore, project
     assert TrustStore(tmp_path / "state" / "trust.json").state(project) == "trusted"
     assert stat.S_IMODE((tmp_path / "state" / "trust.json").stat().st_mode) == 0o600
     assert stat.S_IMODE((tmp_path / "state").stat().st_mode) == 0o700
-    assert sorted(entry.name for entry in (tmp_path / "state").iterdir()) == ["trust.json", "trusted"]
+    assert sorted(entry.name for entry in (tmp_path / "state").iterdir()) == [
+        ".answers.lock",
+        "trust.json",
+        "trusted",
+    ]
     assert [stat.S_IMODE(entry.stat().st_mode) for entry in (tmp_path / "state" / "trusted").iterdir()] == [0o600]
 
 

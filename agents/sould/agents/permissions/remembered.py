@@ -8,7 +8,6 @@ nothing is written to it, so that nothing in it is lost. Never in a project: no 
 import hashlib
 import json
 import os
-import stat
 import time
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
@@ -19,11 +18,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
+from sould.agents.base.answerfile import LARGEST, AnswerFile, UnreadableError
 from sould.agents.base.errors import why_refused
 from sould.agents.base.file_ownership import why_not_own
 from sould.agents.base.parsed import Parsed
-from sould.agents.base.privatefile import write_private
-from sould.agents.base.processlock import exclusive_lock
 from sould.agents.permissions.programs import Program
 from sould.agents.permissions.rules import (
     Decision,
@@ -40,8 +38,6 @@ from sould.agents.permissions.visible import prints_nothing, visible
 from sould.agents.wire.messages import Lasts
 
 FILE: Final = "remembered.toml"
-_LOCK: Final = ".remembered.lock"
-_LARGEST: Final = 4 * 1024 * 1024
 _LONGEST_TEXT: Final = 4_000
 """Characters of a program that are kept, to show what changed in it."""
 _LONGEST_NAME: Final = 80
@@ -200,6 +196,7 @@ class Remembered:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._file = AnswerFile(path, durable=True)
         self._read: tuple[tuple[int, ...], tuple[tuple[int, Entry], ...]] | None = None
         """What the file was when it was read, and what it said."""
 
@@ -243,7 +240,7 @@ class Remembered:
         Raises:
             RulesError, ConfigError: it could not be saved, and the file is as it was.
         """
-        with exclusive_lock(self.path.with_name(_LOCK)):
+        with self._file.alone():
             text, before = self._now()
             left = [each for _, each in before if each.id != entry.id]
             kept = _without(text, [number for number, (_, each) in enumerate(before) if each.id == entry.id])
@@ -255,7 +252,7 @@ class Remembered:
         Raises:
             RulesError, ConfigError: it could not be saved, and the file is as it was.
         """
-        with exclusive_lock(self.path.with_name(_LOCK)):
+        with self._file.alone():
             text, before = self._now()
             gone = [number for number, (_, each) in enumerate(before) if each.id in ids]
             if gone:
@@ -274,12 +271,12 @@ class Remembered:
         """What is written is read first, as everybody will read it: nothing else comes of it than was meant."""
         if [each for _, each in parse_entries(text, str(self.path), Entry)] != list(expected):
             raise RulesError(f"{self.path} is written in a way that only you can change: edit it by hand.")
-        if len(data := text.encode()) > _LARGEST:
+        if len(data := text.encode()) > LARGEST:
             raise RulesError(
-                f"{self.path} would be larger than {_LARGEST // 1024**2} MiB: `sould rules forget` makes room."
+                f"{self.path} would be larger than {LARGEST // 1024**2} MiB: `sould rules forget` makes room."
             )
         try:
-            write_private(self.path, data, durable=True)
+            self._file.write(data)
         except OSError as error:
             raise RulesError(f"{self.path} cannot be written: {why_refused(error)}.") from error
 
@@ -294,21 +291,11 @@ class Remembered:
         return status.st_dev, status.st_ino, status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
     def _text(self) -> str:
-        """Of a regular file and nothing that a name leads to: what lies elsewhere is protected by another name, or by none."""
         try:
-            descriptor = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-            with open(descriptor, "rb") as file:
-                if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                    raise RulesError(f"{self.path} is no file, so what it should hold does not count.")
-                data = file.read(_LARGEST + 1)
-        except OSError as error:
-            why = "it is a link; have the file itself there" if self.path.is_symlink() else why_refused(error)
-            raise RulesError(f"{self.path}: cannot be read ({why}).") from error
-        if len(data) > _LARGEST:
-            raise RulesError(f"{self.path} is larger than {_LARGEST // 1024**2} MiB, so it is not read.")
-        try:
-            return data.decode()
-        except UnicodeDecodeError as error:
+            return self._file.read().decode()
+        except UnreadableError as error:
+            raise RulesError(error.message) from error
+        except (FileNotFoundError, UnicodeDecodeError) as error:
             raise RulesError(f"{self.path}: cannot be read ({error}).") from error
 
 

@@ -9,13 +9,13 @@ import contextlib
 import hashlib
 import os
 import time
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-import orjson
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
+from sould.agents.base.answerfile import JsonAnswers
 from sould.agents.base.errors import JournalFullError, SouldError, why_refused
 from sould.agents.base.parsed import LATE, Parsed
 from sould.agents.base.privatefile import write_private
@@ -45,6 +45,7 @@ class _Entry(Parsed):
     since: float = 0.0
 
 
+_DECISIONS: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any], config=LATE)
 _CONTENTS: TypeAdapter[dict[str, str]] = TypeAdapter(dict[str, str], config=LATE)
 
 
@@ -57,6 +58,7 @@ class TrustStore:
     def __init__(self, path: Path, owners: Owners = _UNKNOWN) -> None:
         """`owners`: as the user who decides sees them."""
         self._path = path
+        self._file = JsonAnswers(path, _DECISIONS, durable=True)
         self.owners = owners
 
     def of_session(self, session: Path, environment: Mapping[str, str]) -> "SessionTrust":
@@ -90,19 +92,20 @@ class TrustStore:
             TrustError: the directory is missing, or too wide to be trusted.
         """
         resolved = Path(os.path.realpath(workspace))
-        entries = self._load()
         if state == "unknown":
-            entries.pop(str(resolved), None)
-        else:
-            identity = _identity(resolved)
-            if identity is None:
-                raise TrustError(f"{resolved} is not a directory.")
-            if state == "trusted" and _never(resolved):
-                raise TrustError(f"{resolved} is too wide to be trusted; trust the project inside it.")
-            if state == "trusted":
-                self._keep(resolved, contents(resolved) if seen is None else seen)
-            entries[str(resolved)] = _Entry(state=state, device=identity[0], inode=identity[1], since=time.time())
-        self._save(entries)
+            self._change(lambda entries: {path: entry for path, entry in entries.items() if path != str(resolved)})
+            return
+        identity = _identity(resolved)
+        if identity is None:
+            raise TrustError(f"{resolved} is not a directory.")
+        if state == "trusted" and _never(resolved):
+            raise TrustError(f"{resolved} is too wide to be trusted; trust the project inside it.")
+        if state == "trusted":
+            with _kept_in(self._contents_file(resolved)):
+                self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                self._answers(resolved).replace(dict(contents(resolved) if seen is None else seen))
+        entry = _Entry(state=state, device=identity[0], inode=identity[1], since=time.time())
+        self._change(lambda entries: {**entries, str(resolved): entry})
 
     def inherit(self, workspace: Path, source: Path, root: Path, source_root: Path) -> None:
         """Let a workspace be what another one is, whose tree below `source_root` is there again below `root`.
@@ -121,10 +124,9 @@ class TrustStore:
 
     def forget_below(self, directory: Path) -> None:
         """Nothing is decided any more about a directory that goes, nor about those in it."""
-        entries, real = self._load(), os.path.realpath(directory)
-        left = {path: entry for path, entry in entries.items() if not Path(path).is_relative_to(real)}
-        if len(left) < len(entries):
-            self._save(left)
+        real = os.path.realpath(directory)
+        if any(Path(path).is_relative_to(real) for path in self._load()):
+            self._change(lambda entries: {p: each for p, each in entries.items() if not Path(p).is_relative_to(real)})
 
     def changes(self, workspace: Path, now: Contents) -> tuple[Change, ...]:
         """How the configuration of a trusted workspace, now `contents(workspace)`, is not as trusted; () of any other."""
@@ -148,42 +150,25 @@ class TrustStore:
             return "" if kept.get(os.path.realpath(path)) == digest(path) else others
         return others
 
-    def _keep(self, workspace: Path, seen: Contents) -> None:
-        file = self._contents_file(workspace)
-        with _kept_in(file):
-            for directory in (self._path.parent, file.parent):
-                directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            write_private(file, _CONTENTS.dump_json(dict(seen)), durable=True)
-
     def _kept(self, workspace: Path) -> Contents:
-        try:
-            return _CONTENTS.validate_json(self._contents_file(workspace).read_bytes())
-        except (OSError, ValidationError):
-            return {}
+        return self._answers(workspace).read() or {}
+
+    def _answers(self, workspace: Path) -> JsonAnswers[dict[str, str]]:
+        return JsonAnswers(self._contents_file(workspace), _CONTENTS, durable=True)
 
     def _contents_file(self, workspace: Path) -> Path:
         name = hashlib.sha256(os.fsencode(workspace)).hexdigest()[:32]
         return self._path.parent / "trusted" / f"{name}.json"
 
     def _load(self) -> dict[str, _Entry]:
-        try:
-            if self._path.stat().st_mode & 0o022:
-                return {}
-            document: object = orjson.loads(self._path.read_bytes())
-        except (OSError, orjson.JSONDecodeError):
-            return {}
-        entries: dict[str, _Entry] = {}
-        if isinstance(document, dict):
-            for path, raw in document.items():  # pyright: ignore[reportUnknownVariableType] -- parsed JSON
-                with contextlib.suppress(ValidationError):
-                    entries[str(path)] = _Entry.model_validate(raw)  # pyright: ignore[reportUnknownArgumentType] -- parsed JSON
-        return entries
+        return _entries(self._file.read())
 
-    def _save(self, entries: dict[str, _Entry]) -> None:
-        body = orjson.dumps({path: entry.model_dump() for path, entry in entries.items()}, option=orjson.OPT_INDENT_2)
+    def _change(self, update: Callable[[dict[str, _Entry]], dict[str, _Entry]]) -> None:
+        def updated(known: dict[str, Any] | None) -> dict[str, Any]:
+            return {path: entry.model_dump() for path, entry in update(_entries(known)).items()}
+
         with _kept_in(self._path):
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            write_private(self._path, body, durable=True)
+            self._file.change(updated)
 
 
 class SessionTrust(TrustStore):
@@ -226,6 +211,15 @@ def _kept_in(path: Path) -> Generator[None, None, None]:
         yield
     except OSError as error:
         raise JournalFullError(f"Your decision cannot be saved in {path}: {why_refused(error)}.") from error
+
+
+def _entries(document: Mapping[str, Any] | None) -> dict[str, _Entry]:
+    """One that is damaged says nothing, and leaves the others as they are."""
+    entries: dict[str, _Entry] = {}
+    for path, raw in (document or {}).items():
+        with contextlib.suppress(ValidationError):
+            entries[path] = _Entry.model_validate(raw)
+    return entries
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -7,10 +7,11 @@ import logging
 import os
 from pathlib import Path
 
-from pydantic import Field, ValidationError
+from pydantic import Field, TypeAdapter
 
+from sould.agents.base.answerfile import JsonAnswers
+from sould.agents.base.errors import ConfigError
 from sould.agents.base.parsed import Parsed
-from sould.agents.base.privatefile import write_private
 from sould.agents.permissions.policy import Mode
 from sould.agents.tools.editor.site import Sharing
 
@@ -26,11 +27,14 @@ class _Projects(Parsed):
     projects: dict[str, _Project] = Field(default_factory=dict)
 
 
+_FORM: TypeAdapter[_Projects] = TypeAdapter(_Projects)
+
+
 class ProjectMemory:
     """The file `projects.json`; losing it loses conveniences only."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._file = JsonAnswers(path, _FORM)
 
     def mode(self, cwd: Path) -> Mode | None:
         """The mode chosen last in this project, None when nobody chose."""
@@ -52,19 +56,18 @@ class ProjectMemory:
         self._change(cwd, editor_context=sharing)
 
     def _change(self, cwd: Path, **update: str) -> None:
-        content = self._read()
-        known = content.projects.get(_key(cwd)) or _Project()
-        content.projects[_key(cwd)] = known.model_copy(update=update)
+        def updated(content: _Projects | None) -> _Projects:
+            projects = (content or _Projects()).projects
+            known = projects.get(_key(cwd)) or _Project()
+            return _Projects(projects={**projects, _key(cwd): known.model_copy(update=update)})
+
         try:
-            write_private(self._path, content.model_dump_json(indent=1).encode())
-        except OSError as error:  # what was chosen holds all the same, for a mode
-            logger.warning("the choice cannot be saved in %s: %s", self._path, error.strerror)
+            self._file.change(updated)
+        except (OSError, ConfigError) as error:  # what was chosen holds all the same, for a mode
+            logger.warning("the choice cannot be saved: %s", error)
 
     def _read(self) -> _Projects:
-        try:
-            return _Projects.model_validate_json(self._path.read_bytes())
-        except (OSError, ValidationError):
-            return _Projects()
+        return self._file.read() or _Projects()
 
 
 def _key(cwd: Path) -> str:

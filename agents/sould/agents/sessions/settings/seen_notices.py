@@ -8,9 +8,10 @@ import hashlib
 import os
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
-from sould.agents.base.privatefile import write_private
+from sould.agents.base.answerfile import JsonAnswers
+from sould.agents.base.errors import ConfigError
 
 MOST = 1000
 """Projects remembered; the oldest are forgotten first."""
@@ -21,19 +22,19 @@ class ToldOnce:
     """The file `told.json` of the state directory, for all sessions of the user."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._file = JsonAnswers(path, _SAID)
 
     def is_news(self, topic: str, workspace: Path, text: str) -> bool:
         """Whether `text` is not what was said last of the topic in this workspace; from now on it is. Blocks."""
-        try:
-            said = _SAID.validate_json(self._path.read_bytes())
-        except (OSError, ValidationError):
-            said = {}
         digest = hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
         key = f"{topic} {os.path.realpath(workspace)}"
-        if said.pop(key, "") == digest:
+        if (self._file.read() or {}).get(key) == digest:
             return False
-        said[key] = digest
-        with contextlib.suppress(OSError):
-            write_private(self._path, _SAID.dump_json(dict(list(said.items())[-MOST:])))
+
+        def updated(said: dict[str, str] | None) -> dict[str, str]:
+            others = {each: what for each, what in (said or {}).items() if each != key}
+            return dict(list({**others, key: digest}.items())[-MOST:])
+
+        with contextlib.suppress(OSError, ConfigError):
+            self._file.change(updated)
         return True

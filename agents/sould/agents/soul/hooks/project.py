@@ -11,11 +11,12 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
-from pydantic import Field, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
+from sould.agents.base.answerfile import JsonAnswers
 from sould.agents.base.config import Hook, Section
+from sould.agents.base.errors import ConfigError
 from sould.agents.base.parsed import Parsed
-from sould.agents.base.privatefile import write_private
 from sould.agents.base.regularfile import read_beginning, read_regular
 from sould.agents.base.text import faulty
 from sould.agents.permissions.servedfiles import HOOKS_FILE, WRITTEN, pieces
@@ -41,11 +42,14 @@ class _Record(Parsed):
     workspaces: dict[str, _Accepted] = Field(default_factory=dict)
 
 
+_RECORD: TypeAdapter[_Record] = TypeAdapter(_Record)
+
+
 class ProjectHooks:
     """The file `hooks.json` of the state directory remembers which hooks of each workspace were accepted."""
 
     def __init__(self, accepted: Path, trust: TrustStore, workspace: Path) -> None:
-        self._accepted = accepted
+        self._accepted = JsonAnswers(accepted, _RECORD)
         self._trust = trust
         self._workspace = Path(os.path.realpath(workspace))
         self._file = self._workspace / HOOKS_FILE
@@ -84,20 +88,16 @@ class ProjectHooks:
 
     def _is_accepted(self, files: Sequence[Path], digest: str) -> bool:
         since = self._trust.since(self._workspace)
-        try:
-            record = _Record.model_validate_json(self._accepted.read_bytes())
-        except (OSError, ValidationError):
-            record = _Record()
-        known = record.workspaces.get(str(self._workspace))
+        known = (self._accepted.read() or _Record()).workspaces.get(str(self._workspace))
         if known is not None and known.since == since:
             return known.digest == digest
         if self._trust.changed(self._workspace, files):
             return False
-        record.workspaces[str(self._workspace)] = _Accepted(digest=digest, since=since)
+        accepted = {str(self._workspace): _Accepted(digest=digest, since=since)}
         try:
-            write_private(self._accepted, record.model_dump_json(indent=1).encode())
-        except OSError as error:  # looked at again the next time, and found to be the same
-            logger.warning("%s: %s", self._accepted, error.strerror)
+            self._accepted.change(lambda record: _Record(workspaces={**(record or _Record()).workspaces, **accepted}))
+        except (OSError, ConfigError) as error:  # looked at again the next time, and found to be the same
+            logger.warning("which hooks were accepted cannot be saved: %s", error)
         return True
 
     def _digest(self, text: bytes, named: Sequence[Path]) -> str:
