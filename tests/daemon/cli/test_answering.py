@@ -63,6 +63,20 @@ def test_sould_alone_says_what_waits_and_how_to_go_on(user: User) -> None:
     ended(editor)
 
 
+def test_sould_alone_says_what_is_to_be_reviewed_here_and_what_a_closed_session_asks(user: User) -> None:
+    user.scripted(call("WriteFile", "w1", path="new.txt", content="one\n"), "text: Done.")
+    user.daemon.start()
+    assert user.sould("run", "--mode", "review", "write it").returncode == 0
+    waits(user, call("Shell", "c1", command="echo one > a.txt"), "text: Done.")
+    asked = request_id(user)
+    assert user.sould("stop").returncode == 0
+    alone = user.sould()
+    assert "1 hunk to review in this project: sould review" in alone.stdout
+    assert "1 question of a closed session: sould inbox" in alone.stdout
+    assert "nothing waits" not in alone.stdout
+    assert user.sould("reject", asked).returncode == 0
+
+
 def test_status_shows_what_is_asked_and_approving_it_there_closes_the_editor_s_dialog(user: User) -> None:
     editor, asked = waits(user, call("Shell", "c1", command="echo one > a.txt\necho two > b.txt"), "text: Done.")
     editor.begin("and then this", "second")

@@ -10,6 +10,7 @@ import click
 
 from sould.daemon.cli.helptext import Command
 from sould.daemon.cli.output import FAILED, CommandError, echo_rows, one_line, plural, size, span, table, visible
+from sould.daemon.cli.review.client import NO_PROJECT, reviewing
 from sould.daemon.cli.running import DaemonError, NotRunningError, RunningDaemon, running
 from sould.daemon.cli.waiting import show_waiting
 from sould.daemon.configuration.configfile import other_configuration
@@ -60,14 +61,21 @@ def status(as_json: bool, as_line: bool) -> None:
 
 def show_now() -> None:
     """Show what runs and what waits, in all projects, and how to go on: `sould` alone."""
+    hunks = _to_review()
     try:
         with RunningDaemon.connect() as daemon:
-            busy = [each for each in daemon.ask(GetStatus()).sessions if each.running or each.pending]
+            found = daemon.ask(GetStatus())
+        busy, waiting = [each for each in found.sessions if each.running or each.pending], found.counts.waiting
     except NotRunningError:
-        busy = []
-    if busy:
-        _sessions(busy)
-    else:
+        busy, waiting = [], 0
+    _sessions(busy)
+    if closed := waiting - sum(each.pending for each in busy):
+        click.echo(
+            f"{plural(closed, 'question')} of {'a closed session' if closed == 1 else 'closed sessions'}: sould inbox"
+        )
+    if hunks:
+        click.echo(f"{plural(hunks, 'hunk')} to review in this project: sould review")
+    if not busy and not waiting and not hunks:
         click.echo("No agent is at work, and nothing waits for you.")
     click.echo()
     echo_rows(
@@ -80,6 +88,16 @@ def show_now() -> None:
         )
     )
     click.echo("\n`sould --help` lists all commands.")
+
+
+def _to_review() -> int:
+    """Hunks in the project of this directory; none where the daemon says nothing of them, as to agents. Starts the daemon."""
+    try:
+        with reviewing(os.path.realpath(".")) as client:
+            answer = client.pending()
+    except CommandError:
+        return 0
+    return 0 if answer["root"] == NO_PROJECT else sum(len(file["hunks"]) for file in answer["files"])
 
 
 @click.command(cls=Command)

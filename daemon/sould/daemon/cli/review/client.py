@@ -11,6 +11,8 @@ from sould.daemon.cli.conversation import Answer, Conversation
 from sould.daemon.cli.daemon_client import Params
 
 NAME = "sould review"
+NO_PROJECT: Final = "/"
+"""The root of files that belong to no project, wherever they lie."""
 
 Verdict: TypeAlias = Literal["keep", "reject"]
 

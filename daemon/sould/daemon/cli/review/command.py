@@ -15,15 +15,13 @@ import click
 
 from sould.daemon.cli.helptext import Command, Group
 from sould.daemon.cli.output import FAILED, OK, USAGE, CommandError
-from sould.daemon.cli.review.client import Answer, Chosen, How, ReviewClient, Verdict, reviewing
+from sould.daemon.cli.review.client import NO_PROJECT, Answer, Chosen, How, ReviewClient, Verdict, reviewing
 from sould.daemon.cli.terminal import pager
 
 if TYPE_CHECKING:
     from sould.agents.sessions.operations.reviewtext import Names
 
 LIST: Final = "list"
-NO_PROJECT: Final = "/"
-"""The root of files that belong to no project, wherever they lie."""
 _NUMBERS: Final = re.compile(r"(?P<first>\d+)(?:-(?P<last>\d+)|:(?P<digest>[0-9a-f]+))?")
 _WHICH: Final = "Say which: numbers (3), ranges (3-5), files, directories or `all`. `sould review list` has them."
 MOST_IN_RANGE: Final = 1_000
