@@ -33,6 +33,14 @@ def test_a_command_stands_first_and_whole_however_narrow_the_panel(world: World,
     assert first.evaluate("one => [one.tagName, one.scrollWidth <= one.clientWidth]") == ["PRE", True]
     assert asked.evaluate("body => body.clientHeight >= 120")
     expect(panel.question.get_by_role("heading")).to_have_text("Run this command?")
+    buttons = [
+        panel.page.get_by_role("button", name=name, exact=True) for name in ("Add to the message", "Stop", "Queue")
+    ]
+    middles = {
+        each.evaluate("it => { const box = it.getBoundingClientRect(); return box.y + box.height / 2; }")
+        for each in buttons
+    }
+    assert max(middles) - min(middles) < 2, "the buttons below the message stand in one row"
 
 
 def test_nothing_is_allowed_before_its_end_was_in_sight(world: World, open_panel: Open) -> None:
