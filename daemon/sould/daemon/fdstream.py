@@ -19,7 +19,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -39,20 +39,15 @@ OnDrain: TypeAlias = Callable[[], None]
 """Called once, as soon as nothing is buffered or the other side is gone."""
 
 
-class OnWritten(Protocol):
-    """Follows how much has left."""
-
-    def __call__(self, total: int, whole: bool, /) -> None:
-        """After each write, with all bytes written so far; before one, with the total unchanged and `whole` False."""
-        ...
+OnWritten: TypeAlias = Callable[[int, bool], None]
+"""Called after each write with all bytes written so far, and before one with the total unchanged and `whole` False."""
 
 
-class OnReading(Protocol):
-    """Follows whether something was taken in that nobody has acted on."""
+OnReading: TypeAlias = Callable[[bool], None]
+"""Follows whether something was taken in that nobody has acted on.
 
-    def __call__(self, under_way: bool, /) -> None:
-        """True before something is; False when the reader has dealt with all of it and asks for more."""
-        ...
+True before something is; False when the reader has dealt with all of it and asks for more.
+"""
 
 
 class FdStream:

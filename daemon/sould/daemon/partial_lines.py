@@ -1,6 +1,7 @@
 """What was read of a message that is not complete: it is handed to the next daemon, which must begin where that begins (D11)."""
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
 
 from sould.agents.base.rpc.framing import MAX_LINE, HeaderSplitter, head_of
 
@@ -17,12 +18,8 @@ class Tail(Protocol):
         ...
 
 
-class NewTail(Protocol):
-    """Makes one."""
-
-    def __call__(self) -> Tail:
-        """For a stream that begins."""
-        ...
+NewTail: TypeAlias = Callable[[], Tail]
+"""Makes one for a new stream."""
 
 
 class LineTail:

@@ -7,9 +7,9 @@ written to a file whose text is not the one the caller read. An edit asks the cl
 import asyncio
 import hashlib
 import os
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -44,12 +44,8 @@ class Requester(Protocol):
         ...
 
 
-class ModelNotes(Protocol):
-    """Where the model is told things it did not ask."""
-
-    def __call__(self, note: str, /) -> None:
-        """Tell it, with its next request."""
-        ...
+ModelNotes: TypeAlias = Callable[[str], None]
+"""Tells the model something it did not ask, with its next request."""
 
 
 MOST_KNOWN = 32

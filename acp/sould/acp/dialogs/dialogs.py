@@ -8,8 +8,8 @@ import asyncio
 import contextlib
 import itertools
 import logging
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from pydantic import ValidationError
 
@@ -54,12 +54,8 @@ _DECIDED: dict[ApprovalKind, str] = {
 _LASTING = {"project": "allowed in this project", "always": "always allowed"}
 
 
-class TurnCancelled(Protocol):
-    """Told that the client's user cancelled the turn in a dialog (the outcome `cancelled`)."""
-
-    def __call__(self) -> None:
-        """Cancel it."""
-        ...
+TurnCancelled: TypeAlias = Callable[[], None]
+"""Called when the client's user cancelled the turn in a dialog (the outcome `cancelled`)."""
 
 
 class Dialogs:

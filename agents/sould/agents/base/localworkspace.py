@@ -6,9 +6,9 @@ It never refuses a path for being outside: it says so, and the caller asks.
 import asyncio
 import contextlib
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TypeAlias
 
 from sould.agents.base.diskfile import digest_of, read_file, remove_file, replace_file
 from sould.agents.base.environment import USUAL_UMASK
@@ -37,12 +37,8 @@ MAX_PATH = 4096
 MAX_NAME = 255
 
 
-class RunCommands(Protocol):
-    """Starts commands in the session's environment."""
-
-    async def __call__(self, command: Command, /) -> RunningCommand:
-        """The command, which runs. Raises what `Workspace.run` raises."""
-        ...
+RunCommands: TypeAlias = Callable[[Command], Awaitable[RunningCommand]]
+"""Starts a command in the session's environment and returns it running. Raises what `Workspace.run` raises."""
 
 
 class LocalWorkspace:

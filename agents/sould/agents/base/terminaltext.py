@@ -6,7 +6,8 @@ Never judges content and never holds more than an unfinished character or escape
 import asyncio
 import codecs
 import re
-from typing import Final, Protocol
+from collections.abc import Callable
+from typing import Final, TypeAlias
 
 UPDATE_SECONDS: Final = 0.05
 """At most twenty updates a second."""
@@ -131,12 +132,8 @@ class LastFrames:
         return below + line
 
 
-class ShowText(Protocol):
-    """Where output is shown while it comes."""
-
-    def __call__(self, text: str, /) -> None:
-        """Show it behind what was shown before; must not block."""
-        ...
+ShowText: TypeAlias = Callable[[str], None]
+"""Shows output behind what was shown before. Must not block."""
 
 
 class Updates:

@@ -4,8 +4,8 @@ For every frontend (ACP, LSP, Wire, a terminal); it knows the words of none. Imp
 is answered before sessions are imported (D9).
 """
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 import orjson
 from msgspec import Struct, field
@@ -181,12 +181,8 @@ class ClientProcess(Struct, frozen=True):
     umask: int
 
 
-class HostSource(Protocol):
-    """Gives the sessions, on the first need: a client's first answer need not wait for heavy imports (D9)."""
-
-    async def __call__(self) -> "HostPort":
-        """The same one every time."""
-        ...
+HostSource: TypeAlias = "Callable[[], Awaitable[HostPort]]"
+"""Gives the sessions, the same each time. Asked on the first need, so that a client's first answer waits for no heavy import (D9)."""
 
 
 class LoadSessions(Protocol):

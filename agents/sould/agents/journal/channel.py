@@ -9,7 +9,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Collection
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 
 from msgspec import Struct, field
 
@@ -44,28 +44,16 @@ Sink: TypeAlias = Callable[[Record], bool]
 """Takes the record, always, and never raises. True: keep pushing. False: hold the next ones until `resume`."""
 
 
-class OnCut(Protocol):
-    """Told that a subscription ended because too much was held for it."""
-
-    def __call__(self, cursor: Cursor, /) -> None:
-        """`cursor`: where to resume."""
-        ...
+OnCut: TypeAlias = Callable[[Cursor], None]
+"""Told that a subscription ended because too much was held for it. `cursor`: where to resume."""
 
 
-class Listener(Protocol):
-    """Is told of records of some kinds, before any subscriber is. Never raises, never holds anybody up."""
-
-    def __call__(self, record: Record, /) -> None:
-        """Take it; it may publish."""
-        ...
+Listener: TypeAlias = Callable[[Record], None]
+"""Takes records of some kinds, before any subscriber. Never raises or blocks; it may publish."""
 
 
-class Tap(Protocol):
-    """Sees every record before any subscriber does."""
-
-    def __call__(self, record: Record, /) -> None:
-        """Take it. What is raised here goes to whoever publishes."""
-        ...
+Tap: TypeAlias = Callable[[Record], None]
+"""Sees every record before any subscriber does. What it raises goes to whoever publishes."""
 
 
 class RequestClosedError(Exception):

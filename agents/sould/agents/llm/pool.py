@@ -9,7 +9,7 @@ import difflib
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -86,12 +86,11 @@ def _said(config: Config, about: Callable[[str, ModelConfig, Known | None], str 
     return tuple(sentence for sentence in said if sentence)
 
 
-class EnvironmentHint(Protocol):
-    """Why an environment may miss a model that the user has elsewhere."""
+EnvironmentHint: TypeAlias = Callable[[Mapping[str, str]], str]
+"""Why an environment may miss a model that the user has elsewhere.
 
-    def __call__(self, environment: Mapping[str, str], /) -> str:
-        """A sentence to be said with the error; "" when there is nothing to say."""
-        ...
+A sentence to be said with the error; "" when there is nothing to say.
+"""
 
 
 def _no_hint(environment: Mapping[str, str]) -> str:

@@ -14,7 +14,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, ClassVar, Final, Protocol, SupportsFloat, cast
+from typing import Any, ClassVar, Final, SupportsFloat, TypeAlias, cast
 from urllib.parse import parse_qsl, urlsplit
 
 import httpx2
@@ -346,12 +346,8 @@ class StoredOAuth(OAuth):
         return status
 
 
-class ShowAddress(Protocol):
-    """Tells the user where to sign in."""
-
-    def __call__(self, address: str, /) -> None:
-        """Show it; the browser may open it besides."""
-        ...
+ShowAddress: TypeAlias = Callable[[str], None]
+"""Shows the user where to sign in. The browser may open it as well."""
 
 
 class InteractiveOAuth(StoredOAuth):

@@ -4,9 +4,9 @@ Offered only while a server has some. Listing asks nobody; reading is a call to 
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import Final, Protocol
+from typing import Final, TypeAlias
 
 from pydantic import Field
 
@@ -89,12 +89,8 @@ class Params(ToolParams):
     uri: str = Field(default="", description="The resource's address; without it the server's resources are listed.")
 
 
-class ServersNow(Protocol):
-    """The servers a session has, asked anew at each use."""
-
-    def __call__(self) -> Mapping[str, Server]:
-        """By name."""
-        ...
+ServersNow: TypeAlias = Callable[[], Mapping[str, Server]]
+"""The servers a session has, by name, asked anew at each use."""
 
 
 class ReadMcpResource(Tool[Params]):

@@ -6,8 +6,8 @@ server only; its cost is the session's.
 
 import logging
 import secrets
-from collections.abc import Iterator
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Iterator
+from typing import TypeAlias
 
 from msgspec import Struct, field
 
@@ -33,12 +33,8 @@ LONGEST_TOKEN = 8
 _STOPS = {"length": "maxTokens"}
 
 
-class Affordable(Protocol):
-    """Whether the session may spend more; it may ask the user."""
-
-    async def __call__(self) -> bool:
-        """True: go on."""
-        ...
+Affordable: TypeAlias = Callable[[], Awaitable[bool]]
+"""Whether the session may spend more. It may ask the user."""
 
 
 async def _always() -> bool:

@@ -6,10 +6,10 @@ secret leaves this module before the user said yes. What a tool writes it asks a
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Collection, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Final, Literal, Protocol, cast
+from typing import Final, Literal, Protocol, TypeAlias, cast
 
 from msgspec import Struct
 
@@ -39,12 +39,8 @@ NO_CALL = ToolCallContext("", 0)
 READ, TO_EDIT = "Read file {}", "Read file {} before it is changed"
 
 
-class Reading(Protocol):
-    """One of a workspace's ways to read a file."""
-
-    async def __call__(self, path: Path) -> TextFile:
-        """The text."""
-        ...
+Reading: TypeAlias = Callable[[Path], Awaitable[TextFile]]
+"""One of a workspace's ways to read a file."""
 
 
 class Changes(Protocol):
@@ -105,12 +101,8 @@ class OtherWork:
         return ""
 
 
-class OthersWork(Protocol):
-    """Knows what other sessions have under review."""
-
-    async def __call__(self, path: Path, /) -> OtherWork:
-        """In this file."""
-        ...
+OthersWork: TypeAlias = Callable[[Path], Awaitable[OtherWork]]
+"""What other sessions have under review in a file."""
 
 
 async def nobody_else(path: Path) -> OtherWork:

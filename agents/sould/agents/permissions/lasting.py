@@ -6,8 +6,8 @@ file outside of it, a command about the machine. Never secrets or protected file
 
 import asyncio
 import os
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,13 +23,8 @@ from sould.agents.permissions.scopes import lasting_button, lasting_words
 from sould.agents.permissions.secrets import text_holds_secret
 from sould.agents.wire.messages import ApprovalResponse, LastingScope, Lasts
 
-
-class TellUser(Protocol):
-    """Tells the user's clients something, in a sentence."""
-
-    def __call__(self, sentence: str, /) -> object:
-        """At the next occasion."""
-        ...
+TellUser: TypeAlias = Callable[[str], object]
+"""Tells the user's clients a sentence, at the next occasion."""
 
 
 class Offer(Struct, frozen=True):

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from msgspec import Struct, field
 
@@ -59,68 +59,45 @@ def _looks_nowhere(path: Path, *, likely: bool, fixture: bool) -> str:
     return ""
 
 
-class ResolveWord(Protocol):
-    """Makes a word of a command the path it names."""
-
-    def __call__(self, word: str, cwd: Path, /) -> Path:
-        """Absolute, every link followed."""
-        ...
+ResolveWord: TypeAlias = Callable[[str, Path], Path]
+"""The path that a word of a command names: absolute, every link followed."""
 
 
-class FindProgram(Protocol):
-    """Finds what a bare program name runs."""
-
-    def __call__(self, program: str, /) -> Path | None:
-        """The resolved file; None when it is not certain."""
-        ...
+FindProgram: TypeAlias = Callable[[str], Path | None]
+"""The file that a bare program name runs, resolved; None when it is not certain."""
 
 
-class ConfiguredNames(Protocol):
-    """The names of secrets that the user added."""
-
-    def __call__(self) -> SecretNames:
-        """As they are configured now."""
-        ...
+ConfiguredNames: TypeAlias = Callable[[], SecretNames]
+"""The names of secrets that the user added, as configured now."""
 
 
-class OtherNames(Protocol):
-    """Knows which secrets a file is by names it has elsewhere (hard links)."""
-
-    def __call__(self, path: Path, /) -> tuple[Path, ...]:
-        """Those secrets. Blocks."""
-        ...
+OtherNames: TypeAlias = Callable[[Path], tuple[Path, ...]]
+"""The secrets that a file is by names it has elsewhere (hard links). Blocks."""
 
 
-class NamesOf(Protocol):
-    """Knows the names of a file (hard links)."""
-
-    def __call__(self, path: Path, /) -> FileNames:
-        """Those in the project, and whether there are others. Blocks."""
-        ...
+NamesOf: TypeAlias = Callable[[Path], FileNames]
+"""The names of a file (hard links) in the project, and whether there are others. Blocks."""
 
 
-class RepositoryCheck(Protocol):
-    """Looks whether git may be run in a directory without asking."""
+RepositoryCheck: TypeAlias = Callable[[Path, Callable[[Path], bool]], bool]
+"""Looks whether git may be run in a directory without asking.
 
-    def __call__(self, cwd: Path, hidden: Callable[[Path], bool], /) -> bool:
-        """Whether nothing that is `hidden` would be shown there, and nothing of the project's run. Blocks."""
-        ...
-
-
-class BareRepository(Protocol):
-    """Knows which directories git takes for repositories, whatever they are called."""
-
-    def __call__(self, path: Path, /) -> Path | None:
-        """The one that a path lies in, or would once something is there; None: it lies in none. Blocks."""
-        ...
+Whether nothing that is `hidden` would be shown there, and nothing of the project's run. Blocks.
+"""
 
 
-class InWorktree(Protocol):
-    """Knows which file of the session's worktree stands for one of its repository's main checkout."""
+BareRepository: TypeAlias = Callable[[Path], Path | None]
+"""Knows which directories git takes for repositories, whatever they are called.
 
-    def __call__(self, path: Path, /) -> Path | None:
-        """That file; None: the path is none of the main checkout, or the session works there. Blocks."""
-        ...
+The one that a path lies in, or would once something is there; None: it lies in none. Blocks.
+"""
+
+
+InWorktree: TypeAlias = Callable[[Path], Path | None]
+"""Knows which file of the session's worktree stands for one of its repository's main checkout.
+
+That file; None: the path is none of the main checkout, or the session works there. Blocks.
+"""
 
 
 class PolicyContext(Struct, frozen=True):

@@ -9,10 +9,10 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Final, Protocol
+from typing import Annotated, Final, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -58,12 +58,8 @@ class ProjectKey(Struct, frozen=True):
     born: int
 
 
-class FindProject(Protocol):
-    """Finds the project that a session works in."""
-
-    def __call__(self) -> ProjectKey | None:
-        """As it is now; None: it works in none. Blocks."""
-        ...
+FindProject: TypeAlias = Callable[[], ProjectKey | None]
+"""The project that a session works in now; None: none. Blocks."""
 
 
 class _Program(Parsed):

@@ -7,10 +7,10 @@ noted on disk; what those wait for that nobody has opened since the daemon began
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -83,12 +83,8 @@ class Ended(Struct, frozen=True):
     words: str = ""
 
 
-class InboxFollower(Protocol):
-    """Told that a request waits, or waits no more. Never raises, never holds anybody up."""
-
-    def __call__(self, request_id: str, /) -> None:
-        """Look it up."""
-        ...
+InboxFollower: TypeAlias = Callable[[str], None]
+"""Called when a request waits, or waits no more. Never raises or blocks."""
 
 
 class Following(Struct, frozen=True, eq=False):

@@ -1,18 +1,13 @@
 """Who looks at a session: the registry of its attached clients, made before everything that asks about them."""
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from typing import Protocol
+from typing import TypeAlias
 
 from sould.agents.soul.session_request import Client
 
-
-class ClientsChanged(Protocol):
-    """Told that others look at a session now."""
-
-    def __call__(self) -> None:
-        """Note it; must not block, come or go."""
-        ...
+ClientsChanged: TypeAlias = Callable[[], None]
+"""Called when other clients look at a session. Must not block, attach or detach."""
 
 
 class AttachedClients:

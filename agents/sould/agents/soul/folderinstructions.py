@@ -6,9 +6,9 @@ conversation itself, so that it is told again where it was compacted away, and n
 
 import asyncio
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, TypeAlias
 
 from msgspec import Struct, field
 
@@ -23,12 +23,8 @@ from sould.agents.wire.messages import ContextNote
 GIVEN: Final = "These are the project's instructions for the folders you work in now. They count for the files there:"
 
 
-class TellLeftOut(Protocol):
-    """Tells the user what the model was not given."""
-
-    async def __call__(self, left_out: Sequence[LeftOut], /) -> None:
-        """What was told before is not told again."""
-        ...
+TellLeftOut: TypeAlias = Callable[[Sequence[LeftOut]], Awaitable[None]]
+"""Tells the user what the model was not given, each thing once."""
 
 
 class FolderInstructions(StepExtension, Struct):

@@ -6,11 +6,11 @@ through their injected services only, and never hold state of a turn: that comes
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from msgspec import Struct, field
 from pydantic import BaseModel, ConfigDict, JsonValue
@@ -217,12 +217,8 @@ class CallView(Struct, frozen=True):
     display: tuple[DisplayBlock, ...] = ()
 
 
-class TextChange(Protocol):
-    """What a call makes of the text of a file."""
-
-    def __call__(self, before: str | None, /) -> str | None:
-        """The text after; `before` None: there is no file. None: it does not fit. Blocks."""
-        ...
+TextChange: TypeAlias = Callable[[str | None], str | None]
+"""The text of a file after a call, from the text before (None: no file). None: the call does not fit. Blocks."""
 
 
 class Foreseen(Struct, frozen=True):

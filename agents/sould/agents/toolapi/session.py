@@ -1,9 +1,9 @@
 """Services every tool may ask for that say where it runs. Values only; nothing here reaches the world."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -18,20 +18,12 @@ class Session(Struct, frozen=True):
     """Directories it may work in besides `cwd`, as they are now."""
 
 
-class AskCapabilities(Protocol):
-    """What the session's model can take in now."""
-
-    def __call__(self) -> frozenset[str]:
-        """The capabilities by name."""
-        ...
+AskCapabilities: TypeAlias = Callable[[], frozenset[str]]
+"""The names of what the session's model can take in now."""
 
 
-class MakeArguments(Protocol):
-    """How the arguments of a system prompt are made."""
-
-    def __call__(self) -> Mapping[str, str]:
-        """They are made once, when first asked for."""
-        ...
+MakeArguments: TypeAlias = Callable[[], Mapping[str, str]]
+"""Makes the arguments of a system prompt, once, when first asked for."""
 
 
 class ModelCapabilities(Struct, frozen=True):

@@ -10,8 +10,8 @@ What a user types in the very moment of the writing refuses it. Where nobody was
 """
 
 import asyncio
-from collections.abc import Iterator
-from typing import Final, Protocol
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Final, TypeAlias
 
 import orjson
 from msgspec import Struct
@@ -39,12 +39,8 @@ class Proposal(Struct, frozen=True):
     done: str
 
 
-class Propose(Protocol):
-    """What a tool makes of the text that a file holds."""
-
-    async def __call__(self, before: TextFile | None) -> Proposal | ToolReturn:
-        """The edit, or the call's result where there is nothing to write."""
-        ...
+Propose: TypeAlias = Callable[[TextFile | None], Awaitable[Proposal | ToolReturn]]
+"""The edit that a tool makes of a file's text, or the call's result where there is nothing to write."""
 
 
 class _Refused(Struct, frozen=True):

@@ -4,8 +4,9 @@ A daemon is started when none runs; when it is replaced, the conversation goes o
 """
 
 import os
+from collections.abc import Callable
 from types import FrameType
-from typing import Any, Final, Protocol, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 from sould.agents.base.rpc.errors import INVALID_PARAMS, ConnectionGoneError, RpcError
 from sould.daemon.cli.daemon_client import Asked, DaemonClient, Params
@@ -19,12 +20,8 @@ METHOD_NOT_FOUND: Final = -32601
 Answer: TypeAlias = dict[str, Any]
 
 
-class Heard(Protocol):
-    """Takes what the daemon tells, as it is read."""
-
-    def __call__(self, method: str, params: Params, /) -> None:
-        """Keep what is needed of it; must not block."""
-        ...
+Heard: TypeAlias = Callable[[str, Params], None]
+"""Takes what the daemon tells, as it is read. Must not block."""
 
 
 def nothing(method: str, params: Params, /) -> None:

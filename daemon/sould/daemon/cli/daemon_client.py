@@ -48,12 +48,8 @@ class Handler(Protocol):
         ...
 
 
-class Due(Protocol):
-    """What is to be done when a time has come."""
-
-    def __call__(self) -> None:
-        """Do it; must not block."""
-        ...
+Due: TypeAlias = Callable[[], None]
+"""Called when a time has come. Must not block."""
 
 
 class Carrier(Protocol):

@@ -7,8 +7,8 @@ counts only when the bytes have left. Nothing leaves before the journals have it
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
@@ -28,12 +28,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-class FrontendProtocol(Protocol):
-    """Speaks one protocol."""
-
-    async def __call__(self, stream: ByteStream, services: ConnectionServices) -> None:
-        """Serve one client until it is gone; what an earlier daemon left of it goes on."""
-        ...
+FrontendProtocol: TypeAlias = Callable[[ByteStream, ConnectionServices], Awaitable[None]]
+"""Serves one client until it is gone. What an earlier daemon left of it goes on."""
 
 
 class ConnectionHost:

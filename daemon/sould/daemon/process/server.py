@@ -201,12 +201,8 @@ class Connection(Struct, eq=False):
                 self.stream.abandon()
 
 
-class Admit(Protocol):
-    """Decides who is served."""
-
-    def __call__(self, connection: Connection, /) -> None:
-        """Let the client in. Raises RefusedHelloError: with the sentence it is told."""
-        ...
+Admit: TypeAlias = Callable[[Connection], None]
+"""Lets a client in. Raises RefusedHelloError with the sentence that the client is told."""
 
 
 Changed: TypeAlias = Callable[[], None]

@@ -1,7 +1,7 @@
 """`workspace/executeCommand`: the one table from command to handler. Each takes one JSON object."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Literal, Protocol, TypeVar, cast
+from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 from sould.agents.base.rpc.errors import INVALID_PARAMS, RpcError
 from sould.agents.clients.params import Inbound, parsed
@@ -108,12 +108,8 @@ async def _file(client: LspClient, verdict: Literal["keep", "reject"], given: Bu
     return await decide(client, path, Order(verdict, Selection(paths=(str(path),)), client.signature, given.reason))
 
 
-class Command(Protocol):
-    """Serves one command for one editor."""
-
-    def __call__(self, client: LspClient, given: Json, /) -> Awaitable[Any]:
-        """Its result. Raises RpcError."""
-        ...
+Command: TypeAlias = Callable[[LspClient, Json], Awaitable[Any]]
+"""Serves one command for one editor. Raises RpcError."""
 
 
 def _command(arguments: type[ArgumentsT], handler: Callable[[LspClient, ArgumentsT], Awaitable[Any]]) -> Command:

@@ -14,9 +14,9 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, TypeAlias
 
 from sould.agents.base.environment import USUAL_UMASK
 from sould.agents.base.tasks import shared
@@ -39,20 +39,12 @@ class CommandStartError(WorkspaceError):
     """Nothing was started: no such directory or program, or the system has no room for it."""
 
 
-class ProcessEnded(Protocol):
-    """Told when a process and everything it started is gone."""
-
-    def __call__(self, process: "GuardedProcess", /) -> None:
-        """Forget it."""
-        ...
+ProcessEnded: TypeAlias = "Callable[[GuardedProcess], None]"
+"""Called when a process and everything it started is gone."""
 
 
-class GracePeriod(Protocol):
-    """How long a process has to end by itself, asked anew each time."""
-
-    def __call__(self) -> float:
-        """Seconds from TERM to KILL."""
-        ...
+GracePeriod: TypeAlias = Callable[[], float]
+"""Seconds from TERM to KILL, asked anew each time."""
 
 
 class GuardedProcess:

@@ -3,10 +3,10 @@
 Its process belongs to the daemon's guard, so that no end of the daemon leaves it behind.
 """
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, TypeAlias
 
 from sould.agents.base.environment import USUAL_UMASK
 from sould.agents.base.process.guard import GuardedProcess, ProcessGuard
@@ -19,12 +19,8 @@ MOST_LINES: Final = 8
 """Lines that are kept of what a server complains about: of a failed installation the last names nothing but a log."""
 
 
-class Complaint(Protocol):
-    """Told the last lines of what a server says on its standard error."""
-
-    def __call__(self, lines: Sequence[str]) -> None:
-        """Keep them; must not block."""
-        ...
+Complaint: TypeAlias = Callable[[Sequence[str]], None]
+"""Takes the last lines of a server's standard error. Must not block."""
 
 
 @asynccontextmanager

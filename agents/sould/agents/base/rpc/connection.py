@@ -11,7 +11,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
 from collections.abc import Set as AbstractSet
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypeAlias, cast
 
 from msgspec import Struct
 
@@ -52,20 +52,12 @@ class Limits(Struct, frozen=True):
     """Seconds that requests in flight get to finish when the peer has closed its side."""
 
 
-class AfterAnswer(Protocol):
-    """What is to be done when an answer has been written."""
-
-    def __call__(self) -> None:
-        """Do it; must not block."""
-        ...
+AfterAnswer: TypeAlias = Callable[[], None]
+"""Called when an answer has been written. Must not block."""
 
 
-class UnansweredChanged(Protocol):
-    """Told that other requests are unanswered now, or that notifications are acted on, or none any more."""
-
-    def __call__(self) -> None:
-        """Note them; must not block."""
-        ...
+UnansweredChanged: TypeAlias = Callable[[], None]
+"""Called when other requests are unanswered, and when notifications begin or end to be acted on. Must not block."""
 
 
 class Reply(Struct, frozen=True):

@@ -1,7 +1,7 @@
 """How JSON-RPC is spoken on a stream: what separates messages, and how a request is withdrawn. No state."""
 
-from collections.abc import Iterator
-from typing import Any, Final, Protocol
+from collections.abc import Callable, Iterator
+from typing import Any, Final, Protocol, TypeAlias
 
 import orjson
 from msgspec import Struct
@@ -21,20 +21,12 @@ class Splitter(Protocol):
         ...
 
 
-class NewSplitter(Protocol):
-    """Makes one. `limit`: longer messages are discarded."""
-
-    def __call__(self, limit: int) -> Splitter:
-        """For a stream that begins."""
-        ...
+NewSplitter: TypeAlias = Callable[[int], Splitter]
+"""Makes a splitter for a new stream. `limit`: longer messages are discarded."""
 
 
-class Encode(Protocol):
-    """Makes bytes of a message."""
-
-    def __call__(self, message: dict[str, Any], /) -> bytes:
-        """With what separates it from others."""
-        ...
+Encode: TypeAlias = Callable[[dict[str, Any]], bytes]
+"""Makes the bytes of a message, with what separates it from others."""
 
 
 class Dialect(Struct, frozen=True):

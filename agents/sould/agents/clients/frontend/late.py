@@ -1,18 +1,14 @@
 """A connection's handler that is loaded while calls already come: what waits for it is served in the order in which it came."""
 
 import asyncio
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
 
 from sould.agents.base.rpc.connection import Handler
 from sould.agents.base.rpc.messages import Params
 
-
-class LoadHandler(Protocol):
-    """Loads what serves the calls."""
-
-    async def __call__(self) -> Handler:
-        """It; called again only if this raised."""
-        ...
+LoadHandler: TypeAlias = Callable[[], Awaitable[Handler]]
+"""Loads what serves the calls. Called again only if it raised."""
 
 
 class LateHandler:

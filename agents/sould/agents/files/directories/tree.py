@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct, field
 
@@ -104,12 +104,8 @@ class TreeSnapshot(Struct, frozen=True):
     times: dict[str, int] = field(default_factory=dict[str, int])
 
 
-class Entering(Protocol):
-    """Is told of every folder before it is listed."""
-
-    def __call__(self, folder: str) -> None:
-        """Relative to the root."""
-        ...
+Entering: TypeAlias = Callable[[str], None]
+"""Takes the path of each folder, relative to the root, before it is listed."""
 
 
 def look(

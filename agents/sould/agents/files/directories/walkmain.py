@@ -16,9 +16,9 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 from msgspec import Struct, field
 
@@ -30,12 +30,8 @@ from sould.agents.files.directories.tree import Listing, look
 CPU_SECONDS = 120
 
 
-class AddWatch(Protocol):
-    """The system's `inotify_add_watch`."""
-
-    def __call__(self, descriptor: int, path: bytes, mask: int, /) -> int:
-        """The number of the watch; negative: there is none."""
-        ...
+AddWatch: TypeAlias = Callable[[int, bytes, int], int]
+"""The system's `inotify_add_watch`: the number of the watch; negative: there is none."""
 
 
 class Watching(Struct):

@@ -6,7 +6,7 @@ What happened on disk becomes an event here, too; nothing here writes a file of 
 import contextlib
 import stat
 import time
-from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from typing import Final, Literal, Protocol, TypeAlias
 
 import msgspec
@@ -50,12 +50,8 @@ ChangedBy: TypeAlias = Literal["user", "agents", "program"]
 """`program`: one that an agent left running in the background, or the user; nobody can tell."""
 
 
-class Follower(Protocol):
-    """Is told of files under review that changed."""
-
-    def __call__(self, path: str) -> None:
-        """This one did."""
-        ...
+Follower: TypeAlias = Callable[[str], None]
+"""Takes a file under review that changed."""
 
 
 class Reader(Protocol):

@@ -5,10 +5,10 @@ once. All others go ahead, and are told whose hunks are in the file. A subagent 
 """
 
 import asyncio
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from sould.agents.base.errors import SouldError
 from sould.agents.files.review.difference import LineEdit, edits_between
@@ -17,13 +17,8 @@ from sould.agents.files.reviewing.listing import ReviewedHunk, Selection
 from sould.agents.files.reviewing.review import Review
 from sould.agents.permissions.callfiles import Contest, OtherWork
 
-
-class SessionNames(Protocol):
-    """Knows what people call a session."""
-
-    def __call__(self, session_id: str, /) -> str:
-        """Its title; its id where it has none. Blocks."""
-        ...
+SessionNames: TypeAlias = Callable[[str], str]
+"""The title of a session; its id where it has none. Blocks."""
 
 
 class Presence(Protocol):

@@ -3,7 +3,8 @@
 A command is whatever an agent runs that can write: of the shell, of an MCP server, a hook. What file tools wrote is known without it.
 """
 
-from typing import Final, Literal, Protocol, TypeAlias
+from collections.abc import Callable
+from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -16,12 +17,8 @@ LONGEST_TITLE: Final = 60
 Whose: TypeAlias = Literal["agent", "user", "unsure"]
 
 
-class CertainWithin(Protocol):
-    """`review.certain_within`, as the user has chosen it by now."""
-
-    def __call__(self) -> float:
-        """Seconds."""
-        ...
+CertainWithin: TypeAlias = Callable[[], float]
+"""`review.certain_within` as configured now, in seconds."""
 
 
 class Evidence(Struct, frozen=True):

@@ -1,8 +1,8 @@
 """What became of an order about hunks: what is done, and what is left with the reason and what is needed to go on. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -101,12 +101,8 @@ class DecisionNews(Struct, frozen=True):
     waited: bool = False
 
 
-class DecisionListener(Protocol):
-    """Is told of decisions about what a session's agents did."""
-
-    def __call__(self, news: DecisionNews, /) -> None:
-        """These were carried out, or could not be in the end."""
-        ...
+DecisionListener: TypeAlias = Callable[[DecisionNews], None]
+"""Takes decisions about what a session's agents did: carried out, or not possible in the end."""
 
 
 def together(outcomes: Iterable[Outcome]) -> Outcome:

@@ -6,7 +6,7 @@ Knows no command by name. A command's prompt and reply are shown and journaled, 
 import difflib
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Protocol, TypeAlias
 
 from msgspec import Struct
@@ -32,17 +32,13 @@ class SlashCommand(Struct, frozen=True):
     aliases: tuple[str, ...] = ()
 
 
-class Handler(Protocol):
-    """Does what a command says."""
+Handler: TypeAlias = Callable[[Turn, str], Awaitable[Ending]]
+"""Does what a command says. In the turn that its prompt began; `argument` is the text behind the command's name, trimmed.
 
-    async def __call__(self, turn: Turn, argument: str, /) -> Ending:
-        """In the turn that its prompt began; `argument` is the text behind the command's name, trimmed.
-
-        Raises:
-            OptionError: its words are wrong; the message is the answer.
-            SouldError: it cannot; the turn ends with the error's message.
-        """
-        ...
+Raises:
+    OptionError: its words are wrong; the message is the answer.
+    SouldError: it cannot; the turn ends with the error's message.
+"""
 
 
 Entry: TypeAlias = tuple[SlashCommand, Handler]

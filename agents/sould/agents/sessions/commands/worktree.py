@@ -1,8 +1,8 @@
 """`/worktree`: the conversation goes on in a git worktree of its own; and what `/status` says of one."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Protocol
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -14,13 +14,11 @@ from sould.agents.sessions.worktrees.worktrees import Worktrees
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
 
+GoOnInWorktree: TypeAlias = Callable[[str], Awaitable[tuple[str, Worktree]]]
+"""Begins a session in a worktree made for it, with all that was said in this one.
 
-class GoOnInWorktree(Protocol):
-    """Begins a session in a worktree made for it, with all that was said in this one."""
-
-    async def __call__(self, name: str, /) -> tuple[str, Worktree]:
-        """Its id, and where it works. `name`: of the worktree, "" for any. Raises SouldError: nothing was begun."""
-        ...
+Its id, and where it works. `name`: of the worktree, "" for any. Raises SouldError: nothing was begun.
+"""
 
 
 class WorktreeCommands(Struct, frozen=True):

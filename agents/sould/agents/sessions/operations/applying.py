@@ -6,8 +6,9 @@ file. It goes only where an agent may write at all.
 
 import asyncio
 import secrets
+from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -26,16 +27,12 @@ class NotAppliedError(SouldError):
     kind = "not_applied"
 
 
-class Change(Protocol):
-    """What is to become of a file."""
+Change: TypeAlias = Callable[[str | None], str]
+"""What is to become of a file. Its next text; `text` None: there is no file.
 
-    def __call__(self, text: str | None, /) -> str:
-        """Its next text; `text` None: there is no file.
-
-        Raises:
-            NotAppliedError: the file is not what it was taken for.
-        """
-        ...
+Raises:
+    NotAppliedError: the file is not what it was taken for.
+"""
 
 
 class Applied(Struct, frozen=True):

@@ -5,8 +5,8 @@ nobody has been told yet.
 """
 
 from collections import deque
-from collections.abc import Mapping
-from typing import Literal, Protocol, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -26,12 +26,8 @@ class Item(Struct, frozen=True):
     severity: Severity
 
 
-class AboutClient(Protocol):
-    """Says what is wrong between the daemon and the environment of a client, or ""."""
-
-    def __call__(self, environment: Mapping[str, str]) -> str:
-        """A sentence for the user."""
-        ...
+AboutClient: TypeAlias = Callable[[Mapping[str, str]], str]
+"""A sentence about what is wrong between the daemon and the environment of a client, or ""."""
 
 
 def _nothing_wrong(environment: Mapping[str, str]) -> str:

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import TypeAlias
 
 import orjson
 from msgspec import Struct
@@ -48,12 +48,11 @@ MAX_PAGE = 1000
 MOST_MATCHES = 5
 
 
-class DoLater(Protocol):
-    """Who does small work that waits for a disk, in the order in which it is given."""
+DoLater: TypeAlias = Callable[[Callable[[], None]], None]
+"""Who does small work that waits for a disk, in the order in which it is given.
 
-    def __call__(self, job: Callable[[], None], /) -> None:
-        """Do it in a thread of its own, soon; all that was given is done before the process ends."""
-        ...
+Do it in a thread of its own, soon; all that was given is done before the process ends.
+"""
 
 
 def _at_once(job: Callable[[], None], /) -> None:

@@ -2,9 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Collection, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -60,12 +60,8 @@ class Answered(Struct, frozen=True):
     failed: bool = False
 
 
-class CommandAtOnce(Protocol):
-    """Does what a command says, whatever the agent does meanwhile."""
-
-    async def __call__(self, argument: str, client_id: str, /) -> Answered:
-        """The answer. Raises SouldError: it cannot; the message is the answer."""
-        ...
+CommandAtOnce: TypeAlias = Callable[[str, str], Awaitable[Answered]]
+"""Does what a command says, whatever the agent does meanwhile. The answer. Raises SouldError: it cannot; the message is the answer."""
 
 
 class CommandsAtOnce:

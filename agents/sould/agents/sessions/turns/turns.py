@@ -7,7 +7,8 @@ and on disk before the prompt is answered.
 import asyncio
 import logging
 from collections import deque
-from typing import Any, Protocol, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias, TypeVar
 
 from msgspec import Struct, field
 
@@ -39,20 +40,12 @@ def _future() -> "asyncio.Future[TurnEnd]":
     return asyncio.get_running_loop().create_future()
 
 
-class TurnEnded(Protocol):
-    """What is to be done when nothing of a prompt's turn runs any more."""
-
-    def __call__(self) -> None:
-        """Before the turn's end is published."""
-        ...
+TurnEnded: TypeAlias = Callable[[], None]
+"""Called when nothing of a prompt's turn runs any more, before the turn's end is published."""
 
 
-class RunTurn(Protocol):
-    """How a turn's work is done."""
-
-    async def __call__(self, prompt: "Prompt") -> Ending:
-        """Do it, and say why it ended. Cancelling it ends the turn."""
-        ...
+RunTurn: TypeAlias = "Callable[[Prompt], Awaitable[Ending]]"
+"""Does a turn's work, and says why it ended. Cancelling it ends the turn."""
 
 
 class Prompt(Struct, eq=False):

@@ -11,9 +11,9 @@ import re
 import secrets
 import sys
 import time
-from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, TypeAlias
 
 import orjson
 from msgspec import Struct, field
@@ -98,12 +98,11 @@ MOST_TEXT: Final = 50_000
 """Characters of one text of an event that hooks are given."""
 
 
-class ConfiguredHooks(Protocol):
-    """The hooks that are commands: the user's, and those of a trusted project."""
+ConfiguredHooks: TypeAlias = Callable[[str], Sequence[Hook]]
+"""The hooks that are commands: the user's, and those of a trusted project.
 
-    def __call__(self, event: str, /) -> Sequence[Hook]:
-        """As they are configured now that this happens; those of other events, too."""
-        ...
+As they are configured now that this happens; those of other events, too.
+"""
 
 
 class Hooks(Struct):

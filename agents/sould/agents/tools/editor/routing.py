@@ -7,7 +7,7 @@ that does not have the project is never asked. Nothing here knows a protocol.
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from msgspec import Struct
 
@@ -26,20 +26,12 @@ Holders: TypeAlias = Callable[[Path], Sequence[str]]
 """The clients that have a file open: with unsaved text first, then the one focused last."""
 
 
-class Prepare(Protocol):
-    """What one backend is asked: an anchor may need the symbols that it knows."""
-
-    def __call__(self, backend: "EditorBackend", /) -> "Awaitable[tuple[Arguments, Where]]":
-        """The arguments, and the place. Raises EditorToolError."""
-        ...
+Prepare: TypeAlias = "Callable[[EditorBackend], Awaitable[tuple[Arguments, Where]]]"
+"""The arguments and the place that one backend is asked about: an anchor may need the symbols it knows. Raises EditorToolError."""
 
 
-class Changed(Protocol):
-    """Hears that a client came or left, or says anew what it can do."""
-
-    def __call__(self) -> None:
-        """Look at what is served now; must not block."""
-        ...
+Changed: TypeAlias = Callable[[], None]
+"""Called when a client came or left, or says anew what it can do. Must not block."""
 
 
 class Answered(Struct, frozen=True):

@@ -4,9 +4,9 @@ A call is a request in the session's channel, pending like an approval, and only
 answers it. A client that goes takes its tools with it, and what it was asked ends at once. Nothing here knows a protocol.
 """
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final, TypeAlias
 
 import orjson
 from msgspec import Struct, field
@@ -40,12 +40,11 @@ from sould.agents.wire.messages import ContextNote, ToolCallRequest, ToolKind, T
 # mode or an earlier answer allows it; what it answers is judged before anybody sees it.
 
 
-class Caller(Protocol):
-    """Puts a call to the client that registered the tool."""
+Caller: TypeAlias = "Callable[[ExternalTool, str, str], Awaitable[ToolReturn]]"
+"""Puts a call to the client that registered the tool.
 
-    def __call__(self, tool: "ExternalTool", call_id: str, arguments: str, /) -> Awaitable[ToolReturn]:
-        """What the tool came to; a client that goes away meanwhile is an error for the model."""
-        ...
+What the tool came to; a client that goes away meanwhile is an error for the model.
+"""
 
 
 class ExternalTool(Tool[AnyArguments]):

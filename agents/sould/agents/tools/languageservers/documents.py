@@ -4,9 +4,9 @@ A file is shown when it is asked about and stays so, for its server to be quick,
 time: servers compare, and pieces that went wrong once would be wrong for ever.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
@@ -18,12 +18,8 @@ MOST_SHOWN: Final = 64
 """Files at once."""
 
 
-class Notify(Protocol):
-    """Tells the server something."""
-
-    def __call__(self, method: str, params: Mapping[str, Any]) -> None:
-        """Must not block."""
-        ...
+Notify: TypeAlias = Callable[[str, Mapping[str, Any]], None]
+"""Tells the server something. Must not block."""
 
 
 class _Shown(Struct, frozen=True):

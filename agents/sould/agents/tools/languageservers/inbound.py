@@ -5,8 +5,8 @@ Much of it is dropped unread; one that tells without end is given up.
 
 import os
 import time
-from collections.abc import Mapping
-from typing import Any, Final, Protocol, cast
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias, cast
 
 from sould.agents.base.rpc.errors import METHOD_NOT_FOUND, RpcError
 from sould.agents.tools.languageservers.problems import ToldProblems
@@ -28,12 +28,8 @@ _NOTHING: Final = frozenset(
 """Requests that are answered, and with nothing."""
 
 
-class GiveUp(Protocol):
-    """Ends the server."""
-
-    def __call__(self, why: str) -> None:
-        """`why` completes the sentence "It was stopped because …"."""
-        ...
+GiveUp: TypeAlias = Callable[[str], None]
+"""Ends the server. `why` completes the sentence "It was stopped because …"."""
 
 
 class ServerMessages:

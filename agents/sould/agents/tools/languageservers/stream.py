@@ -4,17 +4,13 @@ What the process does not read is kept up to the limit of whoever writes; what i
 """
 
 import asyncio
-from typing import Protocol
+from collections.abc import Callable
+from typing import TypeAlias
 
 from sould.agents.base.process.guard import GuardedProcess
 
-
-class Drained(Protocol):
-    """Told that nothing is to be written any more."""
-
-    def __call__(self) -> None:
-        """Must not block."""
-        ...
+Drained: TypeAlias = Callable[[], None]
+"""Told that nothing is to be written any more. Must not block."""
 
 
 class ProcessStream:

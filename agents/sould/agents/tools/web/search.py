@@ -5,8 +5,8 @@ Each service is one function from a query to a request and one from its answer t
 
 import html
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import orjson
 from msgspec import Struct
@@ -47,12 +47,8 @@ class SearchResult(Struct, frozen=True):
     content: str = ""
 
 
-class MakeRequest(Protocol):
-    """Puts a search as one kind of service wants it."""
-
-    def __call__(self, base: str, key: str, query: Query, /) -> tuple[str, str, dict[str, str], Any, dict[str, str]]:
-        """Method, URL, query parameters, JSON body and headers."""
-        ...
+MakeRequest: TypeAlias = Callable[[str, str, Query], tuple[str, str, dict[str, str], Any, dict[str, str]]]
+"""A search as one kind of service wants it: method, URL, query parameters, JSON body and headers."""
 
 
 class Backend(Struct, frozen=True):

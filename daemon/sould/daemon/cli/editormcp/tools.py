@@ -4,7 +4,8 @@ The daemon does the work and judges; this only says it in MCP's words. Nothing i
 """
 
 import json
-from typing import Any, Final, Protocol, TypeAlias, cast
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias, cast
 
 from sould.agents.base.rpc.errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR
 from sould.daemon.cli.conversation import Conversation
@@ -25,12 +26,8 @@ CHANGED: Final = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
 _LOOKS: Final = frozenset({"read"})
 
 
-class Method(Protocol):
-    """Answers one method."""
-
-    def __call__(self, params: Json, /) -> Json:
-        """The result. Raises CommandError."""
-        ...
+Method: TypeAlias = Callable[[Json], Json]
+"""Answers one method. Raises CommandError."""
 
 
 class Server:

@@ -3,8 +3,8 @@
 Words of the user's own no such message can take: how to give them is told, and the question stays open.
 """
 
-from collections.abc import Sequence
-from typing import Final, Protocol
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, TypeAlias
 
 from sould.agents.clients.text_questions import NONE_OF_THESE, TextQuestions
 from sould.agents.wire.messages import QuestionItem
@@ -18,12 +18,8 @@ IN_WORDS: Final = (
 )
 
 
-class Press(Protocol):
-    """Shows a message with buttons."""
-
-    async def __call__(self, importance: Importance, text: str, buttons: Sequence[str], /) -> str | None:
-        """The one that was pressed; None: none."""
-        ...
+Press: TypeAlias = Callable[[Importance, str, Sequence[str]], Awaitable[str | None]]
+"""Shows a message with buttons. Returns the one that was pressed; None: none."""
 
 
 async def answer_with_buttons(client: EditorConnection, questions: TextQuestions, press: Press) -> None:
