@@ -396,7 +396,7 @@ async def test_a_directory_that_has_become_a_link_is_not_the_one_that_was_allowe
 async def test_an_answer_that_cannot_be_saved_holds_for_the_session_and_its_user_is_told(
     bench: Bench, connect: Connect
 ) -> None:
-    (bench.config / ".remembered.lock").mkdir(parents=True)
+    (bench.config / ".answers.lock").mkdir(parents=True)
     bench.script(ECHO, DONE, ECHO, DONE)
     async with bench.running(), sitting(bench, connect, PROJECT) as one:
         await one.turn()
@@ -404,7 +404,7 @@ async def test_an_answer_that_cannot_be_saved_holds_for_the_session_and_its_user
         assert len(one.asked) == 1
         said = json.dumps(one.client.messages)
         assert "Your answer was not saved" in said
-        assert ".remembered.lock cannot be locked" in said
+        assert ".answers.lock cannot be locked" in said
 
 
 async def test_at_home_there_is_no_project_to_allow_anything_for(bench: Bench, connect: Connect) -> None:
