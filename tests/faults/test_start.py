@@ -72,6 +72,7 @@ def test_the_message_names_pid_and_version(sould: Sould) -> None:
 CONNECT = """
 import random, sys, time
 from sould.daemon.cli.running import RunningDaemon
+from sould.daemon.methods import Ping
 for _ in range(int(sys.argv[1])):
     with RunningDaemon.connect(start=True) as daemon:
         print(daemon.ask(Ping()).version)
