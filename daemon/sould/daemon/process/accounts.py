@@ -21,7 +21,9 @@ class StoredAccounts:
 
     async def usable(self, environment: Mapping[str, str]) -> tuple[str, ...]:
         """Providers with a model that can be asked with this environment, each once, the default one first."""
-        providers = (await self._sessions.composition()).providers
+        composition = await self._sessions.composition()
+        composition.config.look()  # a sign-in may have written it
+        providers = composition.providers
         found: dict[str, None] = {}
         for model in await providers.models(environment):
             if model.provider in found:
