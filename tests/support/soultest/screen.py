@@ -43,7 +43,10 @@ class Screen:
 
     def wait(self, *words: str) -> str:
         """The screen once it shows all of these."""
-        until(lambda: all(word in self.text for word in words), PATIENCE, f"{words} on the screen")
+        try:
+            until(lambda: all(word in self.text for word in words), PATIENCE, f"{words} on the screen")
+        except AssertionError as error:
+            raise AssertionError(f"{error}; it shows:\n{self.text}") from None
         return self.text
 
     def type(self, text: str) -> None:
