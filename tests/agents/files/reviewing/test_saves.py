@@ -147,3 +147,46 @@ async def test_what_the_user_had_typed_before_the_write_is_not_saved_with_it(tmp
         await desk.agent(BASE.replace("return x", "return y") + "typed\n")
         await desk.port.decide(Order("reject", EVERYTHING, "editor"))
         assert desk.path.read_text() == BASE + "typed\n"
+
+
+async def test_what_is_typed_behind_a_save_before_anybody_looked_is_the_users(tmp_path: Path) -> None:
+    async with Desk.opened(tmp_path, SavingEditor) as desk:
+        await desk.agent(WRITTEN)
+        desk.editor_saves(formatted(WRITTEN))
+        desk.port.change_file(desk.path, formatted(WRITTEN).replace("]\n", "]  # mine\n"))
+        one, two, three = await desk.hunks()
+        assert [line.mixed for hunk in (one, two, three) for line in hunk.lines] == [False, True, False]
+        assert {line.agent and line.agent.turn_id for line in (*one.lines, *three.lines)} == {"T1"}
+
+
+async def test_what_is_typed_and_saved_behind_a_save_that_was_reported_is_the_users(tmp_path: Path) -> None:
+    typed = WRITTEN.replace("]\n", "]  # mine\n")
+    async with Desk.opened(tmp_path, SavingEditor) as desk:
+        await desk.agent(WRITTEN)
+        desk.port.save_file(desk.path, WRITTEN)
+        desk.port.change_file(desk.path, typed)
+        [hunk] = await desk.hunks()
+        assert [line.mixed for line in hunk.lines] == [True]
+        desk.editor_saves(typed)
+        [hunk] = await desk.hunks()
+        assert [line.mixed for line in hunk.lines] == [True]
+
+
+class ReportingEditor(SavingEditor):
+    """It reports its save before it answers."""
+
+    port: ProjectPort
+
+    async def write_text(self, path: Path, text: str, *, expected: Expected) -> TextFile:
+        written = await super().write_text(path, text, expected=expected)
+        self.port.save_file(path, text)
+        return written
+
+
+async def test_what_is_saved_after_an_answer_that_came_behind_the_report_is_the_users(tmp_path: Path) -> None:
+    async with Desk.opened(tmp_path, ReportingEditor) as desk:
+        ReportingEditor.port = desk.port
+        await desk.agent(WRITTEN)
+        desk.editor_saves(WRITTEN.replace("]\n", "]  # mine\n"))
+        [hunk] = await desk.hunks()
+        assert [line.mixed for line in hunk.lines] == [True]

@@ -100,7 +100,10 @@ class Neovim(TerminalEditor):
 
     def choose(self, title: str) -> None:
         asked = rf"(\d+)[:.] {re.escape(title)}.*Type number and <Enter>"
-        found = until(lambda: re.search(asked, self.screen.text), PATIENCE, f"{title} asked")
+        try:
+            found = until(lambda: re.search(asked, self.screen.text), PATIENCE, f"{title} asked")
+        except AssertionError as error:
+            raise AssertionError(f"{error}; the screen shows:\n{self.screen.text}") from None
         self.keys(f"{found[1]}<CR>")
 
     def lenses(self) -> list[str]:

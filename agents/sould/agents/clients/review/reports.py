@@ -186,7 +186,7 @@ class Reports:
         if file.dirty:
             project.port.change_file(path, file.buffer.text if file.buffer is not None else None)
         elif saved:
-            project.port.save_file(path)
+            project.port.save_file(path, file.buffer.text if file.buffer is not None else None)
         else:
             project.port.open_file(path)
 

@@ -84,10 +84,9 @@ class ProjectPort:
         self._buffers.changed(self._client_id, path, text)
         self._review.typed(str(path))
 
-    def save_file(self, path: Path) -> None:
-        """The client's text is what the disk holds."""
-        self._buffers.saved(self._client_id, path)
-        self._review.saved(str(path))
+    def save_file(self, path: Path, text: str | None = None) -> None:
+        """The client's text is what the disk holds; `text`: it is this."""
+        self._review.saved(str(path), self._buffers.saved(self._client_id, path, text))
 
     def close_file(self, path: Path) -> None:
         """The client has the file open no more; what it had not saved is gone."""

@@ -389,6 +389,7 @@ class SessionFiles:
         if before is not None:
             intent = replace(intent, before_mode=mode, after_mode=mode if data is not None else None)
         n = await self._announce(project, path, intent, (before.content if before is not None else None, data))
+        begun = time.monotonic()
         try:
             if text is not None:
                 expected = expected_of(JustRead(before), names.count)
@@ -406,7 +407,7 @@ class SessionFiles:
         others = names.others if is_there else ()
         await self._note_other_names(project, intent, writing.call, others)
         if written is not None:
-            await self._save_by_editor(project, intent, before, written)
+            await self._save_by_editor(project, intent, before, written, begun)
         if missing and data is not None:
             made = await asyncio.to_thread(made_directories, missing)
             with contextlib.suppress(OSError, SouldError):  # then they stay when the edit is taken back
@@ -424,9 +425,12 @@ class SessionFiles:
                 await project.record(drafts)
 
     async def _save_by_editor(
-        self, project: Project, intent: Intent, before: TextFile | None, written: TextFile
+        self, project: Project, intent: Intent, before: TextFile | None, written: TextFile, begun: float
     ) -> None:
-        """What an editor makes of a write while it saves it belongs to the write, also when it reports that later."""
+        """What an editor makes of a write while it saves it belongs to the write, also when it reports that later.
+
+        `begun` is when it was asked to write (monotonic seconds).
+        """
         path, mode, data = Path(intent.path), intent.after_mode, written.content
         call = AgentCall(intent.session_id, intent.turn_id, intent.call_id, intent.subagent, intent.model)
         is_other = intent.after != written.digest
@@ -434,7 +438,9 @@ class SessionFiles:
         draft = captured(Change(path, intent.after, None, mode, mode, secret=secret), call, allowed=intent.allowed)
         await project.record_saved(draft, data)
         self._borrowed.review(project).files.written(intent.session_id, written)
-        if written.by_editor and self._buffers.holders(path) and (before is None or not before.unsaved):
+        is_saved = before is None or not before.unsaved
+        is_reported = self._buffers.saved_since(path, written.digest, begun)
+        if written.by_editor and is_saved and self._buffers.holders(path) and not is_reported:
             self._borrowed.review(project).saves.wrote(replace(draft, before=written.digest))
 
     def _intent(self, path: Path, before: str | None, after: str | None, call: AgentCall) -> Intent:

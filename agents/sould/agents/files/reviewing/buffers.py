@@ -59,12 +59,19 @@ class Buffers(Struct):
         self._clients.setdefault(client_id, {})[path] = _Open(dirty=True, text=text)
         self._note_written(path)
 
-    def saved(self, client_id: str, path: Path) -> None:
-        """Its text is what the disk holds."""
+    def saved(self, client_id: str, path: Path, text: str | None = None) -> str | None:
+        """Its text is what the disk holds: `text`, else what the client said last; None: it did not say."""
         before = self._clients.get(client_id, {}).get(path)
-        text = before.text if before is not None else None
+        if text is None and before is not None:
+            text = before.text
         self.opened(client_id, path)
         self._note_written(path, digest_of(text.encode()) if text is not None else "")
+        return text
+
+    def saved_since(self, path: Path, digest: str, since: float) -> bool:
+        """Whether a client reported that it saved this since then (monotonic seconds)."""
+        written = self._written.get(path)
+        return written is not None and written.saved == digest and written.saved_at >= since
 
     def _note_written(self, path: Path, saved: str | None = None) -> None:
         """`saved`: the digest of what was, None where nothing was."""
@@ -140,9 +147,9 @@ class Buffers(Struct):
         `this`: one saved it since then (monotonic seconds), or had it before the disk. A text that follows the disk is that of an
         editor that loaded the file again, and says nothing.
         """
-        written = self._written.get(path)
-        if written is not None and written.saved == digest and written.saved_at >= since:
+        if digest is not None and self.saved_since(path, digest, since):
             return "this"
+        written = self._written.get(path)
         text = self.text(path)
         if written is not None and text is not None and digest_of(text.encode()) == digest:
             return "this" if written.typed < changed_at else "nothing" if written.typed > changed_at else "other"

@@ -17,7 +17,7 @@ from sould.agents.files.directories.nodes import ref_of
 from sould.agents.files.edits.project import Project
 from sould.agents.files.reviewing.files import ReadFile, ReviewFiles
 from sould.agents.files.reviewing.gitreview import GitReview
-from sould.agents.files.reviewing.saves import ExpectedSaves
+from sould.agents.files.reviewing.saves import ExpectedSaves, SavedWrite
 from sould.agents.files.reviewing.view import ReviewView
 
 TYPING: Final = 0.25
@@ -87,11 +87,17 @@ class LookingReview(ReviewView):
                 if self._left.get(path) is left:  # not before: whoever looks meanwhile waits until it is known
                     del self._left[path]
             elif written is not None and data is not None:
-                await self._project.record_saved(written, data)
+                await self._take_write(written, data, is_unsaved=read.stamp is None)
+                await self._project.look(path, read.held, "typed", read.mode)
             else:
                 await self._project.look(path, read.held, "typed" if typed else self.git.how(path, data), read.mode)
             await self.git.settle(path)
             self.files.taken(Path(path), read)
+
+    async def _take_write(self, written: SavedWrite, data: bytes, *, is_unsaved: bool) -> None:
+        """Take what an editor saved of a write; what was typed since then is not part of it."""
+        saved = written.text.encode() if is_unsaved and written.text is not None else data
+        await self._project.record_saved(written.draft, saved)
 
     async def _read(self, path: str, sessions: Collection[str], *, typed: bool) -> ReadFile | None:
         """What a file holds; what programs of agents made of it until then is known as theirs. None: they are at it just now.
@@ -135,9 +141,9 @@ class LookingReview(ReviewView):
             if not self._behind.busy:
                 self._behind.begin(self._take_typed())
 
-    def saved(self, path: str) -> None:
-        """A client said that it saved the file."""
-        self.saves.saved(path)
+    def saved(self, path: str, text: str | None) -> None:
+        """A client said that it saved the file, with this text when it says so."""
+        self.saves.saved(path, text)
         self.typed(path)
 
     async def take_saved(self, path: str) -> None:
