@@ -16,14 +16,13 @@ from pydantic import JsonValue
 from sould.agents.base.workspace import Workspace
 from sould.agents.files.projects.capture import Capture
 from sould.agents.files.projects.changes import Findings, together
-from sould.agents.files.projects.founddiffs import found_diffs
 from sould.agents.files.projects.steps import AgentsAtWork
 from sould.agents.files.review.hunk import AgentCall
 from sould.agents.journal.log import SessionLog
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.outputs import CANCELLED, unseen
 from sould.agents.permissions.policy import RepeatCall
-from sould.agents.soul.call_changes import with_findings
+from sould.agents.soul.call_changes import found_diffs, with_findings
 from sould.agents.soul.call_observer import parse_arguments
 from sould.agents.soul.call_scheduler import StepOrder
 from sould.agents.soul.hooks.engine import Hooks

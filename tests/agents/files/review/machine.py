@@ -20,11 +20,11 @@ from sould.agents.files.review.difference import LineEdit, edits_between
 from sould.agents.files.review.file import TrackedFile
 from sould.agents.files.review.hunk import Hunk, Line, PlacedHunk, Same
 from sould.agents.files.review.lines import Lines, stacked
-from sould.agents.files.review.settling import hunks_in
 from sould.agents.files.review.text import ReviewedText
 from sould.agents.files.review.undo import without_calls
 from sould.agents.files.review.useredit import How
 from sould.agents.files.review.weave import Step
+from sould.agents.files.reviewing.gitversions import hunks_in
 
 ENDS = st.sampled_from(["\n", "\r\n", "\r"])
 LAST = st.sampled_from(["\n", "\r\n", "\r", ""])

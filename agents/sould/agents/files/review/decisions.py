@@ -3,6 +3,8 @@
 A decision names a hunk and the digest it saw. The answer to one that cannot be carried out has what is needed to go on.
 """
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final, Literal, TypeAlias
 
@@ -14,12 +16,12 @@ from sould.agents.files.review.hunk import Hunk, Line, Part, PlacedHunk, Same, c
 from sould.agents.files.review.lines import Lines, line_end, stacked, without_ends
 from sould.agents.files.review.places import moved_to
 from sould.agents.files.review.splice import Away, AwayState, Left, Piece, Splicing, trimmed, without_end
-from sould.agents.files.review.standing import standing
 from sould.agents.files.review.text import ReviewedText
 
 Verdict: TypeAlias = Literal["keep", "reject"]
 Choice: TypeAlias = Literal["drop", "mine", "leave"]
 """Of mixed lines: they go (and stay in the log), they stay with the user's own, or nothing is done."""
+_WORD: Final = re.compile(r"\w+")
 UNDOABLE: Final[frozenset[AwayState]] = frozenset({"kept", "rejected", "undone"})
 """States of hunks that are pending again when that is taken back."""
 
@@ -132,7 +134,7 @@ def left_by(hunk: Hunk, choice: Choice | None) -> tuple[Lines, Lines] | None:
     if choice in (None, "leave") and any(line.mixed for line in hunk.lines):
         return None
     stayed = tuple(line.text for line in hunk.lines if line.own or (line.mixed and choice == "mine"))
-    return (standing(hunk.base, hunk.lines) if choice == "mine" else stacked(hunk.base, stayed)), stayed
+    return (_standing(hunk.base, hunk.lines) if choice == "mine" else stacked(hunk.base, stayed)), stayed
 
 
 def settled_pieces(hunk: Hunk, verdict: Verdict, lines: Lines) -> list[Piece]:
@@ -195,7 +197,7 @@ def possible(away: Away) -> Sequence[Lines]:
     if away.state == "kept":
         return (hunk.texts,)
     mine = tuple(line.text for line in hunk.lines if line.own or line.mixed)
-    return (stacked(hunk.base, hunk.own), standing(hunk.base, hunk.lines), stacked(hunk.base, mine))
+    return (stacked(hunk.base, hunk.own), _standing(hunk.base, hunk.lines), stacked(hunk.base, mine))
 
 
 def _put_back(text: ReviewedText, away: Away) -> Decided | Refusal:
@@ -240,3 +242,33 @@ def divided(part: Part) -> Sequence[Part]:
 def _is_above(each: Away, away: Away) -> bool:
     """Of two hunks that went, where no line stands at the place of either."""
     return each.start == each.stop == away.start == away.stop and away.hunk.id in each.below
+
+
+def _standing(base: Lines, lines: Sequence[Line]) -> Lines:
+    """Base with the user's lines: one with the user's words below the line of base it was made of, the user's own beside these.
+
+    Where no line has words of both, the user's own lines stand below base. This is folded anew from old logs, so it goes by
+    nothing that may change: shared words, else the place.
+    """
+    if not base or not any(line.mixed for line in lines):
+        return stacked(base, tuple(line.text for line in lines if line.own or line.mixed))
+    whole: Lines = ()
+    done = 0
+    yours: Lines = ()
+    for n, line in enumerate(lines):
+        if line.own or line.mixed:
+            yours = (*yours, line.text)
+        if line.mixed:
+            below = 1 + _made_of(base, line.text, done, n)
+            whole, done, yours = stacked(stacked(whole, base[done:below]), yours), below, ()
+    return stacked(stacked(whole, yours), base[done:])
+
+
+def _made_of(base: Lines, text: str, done: int, place: int) -> int:
+    """The line of base, none above `done`, that has most words in common with a text; else the one at its place."""
+    first, last = min(done, len(base) - 1), len(base) - 1
+    words = Counter(_WORD.findall(text))
+    alike = [((words & Counter(_WORD.findall(base[n]))).total(), n) for n in range(first, len(base))]
+    most = max(count for count, _ in alike)
+    near = [n for count, n in alike if count == most] if most else [max(first, min(place, last))]
+    return min(near, key=lambda n: abs(n - place))

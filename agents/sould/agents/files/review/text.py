@@ -10,10 +10,19 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sould.agents.files.review.agentedit import agent_pieces
 from sould.agents.files.review.difference import LineEdit
-from sould.agents.files.review.hunk import AgentCall, Hunk, Part, PlacedHunk, Same, base_lines, current_lines, placed
-from sould.agents.files.review.lines import Lines
+from sould.agents.files.review.hunk import (
+    AgentCall,
+    Hunk,
+    Line,
+    Part,
+    PlacedHunk,
+    Same,
+    base_lines,
+    current_lines,
+    placed,
+)
+from sould.agents.files.review.lines import Lines, stacked
 from sould.agents.files.review.places import (
     above_removals,
     bounded,
@@ -24,7 +33,7 @@ from sould.agents.files.review.places import (
     with_below,
     with_gone_below,
 )
-from sould.agents.files.review.splice import Away, Piece, finished, lines_of
+from sould.agents.files.review.splice import Away, Piece, Splicing, Taken, finished, lines_of, merged, trimmed
 from sould.agents.files.review.useredit import How, by_hunk, user_pieces
 
 UNORDERED: Final[Mapping[int, int]] = MappingProxyType({})
@@ -75,7 +84,7 @@ class ReviewedText(Struct, frozen=True, gc=False):
 
     def agent_wrote(self, edits: Sequence[LineEdit], agent: AgentCall, *, allowed: bool = False) -> "ReviewedText":
         """After edits of an agent; `allowed`: a person saw their diff and said yes before."""
-        return self.changed(agent_pieces(self.parts, edits, agent, allowed=allowed), edits, agent.turn_id)
+        return self.changed(_agent_pieces(self.parts, edits, agent, allowed=allowed), edits, agent.turn_id)
 
     def user_wrote(self, edits: Sequence[LineEdit], how: How = "typed", *, returning: bool = True) -> "ReviewedText":
         """After edits that no agent made. `returning`: hunks whose text they bring back are pending again."""
@@ -140,3 +149,36 @@ class ReviewedText(Struct, frozen=True, gc=False):
         above = {each.hunk.id: each for each in self.away if each.start == each.stop == hunk.start == hunk.stop}
         above = {number: each for number, each in above.items() if not set(each.below).isdisjoint(hunk.hunk.ids)}
         return replace(after, away=tuple(moved_to(each, above.get(each.hunk.id)) for each in after.away))
+
+
+def _agent_pieces(
+    parts: Sequence[Part], edits: Sequence[LineEdit], agent: AgentCall, *, allowed: bool
+) -> Iterable[Piece]:
+    """The text after edits of an agent, in order: new hunks, or more of those it touches.
+
+    `allowed`: a person saw the diff before, so only hunks it meets grow. Lines of the user that it changed come back on reject.
+    """
+    text = Splicing(parts)
+    for edit in reversed(edits):
+        taken = text.take(edit.start, edit.stop)
+        hunks = [part for part in taken.parts if isinstance(part, Hunk)]
+        if allowed and not hunks:
+            text.put([Same(edit.lines)])
+        else:
+            text.put([_written(taken, hunks, edit.lines, agent)])
+    return text.normal_pieces(trimmed, lambda _: "ended")
+
+
+def _written(taken: Taken, hunks: Sequence[Hunk], new: Lines, agent: AgentCall) -> Hunk:
+    lines = (*taken.above, *(Line(text, agent) for text in new), *taken.below)
+    return merged(hunks, _base(taken), lines).by(agent)
+
+
+def _base(taken: Taken) -> Lines:
+    """Base of the whole; the user's own lines that go are in it from now on, below the base lines of their hunk."""
+    base: Lines = ()
+    for own in taken.each:
+        for part in own.parts:
+            base = stacked(base, part.base) if isinstance(part, Hunk) else base
+        base = stacked(base, tuple(line.text for line in own.lines if line.own))
+    return base

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from sould.agents.base.filenames import Reach
@@ -19,11 +20,51 @@ from sould.agents.files.edits.outcomes import change_of, decided_change_of, outc
 from sould.agents.files.edits.ownership import ALONE
 from sould.agents.files.edits.project import Project
 from sould.agents.files.review.file import TrackedFile
-from sould.agents.files.review.filedecisions import Done, PutContent, creates, removes
-from sould.agents.files.reviewing.answers import Outcome, failed, together
+from sould.agents.files.review.filedecisions import Done, Effect, PutContent, PutText, creates, removes
+from sould.agents.files.reviewing.answers import DecidedHunk, Outcome, failed, together
 from sould.agents.files.reviewing.files import ReviewFiles
 from sould.agents.files.reviewing.listing import ReviewedHunk
-from sould.agents.files.reviewing.steps import DecisionStep, effects_of, in_one_write
+
+
+class DecisionStep(Struct, frozen=True):
+    """A decision with what the file is after it."""
+
+    event: Decided
+    hunk: ReviewedHunk | None
+    done: Done
+    was_in_base: bool
+
+    def told(self, part: int) -> DecidedHunk:
+        """What whoever decided is told of it; see `DecidedHunk.part`."""
+        event, after = self.event, self.done.file
+        last = event.verdict == "reject" and not self.was_in_base and (after.in_base or not after.exists)
+        fate = "" if not last else "stays" if after.exists else "gone"
+        stayed = self.done.stayed
+        return DecidedHunk(event.hunk_id, self.hunk, event.verdict, stayed, path=event.path, new_file=fate, part=part)
+
+    @property
+    def only_text(self) -> bool:
+        """Nothing but text is written."""
+        return all(isinstance(effect, PutText) for effect in self.done.effects)
+
+
+def _in_one_write(steps: Sequence[DecisionStep]) -> Sequence[DecisionStep]:
+    """As many of the first as come to one write at most."""
+    count = next((n for n, step in enumerate(steps) if not step.only_text), len(steps))
+    return steps[: max(1, count)]
+
+
+def _effects_of(steps: Sequence[DecisionStep]) -> list[Effect]:
+    """What is to happen on disk; writes of one text after the other are the last one."""
+    merged: list[Effect] = []
+    for effect in (effect for step in steps for effect in step.done.effects):
+        last = merged[-1] if merged else None
+        if isinstance(effect, PutText) and isinstance(last, PutText) and last.path == effect.path:
+            merged[-1] = replace(last, after=effect.after)
+        else:
+            merged.append(effect)
+    return merged
+
 
 Refused: TypeAlias = tuple[Decided, object]
 """A decision that cannot be carried out, and the answer that says why."""
@@ -44,7 +85,7 @@ class CarryingOut:
         outcomes: list[Outcome] = []
         todo = list(steps)
         while todo:
-            run = in_one_write(todo)
+            run = _in_one_write(todo)
             try:
                 await self._carry_out(path, run)
             except (WorkspaceError, OSError, BlobMissingError) as error:
@@ -63,7 +104,7 @@ class CarryingOut:
 
     async def _carry_out(self, path: str, run: Sequence[DecisionStep]) -> None:
         sessions = {session for step in run for session in step.event.sessions}
-        effects = effects_of(run)
+        effects = _effects_of(run)
         made = [folder for each in filter(removes, effects) for folder in self._project.made_above(Path(each.path))]
         made += [Path(each.path) for each in effects if self._project.is_made_directory(Path(each.path))]
         is_new = any(creates(each) or isinstance(each, PutContent) for each in effects)

@@ -1,18 +1,22 @@
 """Which hunks and changes of a file under review a version has that git knows, of a commit or of the index. Pure.
 
+What the user staged or committed needs no review.
+
 Where nobody can say it stays undecided: what git keeps in another form than the disk (a filter, another encoding) is
 compared as it is, but for line ends, which git converts.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
 from sould.agents.files.directories.nodes import held_in, is_link, ref_of
 from sould.agents.files.edits.texts import as_lines
+from sould.agents.files.review.difference import LineEdit, edits_between
 from sould.agents.files.review.file import FileChange, TrackedFile
-from sould.agents.files.review.lines import Lines, line_end, with_end
-from sould.agents.files.review.settling import hunks_in
+from sould.agents.files.review.hunk import PlacedHunk
+from sould.agents.files.review.lines import Lines, line_end, with_end, without_ends
+from sould.agents.files.review.text import ReviewedText
 
 _EXECUTABLE = 0o100
 
@@ -76,3 +80,28 @@ def _ended(lines: Lines, like: Lines) -> Lines:
     """Git may have other line ends than the disk: those are a matter of their own."""
     end, wanted = line_end(lines), line_end(like)
     return with_end(lines, wanted) if wanted is not None and end is not None and end != wanted else lines
+
+
+def hunks_in(text: ReviewedText, version: Lines) -> Iterator[PlacedHunk]:
+    """The pending hunks that `version`, of the same file, has at their place."""
+    hunks = text.hunks
+    if hunks:
+        edits = edits_between(text.current, version)
+        yield from (each for each in hunks if _is_in(each, edits, hunks))
+
+
+def _is_in(placed: PlacedHunk, edits: Sequence[LineEdit], hunks: Sequence[PlacedHunk]) -> bool:
+    """No difference between the two texts lies in the hunk, or puts lines of base beside it."""
+    touching = [edit for edit in edits if edit.start <= placed.stop and placed.start <= edit.stop]
+    if any(edit.start < placed.stop and placed.start < edit.stop for edit in touching):
+        return False
+    replaced = (edit for edit in touching if edit.start < edit.stop and not _is_of_another(edit, hunks))
+    around = not placed.hunk.lines and any(replaced)
+    base = set(without_ends(placed.hunk.base))  # the last line of base has an end where something else stands below it
+    return not around and all(base.isdisjoint(without_ends(edit.lines)) for edit in touching)
+
+
+def _is_of_another(edit: LineEdit, hunks: Sequence[PlacedHunk]) -> bool:
+    """The difference is that the version has not a hunk which has current lines."""
+    wanted = (edit.start, edit.stop, without_ends(edit.lines))
+    return any((each.start, each.stop, without_ends(each.hunk.base)) == wanted for each in hunks)
