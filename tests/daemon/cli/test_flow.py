@@ -108,6 +108,24 @@ def test_show_draws_the_graph_and_prints_mermaid_that_means_the_same(good: Path)
     assert CliRunner().invoke(flow, ["show", "--mermaid", str(good)]).output == "flowchart TD" + mermaid
 
 
+def test_a_flow_is_drawn_with_every_step_and_where_its_edges_lead(tmp_path: Path) -> None:
+    path = tmp_path / "x.mmd"
+    path.write_text(
+        "flowchart TD\n"
+        "  BEGIN([BEGIN]) --> work[Work on $ARGUMENTS]\n"
+        '  work --> good{"Is it good?"}\n'
+        "  good -->|yes| END([END])\n"
+        "  good -->|no| work\n"
+    )
+    assert (
+        CliRunner()
+        .invoke(flow, ["show", str(path)])
+        .output.startswith(
+            " ● BEGIN\n   │\n ▢ 1. Work on $ARGUMENTS\n   │\n ◇ 2. Is it good?\n   ├─ yes → END\n   └─ no → 1. work\n\n ◉ END\n"
+        )
+    )
+
+
 @pytest.mark.parametrize("name", ["pull-request", "release", "skill-creator"])
 def test_the_shipped_flows_and_the_example_for_new_ones_are_sound(name: str) -> None:
     assert CliRunner().invoke(flow, ["check", str(BUILTIN / name / "SKILL.md")]).exit_code == 0

@@ -3,13 +3,13 @@
 import difflib
 import os
 import sys
+import textwrap
 from pathlib import Path
 
 import click
 
 from sould.agents.base.errors import SouldError
-from sould.agents.soul.flows.drawing import draw
-from sould.agents.soul.flows.graph import Flow, FlowError
+from sould.agents.soul.flows.graph import Edge, Flow, FlowError, Node
 from sould.agents.soul.flows.mermaidtext import to_mermaid
 from sould.agents.soul.flows.source import read_flow
 from sould.agents.soul.skills.discovery import Found, discover, skill_roots
@@ -19,6 +19,8 @@ from sould.daemon.cli.output import FAILED, CommandError, plural, visible
 from sould.daemon.configuration.configuration import load
 from sould.daemon.paths import Paths
 
+_WIDTH = 64
+_MARKS = {"begin": "●", "end": "◉", "task": "▢", "decision": "◇"}
 _FLOW = click.argument("flow_", metavar="NAME|FILE")
 
 
@@ -63,7 +65,7 @@ def show(flow_: str, *, mermaid: bool) -> None:
     """
     _, found = _read(flow_)
     if not mermaid:
-        click.echo(visible(draw(found)))
+        click.echo(visible(_draw(found)))
     click.echo(visible(to_mermaid(found)), nl=False)
 
 
@@ -111,3 +113,40 @@ def _missing(name: str, found: Found) -> str:
     near = difflib.get_close_matches(name, flows, 1)
     known = f"Did you mean {near[0]}?" if near else f"The flows here are {', '.join(flows)}."
     return f"There is no file and no flow {name!r}. {about or known}"
+
+
+def _draw(flow: Flow) -> str:
+    """Every node in the order in which it is reached, its prompt, and where each edge leads."""
+    order = [flow.begin, *flow.steps(), *(node for node in flow.nodes.values() if node.kind == "end")]
+    numbers = {node.id: number for number, node in enumerate(order)}
+    leaving: dict[str, list[Edge]] = {}
+    for edge in flow.edges:
+        leaving.setdefault(edge.source, []).append(edge)
+    lines: list[str] = []
+    for number, node in enumerate(order):
+        lines += _box(node, number)
+        out = leaving.get(node.id, [])
+        following = order[number + 1].id if number + 1 < len(order) else ""
+        if len(out) == 1 and out[0].target == following:
+            lines.append("   │")
+            continue
+        for index, edge in enumerate(out):
+            corner = "└" if index == len(out) - 1 else "├"
+            label = f" {' '.join(edge.label.split())} " if edge.label else ""
+            target = flow.nodes[edge.target]
+            lines.append(f"   {corner}─{label}→ {_name(target, numbers[target.id])}")
+        if out:
+            lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _box(node: Node, number: int) -> list[str]:
+    if node.kind in ("begin", "end"):
+        return [f" {_MARKS[node.kind]} {node.kind.upper()}"]
+    wrapped = [line for part in node.label.splitlines() for line in textwrap.wrap(part, _WIDTH) or [""]]
+    head, *rest = wrapped or [""]
+    return [f" {_MARKS[node.kind]} {number}. {head}", *(f"      {line}" for line in rest)]
+
+
+def _name(node: Node, number: int) -> str:
+    return node.kind.upper() if node.kind in ("begin", "end") else f"{number}. {node.id}"

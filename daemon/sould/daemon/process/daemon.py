@@ -8,9 +8,13 @@ import logging
 import os
 import time
 from collections.abc import Awaitable
+from functools import partial
 
+from sould.acp.server.server import serve_acp
 from sould.agents.base.importing import load, load_here
+from sould.agents.base.rpc.stream import ByteStream
 from sould.agents.base.tasks import no_longer
+from sould.agents.clients.connections import ConnectionServices
 from sould.daemon.activation import notify
 from sould.daemon.fdstream import Released
 from sould.daemon.hello import PROTOCOL, VERSION
@@ -19,12 +23,10 @@ from sould.daemon.limits import Limits
 from sould.daemon.partial_lines import FrameTail
 from sould.daemon.paths import Paths
 from sould.daemon.process.accounts import StoredAccounts
-from sould.daemon.process.acp_frontend import AcpFrontend
 from sould.daemon.process.connection_host import ConnectionHost
 from sould.daemon.process.handover import HandedConnection, HandoverState, give, hand_over
 from sould.daemon.process.handshake import RefusedHelloError
 from sould.daemon.process.lifecycle import Exit, Lifecycle, describe_clients
-from sould.daemon.process.lsp_frontend import LspFrontend
 from sould.daemon.process.records import sweep_records
 from sould.daemon.process.server import Connection, Server
 from sould.daemon.process.sessions import Compose, Sessions
@@ -33,6 +35,7 @@ _log = logging.getLogger(__name__)
 
 SETTLE = 0.5
 METHODS = "sould.daemon.process.daemon_methods"
+LSP = "sould.editors.lsp.connection.server"
 
 
 class Daemon:
@@ -48,8 +51,9 @@ class Daemon:
         self.lock = inheritance.lock
         self.sessions = Sessions(paths, umask, compose)
         self.lifecycle = Lifecycle(paths, limits, self.sessions, inheritance.lock, activated=inheritance.activated)
-        acp = ConnectionHost(paths, self.sessions, AcpFrontend(StoredAccounts(paths, self.sessions)))
-        lsp = ConnectionHost(paths, self.sessions, LspFrontend(), FrameTail)
+        serve = partial(serve_acp, accounts=StoredAccounts(paths, self.sessions))
+        acp = ConnectionHost(paths, self.sessions, serve)
+        lsp = ConnectionHost(paths, self.sessions, _serve_lsp, FrameTail)
         frontends = {"acp": acp, "lsp": lsp, "control": self._control, "wire": _absent}
         self.server = Server(inheritance.listener, frontends, limits, admit=self._admit, changed=self._changed)
         self._inheritance = inheritance
@@ -253,6 +257,13 @@ class Daemon:
         tasks = [connection.task for connection in connections if connection.task is not None]
         if tasks:
             await asyncio.wait(tasks)
+
+
+async def _serve_lsp(stream: ByteStream, services: ConnectionServices) -> None:
+    await load(LSP)
+    from sould.editors.lsp.connection.server import serve_lsp  # noqa: PLC0415 -- only where somebody wants it
+
+    await serve_lsp(stream, services)
 
 
 async def _absent(connection: Connection) -> int:

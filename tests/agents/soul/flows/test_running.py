@@ -4,7 +4,6 @@ import pytest
 
 from sould.agents.base.config import FlowLimits
 from sould.agents.sessions.commands.flows import with_arguments
-from sould.agents.soul.flows.drawing import draw
 from sould.agents.soul.flows.mermaid import parse_mermaid
 from sould.agents.wire.messages import Notification, PlanUpdate, StepBegin, TurnBegin, TurnEnd
 from soultest.bench import Bench, Watcher, asked, call, finish, refused
@@ -187,12 +186,6 @@ def test_arguments_without_a_place_go_to_the_first_task() -> None:
     flow = parse_mermaid("flowchart TD\nBEGIN --> a[First] --> b[Second] --> END")
     assert with_arguments(flow, "please").nodes["a"].label == "First\n\nplease"
     assert with_arguments(flow, " ").nodes["a"].label == "First"
-
-
-def test_a_flow_is_drawn_with_every_step_and_where_its_edges_lead() -> None:
-    assert draw(parse_mermaid(FLOW)) == (
-        " ● BEGIN\n   │\n ▢ 1. Work on $ARGUMENTS\n   │\n ◇ 2. Is it good?\n   ├─ yes → END\n   └─ no → 1. work\n\n ◉ END\n"
-    )
 
 
 def test_the_limits_are_those_of_the_table() -> None:

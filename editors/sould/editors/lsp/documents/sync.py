@@ -1,15 +1,18 @@
-"""What the editor tells: documents, settings, roots, where its user looks. One line each over what keeps it."""
+"""What the editor tells: documents, roots, where its user looks, a line each over what keeps it; and what its user chose."""
 
 from typing import Any, cast
 
-from sould.agents.base.rpc.errors import INVALID_PARAMS, RpcError
+from sould.agents.base.rpc.errors import INVALID_PARAMS, ConnectionGoneError, RpcError
 from sould.agents.clients.frontend import review
 from sould.agents.clients.params import parsed
 from sould.agents.clients.review.params import ReportParams
 from sould.editors.lsp import types
 from sould.editors.lsp.agents.progress import PREFIX
 from sould.editors.lsp.client import LspClient
-from sould.editors.lsp.connection import settings
+from sould.editors.lsp.connection.introduction import read_settings
+from sould.editors.lsp.protocol import written
+
+SECTION = "sould"
 
 
 async def opened(client: LspClient, params: types.DidOpenParams) -> None:
@@ -42,15 +45,15 @@ async def closed(client: LspClient, params: types.DocumentParams) -> None:
 
 async def initialized(client: LspClient, raw: dict[str, Any]) -> None:
     """The handshake is over: the user's settings can be asked for."""
-    await settings.ask(client)
+    await _ask(client)
 
 
 async def configured(client: LspClient, params: types.DidChangeConfigurationParams) -> None:
     """The user chose other settings. An editor that does not say which is asked."""
     if isinstance(params.settings, dict):
-        await settings.take(client, cast("dict[str, Any]", params.settings))
+        await _take(client, cast("dict[str, Any]", params.settings))
     else:
-        await settings.ask(client)
+        await _ask(client)
 
 
 async def folders_changed(client: LspClient, params: types.DidChangeFoldersParams) -> None:
@@ -73,3 +76,31 @@ async def report(client: LspClient, raw: dict[str, Any]) -> Any:
             INVALID_PARAMS, "event must be focus: documents are told by textDocument/didOpen and so on.", data
         )
     return await review.report(client, params)
+
+
+async def _ask(client: LspClient) -> None:
+    """Ask the editor for its user's settings, if it can be asked."""
+    if client.editor is None or not client.can.has_settings:
+        return
+    # eglot before Emacs 30 fails where no scope is named
+    item = types.ConfigurationItem(SECTION, next(iter(client.editor.folders), None))
+    try:
+        answer: Any = await client.connection.request(
+            "workspace/configuration", written(types.ConfigurationParams([item]))
+        )
+    except (RpcError, ConnectionGoneError):
+        return
+    found: Any = cast("list[Any]", answer)[0] if isinstance(answer, list) and answer else None
+    if isinstance(found, dict):
+        await _take(client, cast("dict[str, Any]", found))
+
+
+async def _take(client: LspClient, raw: dict[str, Any]) -> None:
+    """The user chose these; what is not named is as before. What is shown follows at once."""
+    if client.editor is None:
+        return
+    before = client.editor.settings
+    after = read_settings(raw, before)
+    if after != before:
+        client.choose(after)
+        client.news.renew()
