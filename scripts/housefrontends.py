@@ -27,7 +27,7 @@ MAY_IMPORT: dict[str, str] = {
     "sessions.settings.options.Choice": "a value: one of an option's values",
     "sessions.turns.turns.Prompt": "what `SessionPort.prompt` gives, to wait for",
     "sessions.turns.turns.INTERRUPTED": "how such a turn's end is told",
-    "sessions.turns.queueing.Edited": "what `SessionPort.edit_prompt` gives",
+    "sessions.turns.queueing.Edited": "what `SessionPort.queue.edit` gives",
     "sessions.turns.operating.OperationCancelledError": "what an operation raises that was cancelled",
     "sessions.settings.trusting": "`sould trust`: the user's decision about a directory, with no session",
     "sessions.settings.standingrules": "`sould rules`: the rules that hold in a directory, with no session",

@@ -3,8 +3,8 @@
 Values only: nothing here is projected or asked.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Final, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -52,21 +52,20 @@ class Features(Struct, frozen=True):
     """Ours: it runs tools of its own for the agent."""
 
 
-class LiveState(Protocol):
-    """How a session stands, looked up when it is shown."""
+ShownT = TypeVar("ShownT")
+LookUp: TypeAlias = Callable[[], Sequence[ShownT]]
+"""Gives what is to be shown, as it is now."""
 
-    @property
-    def queue(self) -> Sequence[Prompt]:
-        """Prompts that wait, next first."""
-        ...
 
-    def options(self) -> Sequence[SessionOption]:
-        """All options with their values."""
-        ...
+class LiveState(Struct, frozen=True):
+    """How a session stands, looked up when it is shown; a session that is only read has nothing of it."""
 
-    def commands(self) -> Sequence[SlashCommand]:
-        """The slash commands on offer."""
-        ...
+    queue: LookUp[Prompt] = tuple
+    """Prompts that wait, next first."""
+    options: LookUp[SessionOption] = tuple
+    """All options with their values."""
+    commands: LookUp[SlashCommand] = tuple
+    """The slash commands on offer."""
 
 
 class Facts(Struct, frozen=True):

@@ -4,13 +4,12 @@ from typing import Any
 
 import orjson
 
-from sould.acp.features import Facts, Features
+from sould.acp.features import Facts, Features, LiveState
 from sould.acp.projection.projection import UpdatesV1
 from sould.agents.journal.channel import Record
 from sould.agents.sessions.commands.slash import SlashCommand
 from sould.agents.sessions.settings.modeswitch import MODES
 from sould.agents.sessions.settings.options import SessionOption
-from sould.agents.sessions.turns.turns import Prompt
 from sould.agents.wire import messages as wire
 from sould.agents.wire.content import FunctionCall
 from sould.agents.wire.display import DiffBlock
@@ -21,28 +20,14 @@ Json = dict[str, Any]
 EVERYTHING = Features(notices=True, compaction=True, terminals=True, redraws=True)
 
 
-class Standing:
-    """How the session stands."""
-
-    def __init__(self, options: tuple[SessionOption, ...], commands: tuple[SlashCommand, ...]) -> None:
-        self._options = options
-        self._commands = commands
-        self.queue: tuple[Prompt, ...] = ()
-
-    def options(self) -> tuple[SessionOption, ...]:
-        return self._options
-
-    def commands(self) -> tuple[SlashCommand, ...]:
-        return self._commands
-
-
 class Screen:
     """A client's view: feed it messages, get updates, every one of them lawful."""
 
     def __init__(self, features: Features = EVERYTHING) -> None:
         mode = SessionOption("mode", "Mode", "mode", "What.", "ask", tuple(MODES.values()))
         commands = (SlashCommand("init", "Begin", "what"), SlashCommand("help", "List"))
-        self.updates = UpdatesV1(Facts("s1", "/project", Standing((mode,), commands)), features, "me")
+        state = LiveState(options=lambda: (mode,), commands=lambda: commands)
+        self.updates = UpdatesV1(Facts("s1", "/project", state), features, "me")
         self.seq = 0
 
     def show(self, *messages: wire.WireMessage, history: bool = False) -> list[Json]:

@@ -13,7 +13,7 @@ from sould.acp.client.client_mcp_servers import ClientServers
 from sould.acp.client.clienttools import ClientTools
 from sould.acp.content import user_input
 from sould.acp.dialogs.dialogs import Dialogs, answered
-from sould.acp.features import SIGN_IN, Facts, Features
+from sould.acp.features import SIGN_IN, Facts, Features, LiveState
 from sould.acp.outbound import Json
 from sould.acp.projection.projection import UpdatesV1
 from sould.acp.schema import ContentBlock
@@ -68,7 +68,8 @@ class Attachment:
         self._connection = connection
         self._client_id = client_id
         self._features = features
-        self.updates = UpdatesV1(Facts(session.id, str(session.info.cwd), session), features, client_id)
+        state = LiveState(lambda: session.queue.waiting, session.options, session.commands)
+        self.updates = UpdatesV1(Facts(session.id, str(session.info.cwd), state), features, client_id)
         self._dialogs = Dialogs(
             connection, session, client_id, self.updates, features=features, cancel=self._cancelled_by_dialog
         )
@@ -274,7 +275,7 @@ class Attachment:
 
     def edit_waiting(self, prompt_id: str, blocks: Sequence[ContentBlock]) -> Edited:
         """Give a prompt that waits another content."""
-        return self.session.edit_prompt(prompt_id, user_input(blocks))
+        return self.session.queue.edit(prompt_id, user_input(blocks))
 
     def _cancelled_by_dialog(self) -> None:
         """Only the client whose turn it is can say that it was cancelled (D12)."""

@@ -16,7 +16,7 @@ async def show(client: AcpClient, params: SessionParams) -> Json:
 
 async def remove(client: AcpClient, params: WaitingParams) -> Json:
     """Take a prompt out; whoever sent it is answered `cancelled`."""
-    return _answer(client, params, client.attached(params.session_id).session.remove_prompt(params.id))
+    return _answer(client, params, client.attached(params.session_id).session.queue.remove(params.id))
 
 
 async def edit(client: AcpClient, params: WaitingEditParams) -> Json:
@@ -26,7 +26,7 @@ async def edit(client: AcpClient, params: WaitingEditParams) -> Json:
 
 async def move(client: AcpClient, params: WaitingMoveParams) -> Json:
     """Let a prompt come at another place."""
-    return _answer(client, params, client.attached(params.session_id).session.move_prompt(params.id, params.position))
+    return _answer(client, params, client.attached(params.session_id).session.queue.move(params.id, params.position))
 
 
 def _answer(client: AcpClient, params: SessionParams, outcome: str) -> Json:

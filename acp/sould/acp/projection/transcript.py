@@ -4,20 +4,17 @@ What a client makes of the updates of that part, one after the other, is what it
 what came before the part are not among them: they are in the part before.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import count
 from typing import cast
 
 from msgspec import Struct, structs
 
-from sould.acp.features import Facts, Features
+from sould.acp.features import Facts, Features, LiveState
 from sould.acp.outbound import Json
 from sould.acp.projection.projection import UpdatesV1
 from sould.acp.projection.toolcalls import CLEAR
 from sould.agents.journal.channel import Record
-from sould.agents.sessions.commands.slash import SlashCommand
-from sould.agents.sessions.settings.options import SessionOption
-from sould.agents.sessions.turns.turns import Prompt
 from sould.agents.wire import messages as wire
 
 _RUNNING = frozenset({"pending", "in_progress"})
@@ -31,23 +28,11 @@ class _Entry(Struct, frozen=True):
     update: Json
 
 
-class _Nothing(Struct, frozen=True):
-    """A `LiveState` of what is only read."""
-
-    queue: Sequence[Prompt] = ()
-
-    def options(self) -> Sequence[SessionOption]:
-        return ()
-
-    def commands(self) -> Sequence[SlashCommand]:
-        return ()
-
-
 class TranscriptPart:
     """Feed it every record of the part, in order, then those behind it until `settled`."""
 
     def __init__(self, session_id: str, cwd: str, features: Features) -> None:
-        self._updates = UpdatesV1(Facts(session_id, cwd, _Nothing()), structs.replace(features, sequence=True), "")
+        self._updates = UpdatesV1(Facts(session_id, cwd, LiveState()), structs.replace(features, sequence=True), "")
         self._entries: dict[str, _Entry] = {}
         """By what they are about: a message, a call, or the place where they began."""
         self._last = ""

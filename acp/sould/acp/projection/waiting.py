@@ -28,7 +28,7 @@ class Waiting:
                 "mine": prompt.client_id == self._client_id,
                 "prompt": input_blocks(prompt.user_input),
             }
-            for number, prompt in enumerate(self._facts.state.queue, 1)
+            for number, prompt in enumerate(self._facts.state.queue(), 1)
         ]
 
     def news(self) -> bytes:

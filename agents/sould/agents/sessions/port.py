@@ -31,7 +31,6 @@ from sould.agents.sessions.pendingprompts import recorded_end
 from sould.agents.sessions.settings.options import SessionOption
 from sould.agents.sessions.store.store import SessionInfo
 from sould.agents.sessions.turns.operating import Work
-from sould.agents.sessions.turns.queueing import Edited, Moved, Removed
 from sould.agents.sessions.turns.turns import Prompt
 from sould.agents.soul.attachedclients import ClientsChanged
 from sould.agents.soul.compaction.breakdown import Breakdown
@@ -53,12 +52,15 @@ TravelT = TypeVar("TravelT", bound=TravelResult)
 class SessionPort:
     """One live session. Two ports of a session are equal.
 
-    In six groups: how it stands; its clients and what they follow; turns and what they ask; the prompts that wait;
-    options; operations, of which some wait for the running turn and some are done at once.
+    Its parts are public where a client may do all that they do. The rest is in five groups: how it stands; its clients and
+    what they follow; turns and what they ask; options; operations, of which some wait for the running turn and some are done
+    at once.
     """
 
     def __init__(self, session: "Session") -> None:
         self._session = session
+        self.queue = session.queue
+        """The prompts that wait; all clients are shown it with every change."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SessionPort) and other._session is self._session
@@ -150,11 +152,6 @@ class SessionPort:
     def resumed(self) -> Prompt | None:
         """The turn that was begun before the daemon stopped and now goes on."""
         return self._session.resumed
-
-    @property
-    def queue(self) -> tuple[Prompt, ...]:
-        """Prompts that wait for the running turn, next first."""
-        return self._session.queue
 
     @property
     def pending(self) -> Sequence[WireRequest]:
@@ -253,22 +250,6 @@ class SessionPort:
     def answer_tool_call(self, call_id: str, answer: object, client_id: str) -> Resolution:
         """What a `ToolCallRequest` came to, by the client whose tool it is: Wire's `return_value`; anything else is an error."""
         return self._session.answer_tool_call(call_id, answer, client_id)
-
-    # --- prompts that wait ---------------------------------------------------------------------------------------------
-    #
-    # All clients are shown the queue with every change. A prompt that does not wait may have begun a moment ago.
-
-    def remove_prompt(self, turn_id: str) -> Removed:
-        """Take a prompt out; whoever sent it is answered that it was cancelled."""
-        return self._session.waiting.remove(turn_id)
-
-    def edit_prompt(self, turn_id: str, user_input: UserInput) -> Edited:
-        """Give a prompt another content."""
-        return self._session.waiting.edit(turn_id, user_input)
-
-    def move_prompt(self, turn_id: str, position: int) -> Moved:
-        """Let a prompt come at another place, 1 being next."""
-        return self._session.waiting.move(turn_id, position)
 
     # --- options ----------------------------------------------------------------------------------------------------
 

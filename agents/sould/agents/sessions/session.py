@@ -87,7 +87,7 @@ class Session:
         self.loops = LoopControls(self.id, parts.log, self._turns, store, choices.repeats)
         conversation, self._registry = Conversation(parts.log, self.soul, self._config), CommandRegistry()
         self._router = PromptRouter(conversation, self._registry, services.workplace.skills)
-        self.waiting = PromptQueue(parts.log, self._turns, self._router.is_command)
+        self.queue = PromptQueue(parts.log, self._turns, self._router.is_command)
         self._loop_commands = make_loops(parts, conversation, self._registry, self.loops)
         review, registry, away = (
             make_review(parts, conversation),
@@ -96,9 +96,9 @@ class Session:
         )
         worktree = WorktreeCommands(conversation, go_on)
         loops = self._loop_commands
-        registry.add(*command_sources(parts, conversation, registry, self.waiting, loops, review, worktree))
+        registry.add(*command_sources(parts, conversation, registry, self.queue, loops, review, worktree))
         self._operating = CommandsAtOnce(parts.log, self.clients, review.at_once)
-        self._router.add(self._side_questions, self.waiting, self._operating, away, self.loops)
+        self._router.add(self._side_questions, self.queue, self._operating, away, self.loops)
         self._preparation = TurnPreparation(parts)
 
     @property
@@ -162,24 +162,23 @@ class Session:
     @property
     def prompts(self) -> tuple[Prompt, ...]:
         """What is asked of it now: the running turn's prompt, and those that wait."""
-        return (*((self._turns.current,) if self._turns.current else ()), *self.queue)
+        return (*((self._turns.current,) if self._turns.current else ()), *self.queue.waiting)
 
     @property
     def unused(self) -> bool:
         """Nobody looks and nothing runs, so the session can leave the memory."""
         return (
             not (
-                self.clients.any or self.running or self.queue or self._turns.operating or self._side_questions.running
+                self.clients.any
+                or self.running
+                or self.queue.waiting
+                or self._turns.operating
+                or self._side_questions.running
             )
             and not self._operating.running
             and not self._title.running
             and not self.tasks.running
         )
-
-    @property
-    def queue(self) -> tuple[Prompt, ...]:
-        """Prompts that wait for the running turn."""
-        return self._turns.queue
 
     def prompt(self, user_input: UserInput, client_id: str) -> Prompt:
         """Ask for a turn; it is queued behind a running one. Synchronous: registered before anything is awaited.
@@ -233,7 +232,7 @@ class Session:
     @property
     def busy(self) -> int:
         """How many turns and operations run or wait."""
-        return self.running + len(self.queue) + self._turns.operating
+        return self.running + len(self.queue.waiting) + self._turns.operating
 
     @property
     def to_finish(self) -> int:

@@ -155,10 +155,10 @@ class Standing:
             cwd=str(session.info.cwd),
             running=session.running,
             looping=session.looping,
-            queued=len(session.queue),
+            queued=len(session.queue.waiting),
             pending=len(session.pending),
             waiting=tuple(replace(each, edits=()) for each in shown),
-            prompts=tuple(input_text(prompt.user_input)[:PROMPT] for prompt in session.queue),
+            prompts=tuple(input_text(prompt.user_input)[:PROMPT] for prompt in session.queue.waiting),
             mode=options.get("mode", ""),
             model=options.get("model", ""),
         )

@@ -44,7 +44,7 @@ async def test_waiting_prompts_are_listed_and_changed_at_once(tmp_path: Path) ->
             assert (await prompt.outcome()).stop_reason == "finished"
         begun = [(turn.user_input, turn.command) for turn in watcher.of(TurnBegin)]
         assert begun == [("go", False), ("third", False), ("/help", True)]
-        assert session.waiting.remove(second.turn_id) == "not_waiting"
+        assert session.queue.remove(second.turn_id) == "not_waiting"
         assert (await queue(""))[0] == "No prompts are queued"
 
 

@@ -26,29 +26,29 @@ USAGE = "Use `/queue`, `/queue remove NUMBER`, `/queue edit NUMBER new text` or 
 
 
 class PromptQueue(Struct, frozen=True):
-    """Of one session. `is_command` tells whether a text is a slash command."""
+    """Of one session. A prompt that does not wait may have begun a moment ago."""
 
-    log: SessionLog
-    turns: Turns
-    is_command: IsCommand
+    _log: SessionLog
+    _turns: Turns
+    _is_command: IsCommand
 
     @property
     def waiting(self) -> tuple[Prompt, ...]:
         """Next first."""
-        return self.turns.queue
+        return self._turns.queue
 
     def remove(self, turn_id: str) -> Removed:
         """Take a prompt out; whoever sent it is answered that it was cancelled."""
-        return "removed" if self.turns.remove(turn_id) else "not_waiting"
+        return "removed" if self._turns.remove(turn_id) else "not_waiting"
 
     def edit(self, turn_id: str, user_input: UserInput) -> Edited:
         """Give a prompt another text."""
-        changed = self.turns.edit(turn_id, user_input, command=self.is_command(user_input))
+        changed = self._turns.edit(turn_id, user_input, command=self._is_command(user_input))
         return "edited" if changed else "not_waiting"
 
     def move(self, turn_id: str, position: int) -> Moved:
         """Let a prompt come at another place, 1 being next."""
-        return "moved" if self.turns.move(turn_id, position) else "not_waiting"
+        return "moved" if self._turns.move(turn_id, position) else "not_waiting"
 
     @property
     def words(self) -> Collection[str]:
@@ -61,7 +61,7 @@ class PromptQueue(Struct, frozen=True):
         if command != PREFIX:
             return None
         said = "\n\n".join(filter(None, (self._act(rest), self.text())))
-        self.log.publish(answer_to(f"{PREFIX} {rest}".strip(), said, client_id, ""))
+        self._log.publish(answer_to(f"{PREFIX} {rest}".strip(), said, client_id, ""))
         return Prompt.answered(user_input, client_id)
 
     def status_lines(self) -> Iterable[str]:
