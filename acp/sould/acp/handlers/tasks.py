@@ -1,5 +1,7 @@
 """The background tasks of a session: list, stop, read. Ours, under `_sould/session/tasks` (docs/session-clients.md)."""
 
+import asyncio
+
 from msgspec import to_builtins
 
 from sould.acp.connection.client import AcpClient
@@ -11,7 +13,7 @@ from sould.agents.base.text import iso_time
 
 async def show(client: AcpClient, params: SessionParams) -> Json:
     """All of them."""
-    tasks = await client.attached(params.session_id).session.tasks()
+    tasks = await client.attached(params.session_id).session.tasks.settled()
     shown = [
         BackgroundTask(
             id=task.id,
@@ -30,10 +32,11 @@ async def show(client: AcpClient, params: SessionParams) -> Json:
 
 async def stop(client: AcpClient, params: TaskParams) -> Json:
     """End one; the answer is the list when nothing of it runs."""
-    await client.attached(params.session_id).session.stop_task(params.id)
+    await client.attached(params.session_id).session.tasks.stop(params.id)
     return await show(client, params)
 
 
 async def output(client: AcpClient, params: TaskParams) -> Json:
     """The end of what one has printed."""
-    return to_builtins(TaskOutput(await client.attached(params.session_id).session.task_output(params.id)))
+    text, _ = await asyncio.to_thread(client.attached(params.session_id).session.tasks.output, params.id)
+    return to_builtins(TaskOutput(text))

@@ -5,7 +5,6 @@ of the session is shown as an event. The port holds nothing and knows no protoco
 past it (`scripts/house.py` sees to it). Nothing here waits for a client.
 """
 
-import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -36,7 +35,6 @@ from sould.agents.soul.attachedclients import ClientsChanged
 from sould.agents.soul.compaction.breakdown import Breakdown
 from sould.agents.soul.hooks.events import Subscription as HookSubscription
 from sould.agents.soul.session_request import Client
-from sould.agents.toolapi.background import TaskRecord
 from sould.agents.tools.external.registry import Registration
 from sould.agents.wire.content import UserInput
 from sould.agents.wire.messages import Response, StatusUpdate, TurnEnd, WireRequest
@@ -61,6 +59,7 @@ class SessionPort:
         self._session = session
         self.queue = session.queue
         """The prompts that wait; all clients are shown it with every change."""
+        self.tasks = session.tasks
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SessionPort) and other._session is self._session
@@ -106,11 +105,6 @@ class SessionPort:
         return self._session.to_finish
 
     @property
-    def background_tasks(self) -> int:
-        """How many tasks go on by themselves."""
-        return self._session.tasks.running
-
-    @property
     def breakdown(self) -> Breakdown:
         """What fills the model's window, estimated."""
         return self._session.operations.context.breakdown
@@ -120,28 +114,6 @@ class SessionPort:
         """What its MCP servers let a prompt mention as it is, by server, as far as they are connected."""
         servers = self._session.mcp.servers.items()
         return {name: tuple(each for each in server.resources if not each.template) for name, server in servers}
-
-    async def tasks(self) -> tuple[TaskRecord, ...]:
-        """The background tasks, oldest first; none is shown as running that is being ended."""
-        await self._session.tasks.settled()
-        return tuple(self._session.tasks.records.values())
-
-    async def stop_task(self, task_id: str) -> TaskRecord:
-        """End a background task; returns when nothing of it runs.
-
-        Raises:
-            TaskError: there is none.
-        """
-        return await self._session.tasks.stop(task_id, "The user stopped it.")
-
-    async def task_output(self, task_id: str) -> str:
-        """The end of what a task has printed.
-
-        Raises:
-            TaskError: there is none.
-        """
-        text, _ = await asyncio.to_thread(self._session.tasks.output, task_id)
-        return text
 
     @property
     def prompts(self) -> tuple[Prompt, ...]:

@@ -9,7 +9,7 @@ import logging
 import os
 import secrets
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
@@ -158,11 +158,6 @@ class BackgroundTasks(Struct):
         """How many run."""
         return len(self._tasks)
 
-    @property
-    def records(self) -> Mapping[str, TaskRecord]:
-        """All that are known, oldest first."""
-        return self._records
-
     def status_lines(self) -> Iterable[str]:
         """See `StatusSource`."""
         yield f"- background tasks running: {self.running}"
@@ -263,7 +258,7 @@ class BackgroundTasks(Struct):
         return self._records[task_id]
 
     def output(self, task_id: str) -> tuple[str, Path]:
-        """The end of what it has printed, and the file with all of it."""
+        """The end of what it has printed, and the file with all of it. Raises TaskError when there is none."""
         path = self.directory / "tasks" / f"{self.find(task_id).id}.log"
         try:
             with path.open("rb") as file:
@@ -280,14 +275,15 @@ class BackgroundTasks(Struct):
         if task is not None:
             await asyncio.wait([task], timeout=seconds)
 
-    async def settled(self) -> None:
-        """Until those that were told to end have ended: nobody is shown as running what is being killed."""
+    async def settled(self) -> tuple[TaskRecord, ...]:
+        """All, oldest first, when those that were told to end have ended: nobody is shown as running what is being killed."""
         stopping = [self._tasks[task_id] for task_id in self._stopping]
         if stopping:
             await asyncio.wait(stopping)
+        return tuple(self._records.values())
 
-    async def stop(self, task_id: str, reason: str) -> TaskRecord:
-        """End it; returns when nothing of it runs."""
+    async def stop(self, task_id: str, reason: str = "The user stopped it.") -> TaskRecord:
+        """End it; returns when nothing of it runs. Raises TaskError when there is none."""
         record = self.find(task_id)
         task = self._tasks.get(task_id)
         if task is not None:

@@ -33,10 +33,8 @@ class TaskList(Tool[ListParams]):
 
     async def run(self, params: ListParams, call: ToolCallContext) -> ToolReturn:
         """One line each."""
-        await self._tasks.settled()
-        found = [
-            record for record in self._tasks.records.values() if record.status == "running" or not params.active_only
-        ]
+        tasks = await self._tasks.settled()
+        found = [record for record in tasks if record.status == "running" or not params.active_only]
         shown = found[::-1][: params.limit]
         self._tasks.saw(*shown)
         return tool_ok(

@@ -162,7 +162,7 @@ class Sessions:
     def background_tasks(self) -> int:
         """Tasks that go on by themselves."""
         sessions = self._composition.port.sessions.values() if self._composition is not None else ()
-        return sum(session.background_tasks for session in sessions)
+        return sum(session.tasks.running for session in sessions)
 
     async def stop_turns(self, reason: str, *, handing_over: bool = False) -> None:
         """End every turn as interrupted and close every session's files; a later session makes a new host.

@@ -56,13 +56,12 @@ class WorkplaceCommands(Struct, frozen=True):
                 return self.conversation.say(await self._task(action, task_id.strip()))
             except TaskError as error:
                 return self.conversation.refuse(error.message)
-        await self.tasks.settled()
-        lines = [f"- `{record.id}` {record.status}: {record.description}" for record in self.tasks.records.values()]
+        lines = [f"- `{record.id}` {record.status}: {record.description}" for record in await self.tasks.settled()]
         return self.conversation.say("\n".join(lines[::-1]) or "There are no background tasks.")
 
     async def _task(self, action: str, task_id: str) -> str:
         if action == "stop":
-            record = await self.tasks.stop(task_id, "The user stopped it.")
+            record = await self.tasks.stop(task_id)
             return f"`{record.id}` {record.status}: {record.description}"
         text, path = await asyncio.to_thread(self.tasks.output, task_id)
         fence = "`" * max([3, *(1 + len(run) for run in re.findall("`+", text))])
