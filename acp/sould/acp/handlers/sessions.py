@@ -155,7 +155,7 @@ def _state(host: HostPort, attachment: Attachment) -> Json:
     if worktree is not None:
         own["worktree"] = _worktree(worktree)
         own["cwd"] = str(cwd)
-    return {**session_state(attachment.session.options()), **({"_meta": {"sould": own}} if own else {})}
+    return {**session_state(attachment.session.options.all()), **({"_meta": {"sould": own}} if own else {})}
 
 
 def _worktree(worktree: Worktree) -> Json:

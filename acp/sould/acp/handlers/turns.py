@@ -37,12 +37,12 @@ async def mcp_message(client: AcpClient, params: McpMessageParams) -> Json:
 
 async def set_mode(client: AcpClient, params: ModeParams) -> Json:
     """The mode option by its older name."""
-    await client.attached(params.session_id).session.set_option("mode", params.mode_id, client.id)
+    await client.attached(params.session_id).session.options.choose("mode", params.mode_id, client.id)
     return {}
 
 
 async def set_option(client: AcpClient, params: OptionParams) -> Json:
     """Choose an option's value; the answer is the complete list."""
     session = client.attached(params.session_id).session
-    await session.set_option(params.config_id, params.value, client.id)
-    return {"configOptions": config_options(session.options())}
+    await session.options.choose(params.config_id, params.value, client.id)
+    return {"configOptions": config_options(session.options.all())}

@@ -27,7 +27,6 @@ from sould.agents.sessions.operations.travel import (
 )
 from sould.agents.sessions.operations.wording import CLEARED, travelled
 from sould.agents.sessions.pendingprompts import recorded_end
-from sould.agents.sessions.settings.options import SessionOption
 from sould.agents.sessions.store.store import SessionInfo
 from sould.agents.sessions.turns.operating import Work
 from sould.agents.sessions.turns.turns import Prompt
@@ -50,9 +49,8 @@ TravelT = TypeVar("TravelT", bound=TravelResult)
 class SessionPort:
     """One live session. Two ports of a session are equal.
 
-    Its parts are public where a client may do all that they do. The rest is in five groups: how it stands; its clients and
-    what they follow; turns and what they ask; options; operations, of which some wait for the running turn and some are done
-    at once.
+    Its parts are public where a client may do all that they do. The rest is in four groups: how it stands; its clients and
+    what they follow; turns and what they ask; operations, of which some wait for the running turn and some are done at once.
     """
 
     def __init__(self, session: "Session") -> None:
@@ -60,6 +58,8 @@ class SessionPort:
         self.queue = session.queue
         """The prompts that wait; all clients are shown it with every change."""
         self.tasks = session.tasks
+        self.options = session.options
+        """What can be chosen; a choice is told to all clients."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SessionPort) and other._session is self._session
@@ -222,20 +222,6 @@ class SessionPort:
     def answer_tool_call(self, call_id: str, answer: object, client_id: str) -> Resolution:
         """What a `ToolCallRequest` came to, by the client whose tool it is: Wire's `return_value`; anything else is an error."""
         return self._session.answer_tool_call(call_id, answer, client_id)
-
-    # --- options ----------------------------------------------------------------------------------------------------
-
-    def options(self) -> tuple[SessionOption, ...]:
-        """All options with their current values."""
-        return self._session.options.all()
-
-    async def set_option(self, option_id: str, value: str | bool, client_id: str) -> None:
-        """Choose a value; it holds from the next step on and for the session's life, and is told to all clients.
-
-        Raises:
-            OptionError: naming the option and the values it takes.
-        """
-        await self._session.options.choose(option_id, value, client_id)
 
     # --- operations that wait for the running turn -------------------------------------------------------------------
     #

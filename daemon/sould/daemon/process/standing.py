@@ -143,7 +143,7 @@ class Standing:
         from sould.agents.clients.inbox.shown import shortened, shown_item  # noqa: PLC0415 -- a session is here, so it is loaded already
         from sould.agents.wire.content import input_text  # noqa: PLC0415 -- as above
 
-        options = {option.id: str(option.value) for option in session.options()}
+        options = {option.id: str(option.value) for option in session.options.all()}
         built = self._sessions.built
         waiting = [each for each in built.port.inbox.live if each.session.id == session.id] if built else []
         shown = shortened(
