@@ -4,11 +4,10 @@ import asyncio
 
 import pytest
 
-from sould.agents.sessions.operations.context import NotCompacted
-from sould.agents.sessions.operations.sharing import NotExportedError
 from sould.agents.sessions.operations.travel import NothingToGoTo, Returned, WentBack
 from sould.agents.sessions.port import SessionPort
 from sould.agents.sessions.turns.operating import OperationCancelledError
+from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import ContextReverted, Notification, TurnBegin
 from sould.agents.wire.notice import TO_REVIEW
 from soultest.bench import Bench, Watcher, call, finish
@@ -97,7 +96,7 @@ async def test_a_session_that_ends_refuses_what_waits(bench: Bench) -> None:
     with pytest.raises(OperationCancelledError):
         await undo
     with pytest.raises(OperationCancelledError):
-        await port.clear("me")
+        await port.redo("me")
 
 
 async def test_a_fork_has_what_was_undone_between_turns_undone(bench: Bench) -> None:
@@ -112,18 +111,10 @@ async def test_the_context_is_cleared_and_compacted_only_where_there_is_somethin
     async with bench.running():
         watcher = await worked(bench)
         port = SessionPort(watcher.session)
-        await port.clear("me")
+        await finish(watcher.session, "/clear")
         assert not messages_of(watcher.session)
-        assert await port.compact("me") == NotCompacted("There is nothing to compact yet.")
+        await finish(watcher.session, "/compact")
+        assert "There is nothing to compact yet." in watcher.of(TextPart)[-1].text
         undone = await port.undo("me")
         assert isinstance(undone, WentBack)
         assert undone.undid == "clearing"
-
-
-async def test_an_export_says_where_it_is_and_why_there_is_none(bench: Bench) -> None:
-    async with bench.running():
-        port = SessionPort((await worked(bench)).session)
-        done = await port.export("talk.md")
-        assert "first" in done.path.read_text()
-        with pytest.raises(NotExportedError, match="already exists"):
-            await port.export("talk.md")

@@ -7,7 +7,6 @@ past it (`scripts/house.py` sees to it). Nothing here waits for a client.
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from sould.agents.journal.channel import Cursor, Record, Resolution
@@ -15,8 +14,6 @@ from sould.agents.mcp.results import ResourceDefinition
 from sould.agents.sessions.commands.slash import SlashCommand
 from sould.agents.sessions.follower import FollowerSink, Outlet, SessionFollower
 from sould.agents.sessions.operations.applying import Applied, Change
-from sould.agents.sessions.operations.context import Compacted, NotCompacted
-from sould.agents.sessions.operations.sharing import Exported, Imported
 from sould.agents.sessions.operations.travel import (
     NothingToGoTo,
     Returned,
@@ -25,7 +22,7 @@ from sould.agents.sessions.operations.travel import (
     TravelResult,
     WentBack,
 )
-from sould.agents.sessions.operations.wording import CLEARED, travelled
+from sould.agents.sessions.operations.wording import travelled
 from sould.agents.sessions.pendingprompts import recorded_end
 from sould.agents.sessions.store.store import SessionInfo
 from sould.agents.sessions.turns.operating import Work
@@ -244,23 +241,6 @@ class SessionPort:
         """To where the last undo or rewind left from, as long as nobody went on from there."""
         return await self._travel(client_id, self._session.operations.travel.redo)
 
-    async def compact(self, client_id: str, guidance: str = "", *, preview: bool = False) -> Compacted | NotCompacted:
-        """Compact the conversation; a cancel ends it. `guidance`: what to keep; `preview`: the user sees it first."""
-        context = self._session.operations.context
-        return await self._session.between_turns(
-            client_id, lambda: context.compact(guidance, preview=preview), interruptible=True
-        )
-
-    async def clear(self, client_id: str) -> None:
-        """Start over with an empty context; the history stays readable."""
-
-        async def clear() -> None:
-            self._session.operations.context.clear()
-            self._session.log.publish(notice("history", CLEARED))
-            await self._session.log.commit()
-
-        await self._session.between_turns(client_id, clear)
-
     async def _travel(self, client_id: str, work: Work[TravelT]) -> TravelT:
         async def travel() -> TravelT:
             done = await work()
@@ -272,18 +252,6 @@ class SessionPort:
         return await self._session.between_turns(client_id, travel)
 
     # --- operations at once -------------------------------------------------------------------------------------------
-
-    def rename(self, title: str) -> None:
-        """Give the session a title of the user's."""
-        self._session.entry.rename(title)
-
-    def add_directory(self, named: str) -> Path:
-        """Add a directory to the workspace, by a name as the user types it.
-
-        Raises:
-            OptionError: it is none.
-        """
-        return self._session.operations.directories.add_named(named)
 
     async def apply(self, path: str, change: Change) -> Applied:
         """Put a text of the agent's into a file, pending in the review.
@@ -303,19 +271,3 @@ class SessionPort:
             ProviderError: the model did not answer.
         """
         return await self._session.commit_message()
-
-    async def export(self, place: str) -> Exported:
-        """Write the conversation so far to a file or into a directory of the user's.
-
-        Raises:
-            NotExportedError: with the reason.
-        """
-        return await self._session.operations.sharing.export(place, until=self._session.turn_id)
-
-    async def bring(self, source: str) -> Imported:
-        """Bring in the conversation of a file, or of another session by its id, as background for the model.
-
-        Raises:
-            NotImportedError: with the reason.
-        """
-        return await self._session.operations.sharing.bring(source)

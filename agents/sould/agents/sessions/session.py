@@ -220,14 +220,14 @@ class Session:
         """What a `ToolCallRequest` came to, by the client whose tool it is: Wire's `return_value`; anything else is an error."""
         return self._parts.further.clients.answer(call_id, answer, client_id)
 
-    async def between_turns(self, client_id: str, work: Work[ResultT], *, interruptible: bool = False) -> ResultT:
+    async def between_turns(self, client_id: str, work: Work[ResultT]) -> ResultT:
         """Do what is no turn while none runs; see `Turns.between`."""
 
         async def looked() -> ResultT:
             self._config.look()
             return await work()
 
-        return await self._turns.between(client_id, looked, interruptible=interruptible)
+        return await self._turns.between(client_id, looked)
 
     @property
     def busy(self) -> int:

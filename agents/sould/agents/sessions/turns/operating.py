@@ -1,4 +1,4 @@
-"""Work of a session that is no turn and must not run beside one: a rewind, a compaction a person asks for, a clearing.
+"""Work of a session that is no turn and must not run beside one: a rewind, an undo, a redo.
 
 It is done behind the running turn and before the prompts that wait, in the session's own task: whoever asked may leave.
 """
@@ -33,11 +33,9 @@ class OperationCancelledError(SouldError):
 class Operation(Generic[ResultT]):
     """One piece of such work, asked for by a client."""
 
-    def __init__(self, work: Work[ResultT], client_id: str, *, interruptible: bool) -> None:
-        """`interruptible`: a cancel ends it also when it has begun; else it is done whole, once begun."""
+    def __init__(self, work: Work[ResultT], client_id: str) -> None:
         self.client_id = client_id
         self._work = work
-        self._interruptible = interruptible
         self._task: asyncio.Task[None] | None = None
         self._result: asyncio.Future[ResultT] = asyncio.get_running_loop().create_future()
 
@@ -72,10 +70,8 @@ class Operation(Generic[ResultT]):
         return self._task is not None
 
     def cancel(self) -> None:
-        """Withdraw it, or end it where that may be."""
-        if self._task is not None and self._interruptible:
-            self._task.cancel()
-        elif self._task is None and not self._result.done():
+        """Withdraw it. Once begun it is done whole."""
+        if self._task is None and not self._result.done():
             self._withdraw()
 
     def _withdraw(self) -> None:

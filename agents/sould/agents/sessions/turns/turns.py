@@ -132,15 +132,15 @@ class Turns:
             self._publish_position(prompt, position)
         self._wake.set()
 
-    async def between(self, client_id: str, work: Work[ResultT], *, interruptible: bool = False) -> ResultT:
-        """Do what is no turn: behind the running one, before the prompts that wait. `interruptible`: see `Operation`.
+    async def between(self, client_id: str, work: Work[ResultT]) -> ResultT:
+        """Do what is no turn: behind the running one, before the prompts that wait.
 
         Raises:
             OperationCancelledError: the client cancelled, or the session ends; and what `work` raises.
         """
         if self._closed:
             raise OperationCancelledError
-        operation = Operation(work, client_id, interruptible=interruptible)
+        operation = Operation(work, client_id)
         self._operations.append(operation)
         self._wake.set()
         return await operation.result()
