@@ -24,7 +24,7 @@ async def apply(client: AcpClient, params: ApplyParams) -> Json:
     """Write it where what was seen is still there. What the client said of its buffers is known first."""
     session = client.attached(params.session_id).session
     await client.reports_taken()
-    done = await session.apply(params.path, partial(_changed, params))
+    done = await session.applying.apply(params.path, partial(_changed, params))
     return to_builtins(Applied("applied" if done.changed else "unchanged", str(done.path)))
 
 

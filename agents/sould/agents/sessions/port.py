@@ -13,7 +13,6 @@ from sould.agents.journal.channel import Cursor, Record, Resolution
 from sould.agents.mcp.results import ResourceDefinition
 from sould.agents.sessions.commands.slash import SlashCommand
 from sould.agents.sessions.follower import FollowerSink, Outlet, SessionFollower
-from sould.agents.sessions.operations.applying import Applied, Change
 from sould.agents.sessions.operations.travel import (
     NothingToGoTo,
     Returned,
@@ -46,7 +45,7 @@ TravelT = TypeVar("TravelT", bound=TravelResult)
 class SessionPort:
     """One live session. Two ports of a session are equal.
 
-    Its parts are public where a client may do all that they do. The rest is in four groups: how it stands; its clients and
+    Parts that clients use as they are, are public. The rest is in four groups: how it stands; its clients and
     what they follow; turns and what they ask; operations, of which some wait for the running turn and some are done at once.
     """
 
@@ -57,6 +56,8 @@ class SessionPort:
         self.tasks = session.tasks
         self.options = session.options
         """What can be chosen; a choice is told to all clients."""
+        self.applying = session.operations.applying
+        """Puts a text of the agent's into a file, pending in the review."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SessionPort) and other._session is self._session
@@ -252,14 +253,6 @@ class SessionPort:
         return await self._session.between_turns(client_id, travel)
 
     # --- operations at once -------------------------------------------------------------------------------------------
-
-    async def apply(self, path: str, change: Change) -> Applied:
-        """Put a text of the agent's into a file, pending in the review.
-
-        Raises:
-            NotAppliedError: with the reason.
-        """
-        return await self._session.operations.applying.apply(path, change)
 
     async def commit_message(self) -> str:
         """A message for the commit of what is staged, else of what the user accepted of the session, by its model.
