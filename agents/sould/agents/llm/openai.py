@@ -9,8 +9,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -18,6 +17,7 @@ from pydantic import SecretStr
 
 from sould.agents.base.importing import load
 from sould.agents.base.network.settings import NetworkSettingsError
+from sould.agents.base.tasks import Watchdog
 from sould.agents.llm.chunks import AnswerReader
 from sould.agents.llm.provider import (
     ChatRequest,
@@ -35,65 +35,6 @@ from sould.agents.llm.server import ProviderSettings, Server
 
 if TYPE_CHECKING:
     from sould.agents.llm.connections import Answer, Connections
-
-# A limit on silence that costs nothing while there is none.
-# A timer per read would cost more than reading; this keeps one timer per stream, which looks now and then whether
-# anything has happened. It knows nothing of models.
-
-
-class Watchdog:
-    """`async with Watchdog(90) as dog:` raises `TimeoutError` when the task has waited longer than that without progress.
-
-    Call `heard` when something arrived, and `wait` before the next wait. Time spent elsewhere does not count.
-    """
-
-    __slots__ = ("_handle", "_last", "_loop", "_timeout", "_waiting", "limit")
-
-    def __init__(self, limit: float) -> None:
-        self.limit = limit
-        """Seconds that hold now."""
-        self._timeout = asyncio.timeout(None)
-        self._waiting = True
-
-    def heard(self) -> None:
-        """Something arrived: the task is at work now."""
-        self._waiting = False
-
-    def wait(self, *, progressed: bool) -> None:
-        """The task is about to wait again; without progress the clock goes on."""
-        if progressed:
-            self._last = self._loop.time()
-        self._waiting = True
-
-    def shorten(self, limit: float) -> None:
-        """From now on another limit holds."""
-        if limit < self.limit:
-            self.limit = limit
-            self._handle.cancel()
-            self._handle = self._loop.call_later(limit, self._look)
-
-    async def __aenter__(self) -> Self:
-        self._loop = asyncio.get_running_loop()
-        self._last = self._loop.time()
-        await self._timeout.__aenter__()
-        self._handle = self._loop.call_later(self.limit, self._look)
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool | None:
-        self._handle.cancel()
-        return await self._timeout.__aexit__(kind, error, trace)
-
-    def _look(self) -> None:
-        now = self._loop.time()
-        if not self._waiting:
-            self._last = now
-        if now - self._last >= self.limit:
-            self._timeout.reschedule(now)
-        else:
-            self._handle = self._loop.call_at(self._last + self.limit, self._look)
-
 
 _log = logging.getLogger(__name__)
 
