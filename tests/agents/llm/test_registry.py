@@ -132,15 +132,17 @@ class LineModel(Struct, frozen=True):
         place = urlsplit(self.server.url)
         reader, writer = await asyncio.open_connection(place.hostname, place.port)
         said = [part.text for each in request.messages for part in each.content if isinstance(part, TextPart)]
-        writer.write(json.dumps({"model": self.info.model, "said": said}).encode() + b"\n")
+        writer.write(json.dumps({"to": place.path, "model": self.info.model, "said": said}).encode() + b"\n")
         yield [TextPart(text=json.loads(await reader.readline())["text"])]
         writer.close()
         yield [Finish("stop")]
 
 
 class LineClient:
+    needs = ""
+
     def __init__(self, settings: ProviderSettings) -> None:
-        self.server = Server(settings)
+        self.server = Server(settings, "/lines")
 
     def signed(self, key: SecretStr) -> "LineClient":
         return LineClient(replace(self.server.settings, api_key=key))
@@ -154,17 +156,19 @@ class LineClient:
 async def test_a_protocol_is_a_client_and_a_row() -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         asked = json.loads(await reader.readline())
-        writer.write(json.dumps({"text": f"{asked['model']} heard {asked['said'][-1]}"}).encode() + b"\n")
+        writer.write(
+            json.dumps({"text": f"{asked['model']} at {asked['to']} heard {asked['said'][-1]}"}).encode() + b"\n"
+        )
         writer.close()
 
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         pool = ProviderPool(
-            FixedConfig(config("p", type="lines", base_url=f"http://127.0.0.1:{port}", api_key="k")),
+            FixedConfig(config("p", type="lines", base_url=f"http://127.0.0.1:{port}/v7/", api_key="k")),
             probe=no_servers,
             types={**TYPES, "lines": ProviderType("lines")},
             protocols={**PROTOCOLS, "lines": LineClient},
         )
         outcome = await ask(await pool.get("m", {}), "hello")
         await pool.aclose()
-    assert outcome.shown == "test-model heard hello"
+    assert outcome.shown == "test-model at /v7/lines heard hello"

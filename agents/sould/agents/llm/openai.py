@@ -52,10 +52,12 @@ class OpenAIClient:
         ConfigError: the address, a header, the proxy or the certificates cannot be used.
     """
 
+    needs = CONNECTIONS
+
     def __init__(self, settings: ProviderSettings, lender: "OpenAIClient | None" = None) -> None:
         """`lender`: another client of the same server, whose connections are used."""
         self.settings = settings
-        self.server = Server(settings)
+        self.server = Server(settings, "/chat/completions")
         self._lender = lender
         self._connections: Connections | None = None
         self._quirks: dict[str, Quirks] = lender._quirks if lender is not None else {}

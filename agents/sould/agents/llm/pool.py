@@ -31,7 +31,7 @@ from sould.agents.llm.discovery import (
     probe_server,
     unused,
 )
-from sould.agents.llm.openai import CONNECTIONS, OpenAIClient
+from sould.agents.llm.openai import OpenAIClient
 from sould.agents.llm.provider import ChatProvider, ModelInfo
 from sould.agents.llm.registry import ADDRESSES, CHAT, ECHO, KEY_VARIABLES, OFFLINE, TYPES, Known, ProviderType, known
 from sould.agents.llm.requests import RequestStyle
@@ -248,8 +248,8 @@ class ProviderPool:
                 client = self._clients[identity] = self._protocols[protocol](settings)
             except ConfigError as error:
                 raise ConfigError(f"Provider {choice.model.provider!r} cannot be used: {error.message}") from None
-            if not is_loaded(CONNECTIONS):
-                asyncio.get_running_loop().call_later(AFTER_OPENING, begin_loading, CONNECTIONS)
+            if client.needs and not is_loaded(client.needs):
+                asyncio.get_running_loop().call_later(AFTER_OPENING, begin_loading, client.needs)
         place, _, _ = client.server.url.partition("?")
         setting = f"models.{choice.key}.model" if self._is_written(choice) else ""
         info = replace(_info(choice), origin=f"{place} {choice.model.model}", setting=setting)

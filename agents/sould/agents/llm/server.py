@@ -59,10 +59,11 @@ class Server:
         ConfigError: the address, a header, the proxy or the certificates cannot be used.
     """
 
-    def __init__(self, settings: ProviderSettings) -> None:
+    def __init__(self, settings: ProviderSettings, path: str = "") -> None:
+        """`path`: where its protocol asks, below the address that the configuration gives."""
         self.settings = settings
         self.redact = Redactor.of((settings.api_key, *settings.headers.values(), _password(settings.base_url)))
-        self.url, self.host = self._address()
+        self.url, self.host = self._address(path)
         self.place = self.redact.line(urlsplit(self.url).netloc)
         """The name with the port, as the address has it."""
         self.headers = self._headers()
@@ -105,12 +106,12 @@ class Server:
         """A library's words, without secrets."""
         return self.redact.line(str(error)) or type(error).__name__
 
-    def _address(self) -> tuple[str, str]:
-        """Of chat requests, and the name in it."""
+    def _address(self, below: str) -> tuple[str, str]:
+        """Of requests, and the name in it."""
         parts = self._parts()
         _, _, place = parts.netloc.rpartition("@")
         query = f"?{parts.query}" if parts.query else ""
-        path = f"{parts.path.rstrip('/')}/chat/completions{query}"
+        path = f"{parts.path.rstrip('/')}{below}{query}"
         return f"{parts.scheme}://{place}{path}", self.redact.line(parts.hostname or "")
 
     def _parts(self) -> SplitResult:
@@ -164,6 +165,11 @@ def _password(url: str) -> SecretStr:
 
 class ModelClient(Protocol):
     """A server as one wire protocol asks it, for all its models, with one key and environment."""
+
+    @property
+    def needs(self) -> str:
+        """The module that its first request loads, which is loaded ahead of it; "": none."""
+        ...
 
     @property
     def server(self) -> Server:
