@@ -4,6 +4,8 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -17,11 +19,14 @@ from sould.agents.base.liveconfig import FixedConfig
 from sould.agents.llm.discovery import ServedModel
 from sould.agents.llm.openai import OpenAIProvider
 from sould.agents.llm.pool import PROTOCOLS, ProviderPool, remarks, troubles
-from sould.agents.llm.provider import ChatRequest, DeltaStream, Finish, ModelInfo
+from sould.agents.llm.provider import ChatRequest, DeltaStream, Finish, ModelInfo, ProviderConnectionError
 from sould.agents.llm.registry import TYPES, ProviderType
 from sould.agents.llm.requests import RequestStyle
 from sould.agents.llm.server import ProviderSettings, Server
 from sould.agents.wire.content import TextPart
+from sould.daemon.cli.doctor.finding import SetUp, ok
+from sould.daemon.cli.doctor.models import usable
+from sould.daemon.cli.modeltrial import try_model
 from soultest.llmclient import ask
 
 
@@ -130,7 +135,10 @@ class LineModel(Struct, frozen=True):
 
     async def _answer(self, request: ChatRequest) -> DeltaStream:
         place = urlsplit(self.server.url)
-        reader, writer = await asyncio.open_connection(place.hostname, place.port)
+        try:
+            reader, writer = await asyncio.open_connection(place.hostname, place.port)
+        except OSError:
+            raise ProviderConnectionError("Nobody listens there.") from None
         said = [part.text for each in request.messages for part in each.content if isinstance(part, TextPart)]
         writer.write(json.dumps({"to": place.path, "model": self.info.model, "said": said}).encode() + b"\n")
         yield [TextPart(text=json.loads(await reader.readline())["text"])]
@@ -153,7 +161,8 @@ class LineClient:
     async def aclose(self) -> None: ...
 
 
-async def test_a_protocol_is_a_client_and_a_row() -> None:
+@asynccontextmanager
+async def line_server() -> AsyncGenerator[str, None]:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         asked = json.loads(await reader.readline())
         writer.write(
@@ -162,13 +171,37 @@ async def test_a_protocol_is_a_client_and_a_row() -> None:
         writer.close()
 
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
-        port = server.sockets[0].getsockname()[1]
-        pool = ProviderPool(
-            FixedConfig(config("p", type="lines", base_url=f"http://127.0.0.1:{port}/v7/", api_key="k")),
-            probe=no_servers,
-            types={**TYPES, "lines": ProviderType("lines")},
-            protocols={**PROTOCOLS, "lines": LineClient},
-        )
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v7/"
+
+
+line_pool = partial(
+    ProviderPool,
+    probe=no_servers,
+    types={**TYPES, "lines": ProviderType("lines"), "anthropic": ProviderType("lines")},
+    protocols={**PROTOCOLS, "lines": LineClient},
+)
+
+
+async def test_a_protocol_is_a_client_and_a_row() -> None:
+    async with line_server() as address:
+        pool = line_pool(FixedConfig(config("p", type="lines", base_url=address, api_key="k")))
         outcome = await ask(await pool.get("m", {}), "hello")
+        trial = await try_model(await pool.get("m", {}))
         await pool.aclose()
     assert outcome.shown == "test-model at /v7/lines heard hello"
+    assert (trial.server, dict(trial.lines)["tool"][:10]) == (f"{address}lines", "not called")
+
+
+async def test_the_doctor_asks_a_model_of_any_protocol(tmp_path: Path) -> None:
+    async with line_server() as address:
+        file = tmp_path / "sould" / "config.toml"
+        file.parent.mkdir()
+        file.write_text(
+            f'[providers.p]\ntype = "anthropic"\nbase_url = "{address}"\napi_key = "k"\n'
+            '[models.m]\nprovider = "p"\nmodel = "test-model"\nmax_context_size = 8000\n'
+        )
+        setup = SetUp({"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}, tmp_path)
+        up = await asyncio.to_thread(lambda: list(usable(setup, line_pool)))
+    down = await asyncio.to_thread(lambda: list(usable(setup, line_pool)))
+    assert up[-1] == ok("models", "Model 'm' answers.")
+    assert (down[-1].level, down[-1].text) == ("fail", "Model 'm' does not answer: Nobody listens there.")

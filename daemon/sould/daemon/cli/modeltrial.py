@@ -9,9 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from sould.agents.base.config import Capability
-from sould.agents.llm.openai import OpenAIProvider
 from sould.agents.llm.provider import ChatMessage, ChatProvider, ChatRequest, Delta, Finish, ProviderError, ToolSpec
-from sould.agents.llm.signin import SignedInProvider
 from sould.agents.wire.content import ContentPart, FunctionCall, ImagePart, MediaUrl, TextPart, ThinkPart
 from sould.agents.wire.messages import ToolCall, ToolCallPart
 from sould.daemon.cli.output import one_line
@@ -95,7 +93,7 @@ class Trial(Struct, frozen=True):
 async def try_model(provider: ChatProvider) -> Trial:
     """Ask once for everything; where that is refused, once for each part. Raises ProviderError: it answers nothing at all."""
     able = provider.info.capabilities
-    if isinstance(provider, OpenAIProvider | SignedInProvider):
+    if isinstance(provider, Struct):  # a script is none, and is asked as it is
         provider = replace(provider, info=replace(provider.info, capabilities=able | _WANTED))
     try:
         first = await _ask(provider, PARTS)

@@ -1,12 +1,13 @@
 """Checks of the models: is there one, has its provider a key, does its server answer and accept the key?
 
-Servers are asked for their list of models, the way the daemon would ask them (same address, key, proxy, certificates).
+Servers are asked for their list of models, the way the daemon would ask them (same address, key, proxy, certificates); one of
+another protocol than chat completions is asked for a word.
 Nothing a server says is printed unredacted.
 """
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from email.utils import parsedate_to_datetime
 from typing import Any, cast
 
@@ -22,14 +23,15 @@ from sould.agents.base.network.certificates import advice
 from sould.agents.base.network.clients import client_to
 from sould.agents.base.network.failures import is_untrusted, why_unreachable
 from sould.agents.llm.discovery import unused
-from sould.agents.llm.openai import OpenAIProvider
+from sould.agents.llm.openai import OpenAIClient, OpenAIProvider
 from sould.agents.llm.pool import NO_MODEL, ProviderPool, remarks, troubles
-from sould.agents.llm.provider import ModelInfo
+from sould.agents.llm.provider import ChatProvider, ModelInfo, ProviderError
 from sould.agents.llm.provider_errors import is_unknown_model, status_error
 from sould.agents.llm.server import ProviderSettings, Server
 from sould.agents.llm.signin import SignedInProvider
 from sould.agents.llm.tokens import Tokens
 from sould.daemon.cli.doctor.finding import Finding, SetUp, fail, ok, warn
+from sould.daemon.cli.modeltrial import ask_plainly
 from sould.daemon.cli.output import plural
 from sould.daemon.configuration.configuration import load
 from sould.daemon.configuration.credentials import Credentials
@@ -52,22 +54,22 @@ class _Answer(Struct, frozen=True):
     skew_s: float = 0.0
 
 
-def usable(setup: SetUp) -> Iterator[Finding]:
+def usable(setup: SetUp, pool_of: Callable[..., ProviderPool] = ProviderPool) -> Iterator[Finding]:
     """Every configured or found model, and the server behind it."""
-    yield from asyncio.run(_collect(setup))
+    yield from asyncio.run(_collect(setup, pool_of))
 
 
-async def _collect(setup: SetUp) -> list[Finding]:
-    return [finding async for finding in _examine(setup)]
+async def _collect(setup: SetUp, pool_of: Callable[..., ProviderPool]) -> list[Finding]:
+    return [finding async for finding in _examine(setup, pool_of)]
 
 
-async def _examine(setup: SetUp) -> AsyncIterator[Finding]:
+async def _examine(setup: SetUp, pool_of: Callable[..., ProviderPool]) -> AsyncIterator[Finding]:
     try:
         config = load(setup.paths, setup.environment).config
     except ConfigError:
         return  # the check of the configuration says it
     credentials = Credentials(setup.paths)
-    pool = ProviderPool(FixedConfig(config), keys=credentials.key, tokens=credentials)
+    pool = pool_of(FixedConfig(config), keys=credentials.key, tokens=credentials)
     try:
         models = await pool.models(setup.environment)
         for notice in troubles(config):
@@ -112,16 +114,19 @@ async def _model(
         there = "in the configuration (sould config edit), or in the environment your editor is started from"
         yield fail("models", error.message, f"Correct it {there}.")
         return
-    if not isinstance(provider, OpenAIProvider | SignedInProvider):
+    if provider.info.scripted:
         yield ok("models", f"Model {info.key!r} is a script or an echo; it needs no server.")
         return
-    client = provider.client
+    client = provider.client if isinstance(provider, OpenAIProvider | SignedInProvider) else None
     if isinstance(provider, SignedInProvider):
         tokens = await provider.sign_in.kept()  # as they are: looking renews nothing
         if tokens is None or tokens.expired(time.time()):
             yield _expired(info, tokens)
             return
-        client = client.signed(tokens.access)
+        client = provider.client.signed(tokens.access)
+    if not isinstance(client, OpenAIClient):
+        yield await _asked_for_a_word(provider, setup.timeout)
+        return
     settings = client.server.settings
     known = next((answer for other, answer in asked if other == settings), None)
     answer = known or await _ask(client.server, info, setup.timeout)
@@ -143,6 +148,18 @@ async def _model(
         )
     else:
         yield ok("models", f"Model {info.key!r}: {settings.base_url} answers.")
+
+
+async def _asked_for_a_word(provider: ChatProvider, timeout: float) -> Finding:
+    info = provider.info
+    try:
+        async with asyncio.timeout(timeout):
+            await ask_plainly(provider)
+    except TimeoutError:
+        return fail("models", f"Model {info.key!r} did not answer within {timeout:g} s.", _remedy(info))
+    except ProviderError as error:
+        return fail("models", f"Model {info.key!r} does not answer: {error.message}", _remedy(info))
+    return ok("models", f"Model {info.key!r} answers.")
 
 
 def _expired(info: ModelInfo, tokens: Tokens | None) -> Finding:
