@@ -6,7 +6,7 @@ reads it, so that a flood costs no memory.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, asynccontextmanager
 from typing import Any, Final, Unpack, cast
 
@@ -41,6 +41,31 @@ from sould.agents.soul.mcp_over_client import Carrier, CarrierError
 LONGEST_LINE: Final = 8 * 1024 * 1024
 LOGGED: Final = "notifications/message"
 
+Heard = MemoryObjectSendStream[SessionMessage | Exception]
+Said = MemoryObjectReceiveStream[SessionMessage]
+
+
+@asynccontextmanager
+async def _session(
+    begin: Callable[[TaskGroup, Heard, Said], None],
+    unread: int,
+    options: TransportOptions | None,
+    session_kwargs: SessionKwargs,
+) -> AsyncGenerator[ClientSession]:
+    """A session over what `begin` starts: it sends what is `Said` and tells what is `Heard`, of which `unread` may wait."""
+    heard, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](unread)
+    outgoing, said = anyio.create_memory_object_stream[SessionMessage](0)
+    async with anyio.create_task_group() as tasks:
+        begin(tasks, heard, said)
+        try:
+            session_class = (options or TransportOptions()).session_class
+            async with session_class(incoming, outgoing, **session_kwargs) as session:
+                yield session
+        finally:
+            tasks.cancel_scope.cancel()
+            for stream in (heard, incoming, outgoing, said):
+                stream.close()
+
 
 class ProcessTransport(ClientTransport):
     """One connection over one process; when it ends, `ended` is set and `reason` may say why."""
@@ -59,21 +84,14 @@ class ProcessTransport(ClientTransport):
         self, *, transport_options: TransportOptions | None = None, **session_kwargs: Unpack[SessionKwargs]
     ) -> AsyncGenerator[ClientSession]:
         """See `ClientTransport`."""
-        options = transport_options or TransportOptions()
-        heard, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-        outgoing, said = anyio.create_memory_object_stream[SessionMessage](0)
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._read, heard)
-            tasks.start_soon(self._write, said, heard)
-            try:
-                async with options.session_class(incoming, outgoing, **session_kwargs) as session:
-                    yield session
-            finally:
-                tasks.cancel_scope.cancel()
-                for stream in (heard, incoming, outgoing, said):
-                    stream.close()
+        async with _session(self._begin, 0, transport_options, session_kwargs) as session:
+            yield session
 
-    async def _read(self, heard: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+    def _begin(self, tasks: TaskGroup, heard: Heard, said: Said) -> None:
+        tasks.start_soon(self._read, heard)
+        tasks.start_soon(self._write, said, heard)
+
+    async def _read(self, heard: Heard) -> None:
         try:
             async with heard, aclosing(self._lines()) as lines:
                 async for line in lines:
@@ -105,11 +123,7 @@ class ProcessTransport(ClientTransport):
                     self.reason = f"it sent a line of more than {LONGEST_LINE // 1024**2} MiB"
                     return
 
-    async def _write(
-        self,
-        said: MemoryObjectReceiveStream[SessionMessage],
-        heard: MemoryObjectSendStream[SessionMessage | Exception],
-    ) -> None:
+    async def _write(self, said: Said, heard: Heard) -> None:
         try:
             async with said:
                 async for message in said:
@@ -144,8 +158,6 @@ MOST_UNREAD: Final = 256
 """Messages of servers that wait to be read."""
 CANCELLED: Final = "notifications/cancelled"
 
-Heard = MemoryObjectSendStream[SessionMessage | Exception]
-
 
 class CarriedTransport(ClientTransport):
     """One conversation with one server of an editor. `ended` is set when there can be none any more."""
@@ -161,20 +173,13 @@ class CarriedTransport(ClientTransport):
         self, *, transport_options: TransportOptions | None = None, **session_kwargs: Unpack[SessionKwargs]
     ) -> AsyncGenerator[ClientSession]:
         """See `ClientTransport`."""
-        options = transport_options or TransportOptions()
         session_kwargs["log_level"] = None  # a server logs to us only when it is asked to
-        heard, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](MOST_UNREAD)
-        outgoing, said = anyio.create_memory_object_stream[SessionMessage](0)
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._carry, said, heard, tasks)
-            tasks.start_soon(self._watch, heard)
-            try:
-                async with options.session_class(incoming, outgoing, **session_kwargs) as session:
-                    yield session
-            finally:
-                tasks.cancel_scope.cancel()
-                for stream in (heard, incoming, outgoing, said):
-                    stream.close()
+        async with _session(self._begin, MOST_UNREAD, transport_options, session_kwargs) as session:
+            yield session
+
+    def _begin(self, tasks: TaskGroup, heard: Heard, said: Said) -> None:
+        tasks.start_soon(self._carry, said, heard, tasks)
+        tasks.start_soon(self._watch, heard)
 
     async def _watch(self, heard: Heard) -> None:
         await self._carrier.gone.wait()
@@ -184,7 +189,7 @@ class CarriedTransport(ClientTransport):
         heard.close()  # nothing more can be asked, so nobody is to wait for an answer
         self._ended.set()
 
-    async def _carry(self, said: MemoryObjectReceiveStream[SessionMessage], heard: Heard, tasks: TaskGroup) -> None:
+    async def _carry(self, said: Said, heard: Heard, tasks: TaskGroup) -> None:
         async with said:
             async for each in said:
                 message = each.message
