@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from sould.agents.base.yaml_text import as_lines
 from sould.agents.llm.provider import ToolSpec
 from sould.agents.mcp.naming import described, safe_schema, tool_name
 from sould.agents.mcp.results import Asking, Definition
 from sould.agents.mcp.server import Server
 from sould.agents.permissions.approval import Approval
+from sould.agents.permissions.asking import call_words
 from sould.agents.permissions.policy import CallExternal
 from sould.agents.toolapi.base import AnyArguments, CallView, Tool, ToolCallContext
 from sould.agents.toolapi.schemas import inlined
@@ -77,7 +77,7 @@ class McpTool(Tool[AnyArguments]):
             call,
             CallExternal(self.name, arguments, definition=self._digest),
             sender=self.name,
-            description=f"{wanted} with\n{as_lines(arguments)}" if arguments else wanted,
+            description=call_words(wanted, arguments),
         )
         if refused is not None:
             return refused

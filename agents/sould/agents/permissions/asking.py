@@ -4,6 +4,9 @@ import secrets
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
+from pydantic import JsonValue
+
+from sould.agents.base.yaml_text import as_lines
 from sould.agents.permissions.rules import Rules
 from sould.agents.permissions.visible import visible, visible_ends
 from sould.agents.toolapi.base import ToolCallContext
@@ -30,6 +33,11 @@ def request_of(call: ToolCallContext, *, sender: str, action: str, description: 
         action=visible(action),
         description=description,
     )
+
+
+def call_words(wanted: str, arguments: dict[str, JsonValue]) -> str:
+    """What a person is asked about a call of somebody else's tool: `wanted`, and the arguments a line each."""
+    return f"{wanted} with\n{as_lines(arguments)}" if arguments else wanted
 
 
 def shown_item(item: QuestionItem) -> QuestionItem:

@@ -11,13 +11,13 @@ from typing import Any, ClassVar, Final, TypeAlias
 import orjson
 from msgspec import Struct, field
 
-from sould.agents.base.yaml_text import as_lines
 from sould.agents.journal.channel import RequestClosedError, Resolution
 from sould.agents.journal.log import SessionLog
 from sould.agents.llm.provider import ToolSpec
 from sould.agents.mcp.naming import safe_schema
 from sould.agents.mcp.resources import NAME as RESOURCES
 from sould.agents.permissions.approval import Approval
+from sould.agents.permissions.asking import call_words
 from sould.agents.permissions.policy import CallExternal
 from sould.agents.soul.loop import StepExtension
 from sould.agents.soul.soul import NO_TOOLSET
@@ -82,7 +82,7 @@ class ExternalTool(Tool[AnyArguments]):
             call,
             CallExternal(self.name, arguments, looks=self.kind in LOOKS),
             sender=self.name,
-            description=f"{wanted} with\n{as_lines(arguments)}" if arguments else wanted,
+            description=call_words(wanted, arguments),
         )
         if refused is not None:
             return refused
