@@ -34,7 +34,7 @@ SESSION = {
 }
 HTTP = {
     *("anyio", "h11", "httpcore2", "httpx2", "idna", "sniffio", "socksio", "truststore"),
-    *("html", "http", "urllib.request"),
+    *("http", "urllib.request"),
     *(("backports",) if sys.version_info < (3, 12) else ()),  # a namespace of keyring's, in which httpx2 looks
 }
 

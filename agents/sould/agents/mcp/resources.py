@@ -32,7 +32,7 @@ _AFTER = ".,;:!?)]}'\"»"
 
 
 def mentioned(given: UserInput, servers: Mapping[str, Server]) -> tuple[tuple[Server, str], ...]:
-    """The servers and addresses that a prompt mentions, in its order, each once."""
+    """The servers and addresses that a prompt mentions, in its order, each once. There is at least one server."""
     texts = [given] if isinstance(given, str) else [part.text for part in given if isinstance(part, TextPart)]
     if not isinstance(given, str):  # what an attached file says is not what the user says
         texts = [text for text in texts if not text.startswith(_ATTACHED)]
@@ -41,7 +41,7 @@ def mentioned(given: UserInput, servers: Mapping[str, Server]) -> tuple[tuple[Se
 
 
 def _named(text: str, servers: Mapping[str, Server]) -> Iterator[tuple[Server, str]]:
-    if not servers or "@" not in text:
+    if "@" not in text:
         return
     names = "|".join(re.escape(name) for name in sorted(servers, key=len, reverse=True))
     for match in re.finditer(rf"(?<![\w@])@({names}):(\S{{1,2000}})", text):

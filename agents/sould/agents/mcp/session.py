@@ -246,7 +246,7 @@ class SessionServers:
 
     async def read_mentions(self, given: UserInput) -> None:
         """Read the resources that a prompt mentions and give them to the model with it."""
-        for server, uri in mentioned(given, self._servers):
+        for server, uri in mentioned(given, self._servers) if self._servers else ():
             note, problem = await read_mentioned(server, uri)
             self._log.publish(ContextNote(text=note))
             if problem:
