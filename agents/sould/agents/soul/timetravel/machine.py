@@ -74,7 +74,7 @@ class TimeMachine(StepExtension, Struct):
         mail = phone.fetch(past=False)
         if mail is not None:
             log.publish(ContextNote(text=f"A D-Mail from {mail.sender} has arrived:\n\n{mail.message}"))
-        if self.toolset.find(TOOL) is None:
+        if TOOL not in self.toolset.paths:  # it is ours: no source is asked for it
             return
         if phone.parent is not None:
             self._introduce()
