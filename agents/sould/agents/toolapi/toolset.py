@@ -74,6 +74,8 @@ class Toolset:
         """`patterns`: which tools of the sources the agent may have; None: all."""
         self._sources = sources or ToolSources()
         self._patterns = patterns
+        self.loaded_from: tuple[str, ...] = ()
+        """The paths that its own tools were asked for by."""
         self._tools: dict[str, _LoadedTool] = {}
         self._aliases: dict[str, _LoadedTool] = {}
         self._services: Mapping[Any, object] = {}
@@ -112,6 +114,7 @@ class Toolset:
             if entry is not None:
                 loaded[entry.tool.name] = entry
         made._services = known
+        made.loaded_from = tuple(paths)
         made._take(tuple(loaded.values()))
         return made
 
@@ -124,6 +127,7 @@ class Toolset:
     def replace_with(self, other: "Toolset") -> None:
         """Have the other's tools from now on; whoever holds this toolset need not be told."""
         self._patterns = other._patterns
+        self.loaded_from = other.loaded_from
         self._take(tuple(other._tools.values()))
 
     async def arrived(self, names: Iterable[str]) -> None:

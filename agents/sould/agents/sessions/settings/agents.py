@@ -32,8 +32,6 @@ _ABOUT = {
     "okabe": "As the default agent, and it can send messages to its own past to spare itself a detour.",
 }
 """The builtin agents that people choose: their files are not read for a list of them."""
-AgentKey = tuple[Mapping[Path, str], tuple[str, ...]]
-"""The files of an agent by content, those that ship with sould by what the disk says, and the tools it offers."""
 
 
 class SessionAgent(Struct):
@@ -49,7 +47,8 @@ class SessionAgent(Struct):
     crew: Crew
     problem: str = ""
     _next: AgentSpec | None = None
-    _made_of: AgentKey = ({}, ())
+    _made_of: Mapping[Path, str] = field(default_factory=dict[Path, str])
+    """The agent's files by content, those that ship with sould by what the disk says."""
     _stamps: tuple[object, ...] = ()
     """The files of `spec` as they were when it was read: most turns look no further."""
     _fallen_back: bool = False
@@ -58,9 +57,8 @@ class SessionAgent(Struct):
     _missed: set[str] = field(default_factory=set[str])
 
     def __post_init__(self) -> None:
-        files, offered = self._key(self.spec)
         stale = self.log.context.prompt_made_of != self.spec.made_of  # it changed while the session was closed
-        self._made_of = ({} if stale else files, offered)
+        self._made_of = {} if stale else _made_of(self.spec)
         if self.spec.ships and not stale:  # others may have been written since they were read: the first turn looks
             self._stamps = stamps(self.spec.files)
 
@@ -72,7 +70,8 @@ class SessionAgent(Struct):
         """
         try:
             spec = self.catalog.load(self.catalog.choose(name))
-            self._load(spec)
+            paths, places = self._offered(spec)
+            self.toolset.rebuild(paths, places, patterns=spec.fields.mcp_tools)
         except SouldError as error:
             raise OptionError(error.message) from error
         self._next = spec
@@ -126,29 +125,29 @@ class SessionAgent(Struct):
             self._next is not None
             or self._fallen_back
             or stamps(self.spec.files) != self._stamps
-            or self._offered(self.spec) != self._made_of[1]
+            or self._offered(self.spec)[0] != self.toolset.loaded_from
             or self.catalog.withdrawn(self.spec)
         )
 
     def _become(self, spec: AgentSpec) -> None:
-        key = self._key(spec)
+        files, (paths, places) = _made_of(spec), self._offered(spec)
         self._stamps = stamps(spec.files)
-        if key == self._made_of:
+        if files == self._made_of and paths == self.toolset.loaded_from:
             self._next = None
             return
-        tools = self._load(spec)
-        prompt = self.workplace.prompt(spec) if key[0] != self._made_of[0] else None
+        tools = self.toolset.rebuild(paths, places, patterns=spec.fields.mcp_tools)
+        prompt = self.workplace.prompt(spec) if files != self._made_of else None
         self.crew.work_by(spec)
         self.toolset.replace_with(tools)
         if prompt is not None:
             self.log.publish(SystemPrompt(text=prompt, made_of=spec.made_of))
             if self._next is None and spec.document.path == self.spec.document.path:
-                files = ", ".join(str(path) for path in self._changed(key))
-                self._tell(f"The agent {spec.name} has changed", f"Reloaded, because these changed: {files}.")
-        self.spec, self._next, self._made_of = spec, None, key
+                changed = ", ".join(str(path) for path in self._changed(files))
+                self._tell(f"The agent {spec.name} has changed", f"Reloaded, because these changed: {changed}.")
+        self.spec, self._next, self._made_of = spec, None, files
 
-    def _changed(self, key: AgentKey) -> Iterator[Path]:
-        before, now = self._made_of[0], key[0]
+    def _changed(self, now: Mapping[Path, str]) -> Iterator[Path]:
+        before = self._made_of
         return (path for path in now if before.get(path) != now[path] and (before or not path.is_relative_to(BUILTIN)))
 
     def tell_anew(self) -> None:
@@ -162,16 +161,8 @@ class SessionAgent(Struct):
         except (SouldError, OSError):
             return False
 
-    def _load(self, spec: AgentSpec) -> Toolset:
-        paths, places = offered_paths(spec, self.workplace.situation(self.models.info))
-        return self.toolset.rebuild(paths, places, patterns=spec.fields.mcp_tools)
-
-    def _key(self, spec: AgentSpec) -> AgentKey:
-        made_of = {path: str(stamps((path,))) if ships(path) else digests((path,))[path] for path in spec.files}
-        return made_of, self._offered(spec)
-
-    def _offered(self, spec: AgentSpec) -> tuple[str, ...]:
-        return offered_paths(spec, self.workplace.situation(self.models.info))[0]
+    def _offered(self, spec: AgentSpec) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        return offered_paths(spec, self.workplace.situation(self.models.info))
 
     def _tell(self, title: str, body: str) -> None:
         if body in self._told:
@@ -240,6 +231,10 @@ def offered_model(models: SessionModels, spec: AgentSpec) -> str:
     """The model that a spec names; "" when it names none or this session does not offer it."""
     wanted = spec.fields.model
     return wanted if wanted in {info.key for info in models.available} else ""
+
+
+def _made_of(spec: AgentSpec) -> Mapping[Path, str]:
+    return {path: str(stamps((path,))) if ships(path) else digests((path,))[path] for path in spec.files}
 
 
 def offered_paths(spec: AgentSpec, situation: Situation) -> tuple[tuple[str, ...], tuple[str, ...]]:
