@@ -17,7 +17,7 @@ from sould.agents.permissions.approval import MOST_SHOWN, Approval, digest
 from sould.agents.permissions.difftext import NO_NEWLINE, diff_lines
 from sould.agents.permissions.policy import Action, EditFile, Mode, ReadFile, RunCommand
 from sould.agents.permissions.protected import account_places
-from sould.agents.permissions.rules import Rule, Rules
+from sould.agents.permissions.rules import Rule, Rules, UserRules
 from sould.agents.permissions.scopes import button
 from sould.agents.permissions.visible import LONG, columns_of, file_name, shortened, visible
 from sould.agents.sessions.settings.modes import Modes
@@ -62,7 +62,7 @@ async def test_while_the_rules_cannot_be_read_nothing_goes_ahead_and_why_is_said
     file.write_text('[[rule]]\ndecision = "deny"\ntool = "shell"')
     file.chmod(0o666)
     person = Person()
-    door = approval_of(person, place_of(ROOT), "full", lambda: Rules.load_user(file, date(2026, 1, 1)), "unknown")
+    door = approval_of(person, place_of(ROOT), "full", lambda: UserRules(file).now(date(2026, 1, 1)), "unknown")
     refused = await request(door, RunCommand("true", ROOT))
     assert refused is not None
     assert f"run `chmod go-w {file}`" in refused.message

@@ -23,7 +23,7 @@ from sould.agents.permissions.policy import (
 )
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.protected import account_places
-from sould.agents.permissions.rules import Rule, Rules, RulesError
+from sould.agents.permissions.rules import Rule, Rules, RulesError, UserRules
 from sould.agents.permissions.secrets import SecretFiles
 from soultest.policy import NOWHERE, ROOT, environment_of, place_of
 
@@ -338,11 +338,11 @@ def test_a_rules_file_is_read_and_expired_rules_are_left_out(tmp_path: Path) -> 
     file = tmp_path / "rules.toml"
     file.write_text(GOOD)
     file.chmod(0o600)
-    assert [(rule.decision, rule.tool) for rule in Rules.load_user(file, TODAY).rules] == [
+    assert [(rule.decision, rule.tool) for rule in UserRules(file).now(TODAY).rules] == [
         ("allow", "shell"),
         ("deny", "read"),
     ]
-    assert Rules.load_user(tmp_path / "none.toml", TODAY) == Rules()
+    assert UserRules(tmp_path / "none.toml").now(TODAY) == Rules()
 
 
 @pytest.mark.parametrize(
@@ -369,7 +369,7 @@ def test_a_wrong_rules_file_names_file_rule_line_and_key(tmp_path: Path, text: s
     file.write_text(text)
     file.chmod(0o600)
     with pytest.raises(RulesError, match=words) as caught:
-        Rules.load_user(file, TODAY)
+        UserRules(file).now(TODAY)
     assert str(file) in caught.value.message
 
 
@@ -378,7 +378,26 @@ def test_a_rules_file_others_may_write_is_refused(tmp_path: Path) -> None:
     file.write_text(GOOD)
     file.chmod(0o666)
     with pytest.raises(RulesError, match=f"chmod go-w {file}"):
-        Rules.load_user(file, TODAY)
+        UserRules(file).now(TODAY)
+
+
+def test_a_rules_file_counts_as_it_is_now_however_fast_it_changes(tmp_path: Path) -> None:
+    file, other = tmp_path / "rules.toml", tmp_path / "other.toml"
+    rules = UserRules(file)
+    for tool in ("edit", "read") * 50:
+        other.write_text(f'[[rule]]\ndecision = "deny"\ntool = "{tool}"\n')
+        other.chmod(0o600)
+        if tool == "edit":
+            file.write_bytes(other.read_bytes())
+            file.chmod(0o600)
+        else:
+            other.replace(file)
+        assert [[rule.tool for rule in rules.now(TODAY).rules] for _ in range(3)] == [[tool]] * 3
+    file.chmod(0o666)
+    with pytest.raises(RulesError, match=f"chmod go-w {file}"):
+        rules.now(TODAY)
+    file.unlink()
+    assert rules.now(TODAY) == Rules()
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from sould.agents.permissions.policy import ReadFile
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.programs import Program
 from sould.agents.permissions.remembered import Entry, ProjectKey, Remembered
-from sould.agents.permissions.rules import Rule, Rules, RulesError, parse_entries
+from sould.agents.permissions.rules import Rule, RulesError, UserRules, parse_entries
 from sould.agents.permissions.visible import visible
 from sould.agents.sessions.settings.projectkey import project_key
 from soultest.gitinit import git_init
@@ -273,7 +273,7 @@ def test_rules_written_by_hand_have_no_scope_of_their_own(tmp_path: Path) -> Non
     path.write_text(ALWAYS)
     path.chmod(0o600)
     with pytest.raises(RulesError, match="unknown key 'scope'"):
-        Rules.load_user(path, date(2026, 1, 1))
+        UserRules(path).now(date(2026, 1, 1))
 
 
 @pytest.mark.parametrize(("name", "offered"), [("notes", ["project", "always"]), ("odd\udcff", [])])

@@ -98,7 +98,7 @@ class Approval:
         where: PolicyContext,
         lasting: Lasting | None = None,
     ) -> None:
-        """`rules`: the user's, read anew for each decision. `where`: the session's place, as `PolicyContext.of` makes it.
+        """`rules`: the user's, as they are at each decision. `where`: the session's place, as `PolicyContext.of` makes it.
 
         `lasting`: what answers allow beyond a session; None: nothing.
         Without an environment no command is known to be harmless, because nobody knows which program it runs.

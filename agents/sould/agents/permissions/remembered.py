@@ -8,7 +8,6 @@ nothing is written to it, so that nothing in it is lost. Never in a project: no 
 import hashlib
 import json
 import os
-import time
 from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,6 +25,7 @@ from sould.agents.permissions.programs import Program
 from sould.agents.permissions.rules import (
     Decision,
     Output,
+    ReadOnce,
     Rule,
     RuleEntry,
     Rules,
@@ -42,8 +42,6 @@ _LONGEST_TEXT: Final = 4_000
 """Characters of a program that are kept, to show what changed in it."""
 _LONGEST_NAME: Final = 80
 """Characters of a client's name."""
-_SETTLED_NS: Final = 100_000_000
-"""A file changed that long ago has another time when it changes again."""
 _HEAD: Final = """\
 # What you allowed beyond one session. `sould rules` shows it. Entries may be changed and deleted here; that counts at once.
 """
@@ -193,8 +191,7 @@ class Remembered:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file = AnswerFile(path, durable=True)
-        self._read: tuple[tuple[int, ...], tuple[tuple[int, Entry], ...]] | None = None
-        """What the file was when it was read, and what it said."""
+        self._read = ReadOnce[Entry]()
 
     def entries(self) -> tuple[tuple[int, Entry], ...]:
         """All there are, each with its line.
@@ -202,18 +199,12 @@ class Remembered:
         Raises:
             RulesError: the file is wrong, or others may change it.
         """
-        stamp = self._stamp()
-        if stamp is None:
+        status = self._status()
+        if status is None:
             return ()
         if problem := why_not_own(self.path):
             raise RulesError(problem)
-        if self._read is None or self._read[0] != stamp:
-            found = parse_entries(self._text(), str(self.path), Entry)
-            self._read = (stamp, found)
-            if time.time_ns() - stamp[-1] < _SETTLED_NS:
-                self._read = None
-            return found
-        return self._read[1]
+        return self._read.entries(status, lambda: parse_entries(self._text(), str(self.path), Entry))
 
     def rules(self, tools: Collection[str], project: FindProject) -> Rules:
         """What is allowed with these tools, in the project that `project` finds, which is asked only when that matters.
@@ -256,7 +247,7 @@ class Remembered:
             return len(gone)
 
     def _now(self) -> tuple[str, tuple[tuple[int, Entry], ...]]:
-        if self._stamp() is None:
+        if self._status() is None:
             return "", ()
         if problem := why_not_own(self.path):
             raise RulesError(problem)
@@ -276,15 +267,14 @@ class Remembered:
         except OSError as error:
             raise RulesError(f"{self.path} cannot be written: {why_refused(error)}.") from error
 
-    def _stamp(self) -> tuple[int, ...] | None:
-        """None: there is no file. The last of it is when it changed."""
+    def _status(self) -> os.stat_result | None:
+        """None: there is no file."""
         try:
-            status = os.lstat(self.path)
+            return os.lstat(self.path)
         except FileNotFoundError:
             return None
         except OSError as error:
             raise RulesError(f"{self.path}: cannot be read ({why_refused(error)}).") from error
-        return status.st_dev, status.st_ino, status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
     def _text(self) -> str:
         try:

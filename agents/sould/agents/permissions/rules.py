@@ -7,13 +7,14 @@ by word, on what bash will really run.
 
 import os
 import re
+import time
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import date
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, Self, TypeAlias, TypeVar
+from typing import Any, Final, Generic, Literal, Self, TypeAlias, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -34,6 +35,8 @@ Output: TypeAlias = Literal["", "ask"]
 """Whether the user is shown what came back before the model is; "": no word about that."""
 ANY_WORD = "*"
 ANY_WORDS = "**"
+_SETTLED_NS: Final = 100_000_000
+"""A file changed that long ago has another time when it changes again."""
 
 
 class RulesError(ConfigError):
@@ -81,15 +84,6 @@ class Rules(Struct, frozen=True):
             rule.output == "ask" and tool_matches(rule.tool, tool) and (not rule.argv or rule.argv == (host,))
             for rule in self.rules
         )
-
-    @classmethod
-    def load_user(cls, path: Path, today: date) -> "Rules":
-        """The user's rules. Expired rules are left out.
-
-        Raises:
-            RulesError: see `read_entries`.
-        """
-        return cls(tuple(entry.as_rule() for _, entry in read_entries(path) if not entry.is_over(today)))
 
 
 def tool_matches(pattern: str, tool: str) -> bool:
@@ -257,6 +251,50 @@ def read_entries(path: Path) -> tuple[tuple[int, RuleEntry], ...]:
     if problem := why_not_own(path):
         raise RulesError(problem)
     return parse_entries(text, str(path), RuleEntry)
+
+
+class ReadOnce(Generic[EntryT]):
+    """The entries of a file of rules, which is read again when the disk says that it is another."""
+
+    def __init__(self) -> None:
+        self._known: tuple[tuple[int, ...], tuple[tuple[int, EntryT], ...]] | None = None
+        """What the file was when it was read, and what it said."""
+
+    def entries(
+        self, status: os.stat_result, read: Callable[[], tuple[tuple[int, EntryT], ...]]
+    ) -> tuple[tuple[int, EntryT], ...]:
+        """`status`: what the disk says of the file now. `read` reads it; see it for what is raised."""
+        last = status.st_ctime_ns
+        stamp = (status.st_dev, status.st_ino, status.st_mode, status.st_size, status.st_mtime_ns, last)
+        if self._known is not None and self._known[0] == stamp:
+            return self._known[1]
+        found = read()
+        self._known = (stamp, found) if time.time_ns() - last >= _SETTLED_NS else None
+        return found
+
+
+class UserRules:
+    """The rules that the user wrote, for all sessions: asked for at each decision."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._read = ReadOnce[RuleEntry]()
+
+    def now(self, today: date) -> Rules:
+        """As the file is now. Expired rules are left out.
+
+        Raises:
+            RulesError: see `read_entries`.
+        """
+        try:
+            status = os.stat(self._path)
+        except OSError:
+            entries = read_entries(self._path)
+        else:
+            if problem := why_not_own(self._path):
+                raise RulesError(problem)
+            entries = self._read.entries(status, lambda: read_entries(self._path))
+        return Rules(tuple(entry.as_rule() for _, entry in entries if not entry.is_over(today)))
 
 
 def table_lines(text: str) -> list[int]:

@@ -20,7 +20,7 @@ from sould.agents.mcp.pool import McpPool
 from sould.agents.mcp.signins import StoredSignIns
 from sould.agents.permissions.remembered import FILE as REMEMBERED
 from sould.agents.permissions.remembered import Remembered
-from sould.agents.permissions.rules import Rules
+from sould.agents.permissions.rules import UserRules
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.sessions.host import SessionHost
 from sould.agents.sessions.hostport import HostPort
@@ -152,12 +152,13 @@ def compose(paths: Paths, souls: SoulFactory = make_own_soul) -> Composition:
     trust = TrustStore(state / "trust.json")
     worktrees = Worktrees(Path(paths.worktrees), WorktreeRecords(state / "worktrees"), trust)
     languages = LanguageServers(guard, config, projects.buffers, projects.watches, VERSION)
+    rules = UserRules(Path(paths.config, "rules.toml"))
     services = HostServices(
         storage=Storage(store, writer, state),
         configuration=UserConfiguration(config, Path(paths.config)),
         policy=Policy(
             trust=trust,
-            rules=lambda: Rules.load_user(Path(paths.config, "rules.toml"), datetime.now().astimezone().date()),
+            rules=lambda: rules.now(datetime.now().astimezone().date()),
             remembered=Remembered(Path(paths.config, REMEMBERED)),
             own=(Path(paths.runtime), state, Path(paths.config)),
         ),
