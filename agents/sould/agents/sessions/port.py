@@ -6,7 +6,6 @@ past it (`scripts/house.py` sees to it). Nothing here waits for a client.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, TypeVar
 
 from sould.agents.journal.channel import Cursor, Record, Resolution
@@ -26,7 +25,6 @@ from sould.agents.sessions.pendingprompts import recorded_end
 from sould.agents.sessions.store.store import SessionInfo
 from sould.agents.sessions.turns.operating import Work
 from sould.agents.sessions.turns.turns import Prompt
-from sould.agents.soul.attachedclients import ClientsChanged
 from sould.agents.soul.compaction.breakdown import Breakdown
 from sould.agents.soul.hooks.events import Subscription as HookSubscription
 from sould.agents.soul.session_request import Client
@@ -45,12 +43,14 @@ TravelT = TypeVar("TravelT", bound=TravelResult)
 class SessionPort:
     """One live session. Two ports of a session are equal.
 
-    Parts that clients use as they are, are public. The rest is in four groups: how it stands; its clients and
-    what they follow; turns and what they ask; operations, of which some wait for the running turn and some are done at once.
+    Parts that frontends use as they are, are public. The rest is in four groups: how it stands; what its clients follow; turns
+    and what they ask; operations, of which some wait for the running turn and one is done at once.
     """
 
     def __init__(self, session: "Session") -> None:
         self._session = session
+        self.clients = session.clients
+        """Who looks at it now; `attach` and `detach` change it."""
         self.queue = session.queue
         """The prompts that wait; all clients are shown it with every change."""
         self.tasks = session.tasks
@@ -143,15 +143,6 @@ class SessionPort:
     def position(self) -> Cursor:
         """Where a client stands that has seen everything."""
         return self._session.log.channel.position
-
-    @property
-    def clients(self) -> Mapping[str, Client]:
-        """Who looks at it now, by id."""
-        return self._session.clients.by_id
-
-    def watching_clients(self, changed: ClientsChanged) -> AbstractContextManager[None]:
-        """Tell it when one has come or left, as long as the block lasts."""
-        return self._session.clients.watched(changed)
 
     def follow(self, sink: FollowerSink, outlet: Outlet) -> SessionFollower:
         """What was said and what happens, fed to a frontend's `sink` as fast as the `outlet` takes it."""

@@ -29,7 +29,7 @@ class Attachment:
         self.dialogs = EditorDialogs(client, session)
         self._watching = ExitStack()
         """Who else looks at it."""
-        self._watching.enter_context(session.watching_clients(self.dialogs.clients_changed))
+        self._watching.enter_context(session.clients.watched(self.dialogs.clients_changed))
         self._follower = session.follow(self, client.connection)
         self.turn_id = ""
         """The turn that runs, as far as the editor was told."""

@@ -83,7 +83,7 @@ class EditorDialogs:
     def _seen_elsewhere(self) -> bool:
         if self._client.can.has_inbox:
             return True
-        others = (each for key, each in self._session.clients.items() if key != self._client.id)
+        others = (each for key, each in self._session.clients.by_id.items() if key != self._client.id)
         return any(each.speaks_for_user and not isinstance(each, type(self._client)) for each in others)
 
     def _put(self, request: WireRequest) -> None:
