@@ -20,6 +20,8 @@ MAY_IMPORT: dict[str, str] = {
     "files.reviewing.orders.Order": "a value: what `ProjectPort.decide` is asked for",
     "files.reviewing.listing": "values: what `ProjectPort.review` gives",
     "files.reviewing.answers": "values: what `ProjectPort.decide` gives",
+    "files.reviewing.shapes": "values: what is sent of a review",
+    "files.reviewing.shown": "the same, made of the values above",
     "sessions.pendingprompts": "the prompts that a client waits for, over restarts",
     "sessions.operations": "what an operation of a port comes to",
     "sessions.commands.slash.SlashCommand": "a value: a command on offer",

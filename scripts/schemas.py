@@ -22,7 +22,8 @@ from sould.agents.clients.editor import shapes as editorshapes
 from sould.agents.clients.editor.client import STATE_TOOL
 from sould.agents.clients.inbox import params as inboxparams
 from sould.agents.clients.inbox import shapes as inboxshapes
-from sould.agents.clients.review import params, shapes
+from sould.agents.clients.review import params
+from sould.agents.files.reviewing import shapes
 from sould.agents.tools.editor.catalogue import CATALOGUE
 from sould.agents.tools.editor.site import ON_DISK
 from sould.agents.tools.languageservers.backend import TOOLS as TOLD

@@ -109,7 +109,7 @@ def test_a_shell_completes_the_names_of_its_commands(user: User) -> None:
 
 
 def test_it_starts_without_what_takes_long_to_load() -> None:
-    modules = ", ".join(f"sould.daemon.cli.review.{part}" for part in ("command", "pages", "screen", "values"))
+    modules = ", ".join(f"sould.daemon.cli.review.{part}" for part in ("command", "pages", "screen"))
     shown = f"import sys, sould.daemon.cli.main, {modules}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True, check=True)
     slow = {"asyncio", "dataclasses", "httpx2", "orjson", "pydantic", "rapidfuzz", "regex", "subprocess", "yaml"}

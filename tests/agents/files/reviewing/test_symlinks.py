@@ -11,6 +11,7 @@ from tests.agents.files.reviewing.gitdesk import BASE, GitDesk
 from sould.agents.files.directories.refs import link_ref, target_in
 from sould.agents.files.reviewing.listing import Selection
 from sould.agents.files.reviewing.orders import Order
+from sould.agents.files.reviewing.shown import shown_hunk
 from sould.agents.sessions.operations.reviewtext import Names, what
 from soultest.bench import Bench, call
 
@@ -27,7 +28,7 @@ async def files(tmp_path: Path) -> AsyncIterator[GitDesk]:
 async def shown(at: Desk) -> list[str]:
     """What is pending, in words."""
     names = Names(at.root)
-    return [f"{Path(each.path).relative_to(at.root)}: {what(each, names)}" for each in await at.pending()]
+    return [f"{Path(each.path).relative_to(at.root)}: {what(shown_hunk(each), names)}" for each in await at.pending()]
 
 
 def link(at: Desk, name: str) -> str:

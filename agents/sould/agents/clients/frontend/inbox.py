@@ -17,7 +17,7 @@ from sould.agents.clients.inbox.params import AnswerParams, InboxParams, ShowPar
 from sould.agents.clients.inbox.shapes import Answered
 from sould.agents.clients.inbox.shown import shown_end
 from sould.agents.clients.params import Json
-from sould.agents.clients.review.shown import as_json
+from sould.agents.files.reviewing.shown import as_json
 from sould.agents.sessions.hostport import HostPort
 from sould.agents.sessions.inbox import Ended, Waiting
 from sould.agents.sessions.port import SessionPort

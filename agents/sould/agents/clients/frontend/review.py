@@ -35,8 +35,12 @@ from sould.agents.clients.review.params import (
 )
 from sould.agents.clients.review.projects import ReviewedProject, resolve
 from sould.agents.clients.review.reports import Change, Report
-from sould.agents.clients.review.shapes import Base, Commented, Reported, ReviewList, SentComments, Verdict
-from sould.agents.clients.review.shown import (
+from sould.agents.clients.review.textbuffer import Position
+from sould.agents.files.reviewing.comments import NothingThereError
+from sould.agents.files.reviewing.listing import FileReview, Selection
+from sould.agents.files.reviewing.orders import Order
+from sould.agents.files.reviewing.shapes import Base, Commented, Reported, ReviewList, SentComments, Verdict
+from sould.agents.files.reviewing.shown import (
     as_json,
     shown_comment,
     shown_comments,
@@ -45,10 +49,6 @@ from sould.agents.clients.review.shown import (
     shown_rejected,
     shown_round,
 )
-from sould.agents.clients.review.textbuffer import Position
-from sould.agents.files.reviewing.comments import NothingThereError
-from sould.agents.files.reviewing.listing import FileReview, Selection
-from sould.agents.files.reviewing.orders import Order
 from sould.agents.sessions.port import SessionPort
 from sould.agents.soul.session_request import SessionRequest
 

@@ -12,7 +12,7 @@ from typing import Final
 from sould.agents.base.rpc.connection import Connection
 from sould.agents.clients.inbox.shapes import EndedItem, InboxChanged, InboxItem, InboxList
 from sould.agents.clients.inbox.shown import shortened, shown_end, shown_item
-from sould.agents.clients.review.shown import as_json
+from sould.agents.files.reviewing.shown import as_json
 from sould.agents.sessions.hostport import HostPort
 from sould.agents.sessions.inbox import Following, Waiting
 

@@ -10,10 +10,10 @@ from contextlib import ExitStack
 from typing import Final
 
 from sould.agents.base.rpc.connection import Connection
-from sould.agents.clients.review.shapes import ReviewChanged, ShownComment, ShownDecision, ShownFile
-from sould.agents.clients.review.shown import as_json, shown_comments, shown_decisions, shown_file, shown_round
 from sould.agents.files.projects.port import ProjectPort
 from sould.agents.files.reviewing.listing import FileReview
+from sould.agents.files.reviewing.shapes import ReviewChanged, ShownComment, ShownDecision, ShownFile
+from sould.agents.files.reviewing.shown import as_json, shown_comments, shown_decisions, shown_file, shown_round
 
 CHANGED: Final = "_sould/review/changed"
 TOGETHER: Final = 0.05

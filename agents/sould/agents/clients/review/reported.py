@@ -28,8 +28,8 @@ from sould.agents.base.workspace import (
     is_utf_8,
 )
 from sould.agents.clients.review.params import WriteAnswer
-from sould.agents.clients.review.shapes import Write
 from sould.agents.clients.review.textbuffer import TextBuffer
+from sould.agents.files.reviewing.shapes import Write
 
 WRITE: Final = "_sould/review/write"
 PATIENCE: Final = 30.0

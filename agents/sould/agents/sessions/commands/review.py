@@ -19,6 +19,7 @@ from sould.agents.files.review.decisions import Choice
 from sould.agents.files.review.filedecisions import ConflictChoice
 from sould.agents.files.reviewing.answers import Outcome
 from sould.agents.files.reviewing.listing import FileReview, ReviewedHunk
+from sould.agents.files.reviewing.shown import shown_file, shown_hunk, shown_outcome
 from sould.agents.sessions.commands.conversation import Conversation
 from sould.agents.sessions.commands.slash import Entry, SlashCommand
 from sould.agents.sessions.operations.reviews import HunkName, ReviewedProject, SessionReview
@@ -157,7 +158,7 @@ class ReviewCommands(Struct, frozen=True):
     def _list(self, projects: Sequence[ReviewedProject]) -> str:
         for project in projects:
             self.review.note_shown(project, project.hunks)
-        listed = listing([(project.names, project.files) for project in projects], SPEECH)
+        listed = listing([(each.names, [*map(shown_file, each.files)]) for each in projects], SPEECH)
         left = [left_line(each.names, path, text.by, SPEECH) for each in projects for path, text in each.left.items()]
         return "\n\n".join([listed, *left])
 
@@ -175,7 +176,7 @@ class ReviewCommands(Struct, frozen=True):
 
     async def _hunk(self, project: ReviewedProject, hunk: ReviewedHunk) -> str:
         names = project.names
-        head = f"`{names.number(hunk.id)}` `{names.file(hunk.path)}`, {described(hunk, names)}"
+        head = f"`{names.number(hunk.id)}` `{names.file(hunk.path)}`, {described(shown_hunk(hunk), names)}"
         lines = await self._diff(hunk)
         fence = "`" * max([3, *(1 + len(run) for line in lines for run in re.findall("`+", line))])
         return "\n".join([head, "", f"{fence}diff", *lines, fence] if lines else [head])
@@ -191,7 +192,7 @@ class ReviewCommands(Struct, frozen=True):
             text = await self.review.text(hunk.path)
         except WorkspaceError:
             text = ()
-        return [line.text for line in diff_of(hunk, text)]
+        return [line.text for line in diff_of(shown_hunk(hunk), text)]
 
     # --- which are meant --------------------------------------------------------------------------------------------------
 
@@ -228,7 +229,8 @@ class _InTurn(Struct, frozen=True):
 
 
 def _answered(outcomes: Sequence[tuple[Names, Outcome]]) -> Answered:
-    return Answered(answer(outcomes, SPEECH), failed=any(outcome.left for _, outcome in outcomes))
+    said = answer([(names, shown_outcome(outcome)) for names, outcome in outcomes], SPEECH)
+    return Answered(said, failed=any(outcome.left for _, outcome in outcomes))
 
 
 def _named_numbers(word: str, projects: Iterable[ReviewedProject]) -> re.Match[str] | None:

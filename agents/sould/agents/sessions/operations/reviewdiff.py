@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from sould.agents.files.review.lines import Lines, split
 from sould.agents.files.review.words import MOST_COMPARED, Differing, Span, differing
-from sould.agents.files.reviewing.listing import ReviewedHunk
+from sould.agents.files.reviewing.shapes import ShownHunk, texts_of
 from sould.agents.permissions.difftext import NO_NEWLINE
 from sould.agents.permissions.visible import visible_ends
 
@@ -43,19 +43,20 @@ class DiffLine(Struct, frozen=True):
         return self.sign + "".join(piece.text for piece in self.pieces)
 
 
-def diff_of(hunk: ReviewedHunk, text: Sequence[str]) -> list[DiffLine]:
+def diff_of(hunk: ShownHunk, text: Sequence[str]) -> list[DiffLine]:
     """A hunk of a text whose lines are `text` now; () shows it without those around it."""
+    texts = texts_of(hunk)
     above = tuple(text[max(0, hunk.start - CONTEXT) : hunk.start])
     stop = hunk.start + len(hunk.lines)
     below = tuple(text[stop : stop + CONTEXT])
-    marks = _narrowed(hunk.base, hunk.texts, differing(hunk.base, hunk.texts))
-    windows = _has_windows_ends((*above, *hunk.base, *hunk.texts, *below))
+    marks = _narrowed(hunk.base, texts, differing(hunk.base, texts))
+    windows = _has_windows_ends((*above, *hunk.base, *texts, *below))
     old, new = len(above) + len(hunk.base) + len(below), len(above) + len(hunk.lines) + len(below)
     head = f"@@ -{_range(max(0, hunk.base_start - len(above)), old)} +{_range(hunk.start - len(above), new)} @@"
     sides: tuple[tuple[Sign, Lines, Sequence[Span]], ...] = (
         (" ", above, ()),
         ("-", hunk.base, marks.base),
-        ("+", hunk.texts, marks.lines),
+        ("+", texts, marks.lines),
         (" ", below, ()),
     )
     return [DiffLine("@", (Piece(head[1:]),)), *(line for side in sides for line in _side(*side, windows=windows))]

@@ -20,6 +20,7 @@ from sould.agents.files.reviewing.answers import DecisionNews, Outcome
 from sould.agents.files.reviewing.listing import EVERYTHING, FileReview, ReviewedHunk, Selection
 from sould.agents.files.reviewing.orders import Order
 from sould.agents.files.reviewing.review import Review
+from sould.agents.files.reviewing.shown import shown_outcome
 from sould.agents.journal.log import SessionLog
 from sould.agents.sessions.operations.reviewtext import Names, news_of
 from sould.agents.wire.notice import notice, to_review
@@ -74,7 +75,8 @@ class SessionReview:
             await review.look_at_all()
             pending = review.upcoming.beside(review.pending(), EVERYTHING)
             files = [each for each in pending if self._is_about(review, each)]
-            known = ReviewedProject(self._names(prefix), files)
+            ran = {hunk.id: hunk.ran for file in files for hunk in file.hunks}
+            known = ReviewedProject(replace(self._names(prefix), ran=ran), files)
             projects.append(known if review.root == ALONE else replace(known, left=review.left(EVERYTHING)))
         return projects
 
@@ -159,7 +161,8 @@ class SessionReview:
 
     def _heard(self, news: DecisionNews) -> None:
         usual = "" if self._directory.is_relative_to(news.root) else _usual_prefix(news.root)
-        for title, body in news_of(news, self._names(self._prefixes.get(news.root, usual))):
+        names = self._names(self._prefixes.get(news.root, usual))
+        for title, body in news_of(news.by, shown_outcome(news.outcome), names, waited=news.waited):
             self._log.publish(notice("review", title, body))
 
 

@@ -4,8 +4,8 @@ What is said is Markdown where `Speech.code` is a backtick. Names of files and l
 is invisible.
 """
 
-import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
 from typing import Final
@@ -14,8 +14,7 @@ from msgspec import Struct
 
 from sould.agents.base.text import plural
 from sould.agents.files.directories.refs import target_in
-from sould.agents.files.reviewing.answers import DecidedHunk, DecisionNews, LeftHunk, Outcome
-from sould.agents.files.reviewing.listing import FileReview, ReviewedHunk
+from sould.agents.files.reviewing.shapes import DoneHunk, LeftHunk, ReviewOutcome, ShownFile, ShownHunk, texts_of
 from sould.agents.permissions.visible import file_name, visible
 
 MOST_LISTED: Final = 100
@@ -51,6 +50,8 @@ class Names(Struct, frozen=True):
     prefix: str = ""
     session_id: str = ""
     """The session that looks: hunks of others are said to be theirs."""
+    ran: Mapping[int, str] = {}
+    """By hunk that may be the user's, while what ran it was changed, in words; where that is known."""
 
     def file(self, path: str) -> str:
         """For people, who can type it."""
@@ -65,7 +66,7 @@ class Names(Struct, frozen=True):
 # --- what is pending ---------------------------------------------------------------------------------------------------
 
 
-def listing(projects: Iterable[tuple[Names, Sequence[FileReview]]], speech: Speech) -> str:
+def listing(projects: Iterable[tuple[Names, Sequence[ShownFile]]], speech: Speech) -> str:
     """What is to be reviewed, file by file."""
     listed = [(names, file) for names, files in projects for file in files]
     if not listed:
@@ -83,7 +84,7 @@ def listing(projects: Iterable[tuple[Names, Sequence[FileReview]]], speech: Spee
     return "\n".join(lines)
 
 
-def _head(listed: Sequence[tuple[Names, FileReview]], speech: Speech) -> str:
+def _head(listed: Sequence[tuple[Names, ShownFile]], speech: Speech) -> str:
     counts = [len(file.hunks) for _, file in listed if file.hunks]
     if not counts:
         return NOTHING_YET
@@ -92,29 +93,29 @@ def _head(listed: Sequence[tuple[Names, FileReview]], speech: Speech) -> str:
     return head + f"{words[0]} and {words[1]} take numbers, files or {words[2]}; {words[3]} shows one."
 
 
-def _streaming_line(hunk: ReviewedHunk, names: Names, speech: Speech) -> str:
+def _streaming_line(hunk: ShownHunk, names: Names, speech: Speech) -> str:
     look = glimpse(hunk)
     return f"- about to be written: {described(hunk, names)}" + (f": {speech.coded(look)}" if look else "")
 
 
-def _file_line(names: Names, file: FileReview, speech: Speech) -> str:
+def _file_line(names: Names, file: ShownFile, speech: Speech) -> str:
     marks = [mark for mark, holds in (("new", file.is_new), ("not saved", file.unsaved)) if holds]
     return speech.coded(names.file(file.path)) + (f" ({', '.join(marks)})" if marks else "")
 
 
-def _hunk_line(names: Names, hunk: ReviewedHunk, speech: Speech) -> str:
+def _hunk_line(names: Names, hunk: ShownHunk, speech: Speech) -> str:
     look = glimpse(hunk)
     return f"- {speech.coded(names.number(hunk.id))} {described(hunk, names)}" + (
         f": {speech.coded(look)}" if look else ""
     )
 
 
-def described(hunk: ReviewedHunk, names: Names) -> str:
+def described(hunk: ShownHunk, names: Names) -> str:
     """What a hunk is, with what is to be known before one decides."""
     return ", ".join((what(hunk, names), *_marks(hunk, names)))
 
 
-def what(hunk: ReviewedHunk, names: Names) -> str:
+def what(hunk: ShownHunk, names: Names) -> str:
     """Where a hunk is and how large, or what happened to the file."""
     before, after = _link_target(hunk.before), _link_target(hunk.after)
     match hunk.kind:
@@ -151,24 +152,26 @@ def _link_target(ref: str) -> str:
     return visible(file_name(target.decode(errors="backslashreplace"))) if target is not None else ""
 
 
-def _sizes(hunk: ReviewedHunk) -> str:
+def _sizes(hunk: ShownHunk) -> str:
     """Of contents that are no text, as far as they are known."""
     known = [f"{size:,}" for size in (hunk.before_size, hunk.after_size) if size is not None]
     return f", {' -> '.join(known)} byte{'' if known[-1] == '1' else 's'}" if known else ""
 
 
-def _marks(hunk: ReviewedHunk, names: Names) -> Iterator[str]:
-    own, mixed = sum(line.own for line in hunk.lines), sum(line.mixed for line in hunk.lines)
+def _marks(hunk: ShownHunk, names: Names) -> Iterator[str]:
+    authors = [line.author for line in hunk.lines]
+    own, mixed = authors.count("user"), authors.count("mixed")
     if own:
         yield f"{plural(own, 'line')} yours"
     if mixed:
         yield f"your words in {plural(mixed, 'line')}"
-    if names.session_id and names.session_id not in hunk.sessions:
+    if names.session_id and names.session_id not in {agent.session_id for agent in hunk.agents}:
         yield "of another session"
     if hunk.shown_in:
         yield f"in review in {visible(hunk.shown_in)}"
     if hunk.unsure:
-        yield f"changed while {hunk.ran}, may be yours" if hunk.ran else "may be yours"
+        ran = names.ran.get(hunk.id)
+        yield f"changed while {ran}, may be yours" if ran else "may be yours"
     if hunk.committed:
         yield "committed by the agent"
     if hunk.state == "rejecting":
@@ -177,9 +180,9 @@ def _marks(hunk: ReviewedHunk, names: Names) -> Iterator[str]:
         yield "not in the file now"
 
 
-def glimpse(hunk: ReviewedHunk) -> str:
+def glimpse(hunk: ShownHunk) -> str:
     """The first line that says something."""
-    return next((shortened(line) for line in (*hunk.texts, *hunk.base) if line.strip()), "")
+    return next((shortened(line) for line in (*texts_of(hunk), *hunk.base) if line.strip()), "")
 
 
 def shortened(line: str) -> str:
@@ -198,7 +201,7 @@ def left_line(names: Names, path: str, by: str, speech: Speech) -> str:
 # --- what became of an order -------------------------------------------------------------------------------------------
 
 
-def answer(outcomes: Iterable[tuple[Names, Outcome]], speech: Speech) -> str:
+def answer(outcomes: Iterable[tuple[Names, ReviewOutcome]], speech: Speech) -> str:
     """What was done, what stayed of the user's, and what was left with the next step."""
     parts: list[str] = []
     for names, outcome in outcomes:
@@ -207,7 +210,7 @@ def answer(outcomes: Iterable[tuple[Names, Outcome]], speech: Speech) -> str:
     return "\n\n".join(dict.fromkeys(parts)) or "Nothing is to be reviewed there."
 
 
-def _done_lines(done: Sequence[DecidedHunk], names: Names, speech: Speech) -> Iterator[str]:
+def _done_lines(done: Sequence[DoneHunk], names: Names, speech: Speech) -> Iterator[str]:
     for (verdict, waits), group in groupby(done, key=lambda each: (each.verdict, each.waits)):
         named = hunks_named(each := list(group), names, speech)
         match verdict:
@@ -223,7 +226,7 @@ def _done_lines(done: Sequence[DecidedHunk], names: Names, speech: Speech) -> It
     yield from _stayed_lines(done, names, speech)
 
 
-def hunks_named(done: Sequence[DecidedHunk], names: Names, speech: Speech) -> str:
+def hunks_named(done: Sequence[DoneHunk], names: Names, speech: Speech) -> str:
     """`hunks 3 and 5 in a.py`, as far as they are few."""
     by_file = {path: list(group) for path, group in groupby(done, key=lambda each: each.path)}
     if len(done) > MOST_NAMED:
@@ -232,20 +235,20 @@ def hunks_named(done: Sequence[DecidedHunk], names: Names, speech: Speech) -> st
     return f"hunk{'s' if len(done) > 1 else ''} {listed_words(parts)}"
 
 
-def _numbers(done: Sequence[DecidedHunk], names: Names) -> str:
+def _numbers(done: Sequence[DoneHunk], names: Names) -> str:
     return listed_words([_number(each, names) for each in done])
 
 
-def _number(done: DecidedHunk, names: Names) -> str:
+def _number(done: DoneHunk, names: Names) -> str:
     part = f" (a part of {names.number(done.id)})" if done.part else ""
     return f"{names.number(done.undone_by)}{part}{_kind(done.hunk, names)}"
 
 
-def _kind(hunk: ReviewedHunk | None, names: Names) -> str:
+def _kind(hunk: ShownHunk | None, names: Names) -> str:
     return f" ({what(hunk, names)})" if hunk is not None and hunk.kind != "text" else ""
 
 
-def _stayed_lines(done: Sequence[DecidedHunk], names: Names, speech: Speech) -> Iterator[str]:
+def _stayed_lines(done: Sequence[DoneHunk], names: Names, speech: Speech) -> Iterator[str]:
     for path, group in groupby(done, key=lambda each: each.path):
         each = list(group)
         name = speech.coded(names.file(path))
@@ -311,9 +314,11 @@ def _reason(left: LeftHunk, number: str, names: Names, speech: Speech) -> str:
             return _sentence(left.message)
 
 
-def _at(moment: float) -> str:
-    today = time.localtime()[:3] == time.localtime(moment)[:3]
-    return f" ({time.strftime('%H:%M' if today else '%Y-%m-%d %H:%M', time.localtime(moment))})" if moment else ""
+def _at(moment: str) -> str:
+    if not moment:
+        return ""
+    at = datetime.fromisoformat(moment).astimezone()
+    return f" ({at:%H:%M})" if at.date() == datetime.now(UTC).astimezone().date() else f" ({at:%Y-%m-%d %H:%M})"
 
 
 def _sentence(words: str) -> str:
@@ -328,15 +333,18 @@ def listed_words(words: Sequence[str]) -> str:
 # --- what others decided -----------------------------------------------------------------------------------------------
 
 
-def news_of(news: DecisionNews, names: Names) -> Iterator[tuple[str, str]]:
-    """A line for each kind of decision, and what goes with it: for the clients of a session whose agent had a part in it."""
+def news_of(by: str, outcome: ReviewOutcome, names: Names, *, waited: bool) -> Iterator[tuple[str, str]]:
+    """A line for each kind of decision, and what goes with it: for the clients of a session whose agent had a part in it.
+
+    `waited`: it was ordered earlier.
+    """
     plain = Speech(code="")
-    for (verdict, waits), group in groupby(news.outcome.done, key=lambda each: (each.verdict, each.waits)):
+    for (verdict, waits), group in groupby(outcome.done, key=lambda each: (each.verdict, each.waits)):
         done = list(group)
         named = hunks_named(done, names, plain)
         verb = {"keep": "kept", "reject": "rejected", "undo": "took back the decision about"}[verdict]
         later = ", to go when the running step has ended" if waits else ""
-        yield f"{visible(news.by)} {verb} {named}{later}", "\n".join(_stayed_lines(done, names, plain))
-    for left in news.outcome.left if news.waited else ():
+        yield f"{visible(by)} {verb} {named}{later}", "\n".join(_stayed_lines(done, names, plain))
+    for left in outcome.left if waited else ():
         place = f"Hunk {names.number(left.id)} in {names.file(left.path)}"
         yield f"{place} was not rejected after all", _reason(left, names.number(left.id), names, plain)

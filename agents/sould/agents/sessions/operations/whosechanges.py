@@ -20,6 +20,7 @@ from sould.agents.files.review.hunk import AgentCall
 from sould.agents.files.reviewing.listing import ReviewedHunk, Selection
 from sould.agents.files.reviewing.orders import Order
 from sould.agents.files.reviewing.review import Review
+from sould.agents.files.reviewing.shown import shown_hunk
 from sould.agents.permissions.approval import CurrentMode
 from sould.agents.permissions.questions import Questions
 from sould.agents.sessions.operations.reviewtext import glimpse
@@ -136,5 +137,5 @@ def _what(hunks: Sequence[ReviewedHunk]) -> str:
     others = [each.kind.replace("_", " ") for each in hunks if each.kind != "text"]
     added, removed = sum(len(each.lines) for each in texts), sum(len(each.base) for each in texts)
     counted = [f"+{added} -{removed}"] if texts else []
-    first = next((line for line in map(glimpse, texts) if line), "")
+    first = next((line for line in map(glimpse, map(shown_hunk, texts)) if line), "")
     return ", ".join([*others, *counted]) + (f", {first}" if first else "")

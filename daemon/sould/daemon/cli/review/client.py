@@ -1,12 +1,15 @@
 """The review of one project, asked of the daemon by a client that opens no session and asks no model (docs/review-clients.md).
 
-Answers are given as they came: what they say is read in `values`. Nothing here decides anything or prints.
+Answers are given as they came, for JSON; `files_of` and `outcome_of` read them. Nothing here decides anything or prints.
 """
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from msgspec import convert
+
+from sould.agents.files.reviewing.shapes import ReviewList, ReviewOutcome, ShownFile
 from sould.daemon.cli.conversation import Answer, Conversation
 from sould.daemon.cli.daemon_client import Params
 
@@ -97,6 +100,16 @@ def reviewing(cwd: str) -> Generator[ReviewClient]:
         yield client
     finally:
         client.close()
+
+
+def files_of(answer: Answer) -> Sequence[ShownFile]:
+    """Of a list."""
+    return convert(answer, ReviewList).files
+
+
+def outcome_of(answer: Answer) -> ReviewOutcome:
+    """Of a decision."""
+    return convert(answer, ReviewOutcome)
 
 
 def _named(hunks: Mapping[int, str]) -> list[Params]:

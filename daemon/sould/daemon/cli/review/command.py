@@ -15,7 +15,17 @@ import click
 
 from sould.daemon.cli.helptext import Command, Group
 from sould.daemon.cli.output import FAILED, OK, USAGE, CommandError
-from sould.daemon.cli.review.client import NO_PROJECT, Answer, Chosen, How, ReviewClient, Verdict, reviewing
+from sould.daemon.cli.review.client import (
+    NO_PROJECT,
+    Answer,
+    Chosen,
+    How,
+    ReviewClient,
+    Verdict,
+    files_of,
+    outcome_of,
+    reviewing,
+)
 from sould.daemon.cli.terminal import pager
 
 if TYPE_CHECKING:
@@ -399,7 +409,6 @@ def _print_json(answer: Answer) -> None:
 
 def _print_list(answer: Answer, cwd: str, paths: Sequence[str], *, colour: bool) -> None:
     from sould.daemon.cli.review import screen  # noqa: PLC0415 -- as above
-    from sould.daemon.cli.review.values import files_of  # noqa: PLC0415 -- as above
 
     files = files_of(answer)
     names = _names(cwd)
@@ -413,7 +422,6 @@ def _print_list(answer: Answer, cwd: str, paths: Sequence[str], *, colour: bool)
 def _shown(client: ReviewClient, answer: Answer, cwd: str, numbers: Sequence[int]) -> str:
     from sould.daemon.cli.review import screen  # noqa: PLC0415 -- as above
     from sould.daemon.cli.review.files import ReviewedFiles  # noqa: PLC0415 -- as above
-    from sould.daemon.cli.review.values import files_of  # noqa: PLC0415 -- as above
 
     files = ReviewedFiles(client)
     known = {hunk.id: hunk for file in files_of(answer) for hunk in file.hunks}
@@ -428,7 +436,6 @@ def _print_outcome(answer: Answer, cwd: str, *, as_json: bool, colour: bool) -> 
     else:
         from sould.agents.sessions.operations import reviewtext  # noqa: PLC0415 -- as above
         from sould.daemon.cli.review.screen import SPEECH  # noqa: PLC0415 -- as above
-        from sould.daemon.cli.review.values import outcome_of  # noqa: PLC0415 -- as above
 
         click.echo(reviewtext.answer([(_names(cwd), outcome_of(answer))], SPEECH), color=colour)
     sys.exit(FAILED if answer["left"] else OK)

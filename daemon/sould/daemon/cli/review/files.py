@@ -6,7 +6,7 @@ Reads only; what does not fit a hunk is not shown.
 from collections.abc import Sequence
 
 from sould.agents.files.review.lines import split
-from sould.agents.files.reviewing.listing import ReviewedHunk
+from sould.agents.files.reviewing.shapes import ShownHunk, texts_of
 from sould.daemon.cli.review.client import ReviewClient
 
 
@@ -17,7 +17,7 @@ class ReviewedFiles:
         self._client = client
         self._texts: dict[str, Sequence[str]] = {}
 
-    def text(self, hunk: ReviewedHunk) -> Sequence[str]:
+    def text(self, hunk: ShownHunk) -> Sequence[str]:
         """The lines of its file, which may be deleted.
 
         () when they cannot be read, or others stand there: what an editor has is not saved.
@@ -29,7 +29,7 @@ class ReviewedFiles:
         lines = self._texts.get(hunk.path)
         if lines is None:
             lines = self._texts[hunk.path] = _read(hunk.path)
-        fits = tuple(lines[hunk.start : hunk.start + len(hunk.lines)]) == hunk.texts
+        fits = tuple(lines[hunk.start : hunk.start + len(hunk.lines)]) == texts_of(hunk)
         return lines if fits and hunk.state not in ("absent", "stale") else ()
 
 

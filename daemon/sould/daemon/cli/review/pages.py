@@ -12,16 +12,14 @@ from typing import Final
 import click
 
 from sould.agents.base.text import plural
-from sould.agents.files.reviewing.answers import LeftHunk
-from sould.agents.files.reviewing.listing import ReviewedHunk
+from sould.agents.files.reviewing.shapes import LeftHunk, ReviewOutcome, ShownHunk
 from sould.agents.sessions.operations import reviewtext
 from sould.agents.sessions.operations.reviewtext import Names
 from sould.daemon.cli.output import CANCELLED
-from sould.daemon.cli.review.client import Chosen, How, ReviewClient, Verdict
+from sould.daemon.cli.review.client import Chosen, How, ReviewClient, Verdict, files_of, outcome_of
 from sould.daemon.cli.review.files import ReviewedFiles
 from sould.daemon.cli.review.parts import Fineness, Part, finer, parts
 from sould.daemon.cli.review.screen import SPEECH, hunk_lines
-from sould.daemon.cli.review.values import files_of, outcome_of
 from sould.daemon.cli.terminal import pager
 from sould.daemon.cli.terminal.screenfuls import fitting, height, screen
 
@@ -124,7 +122,7 @@ class Pages:
                 pages += parts(hunk, self._fineness.get(hunk.id, 0))
         self._pages = sorted(pages, key=lambda page: page.place)
 
-    def _inherit(self, hunk: ReviewedHunk) -> None:
+    def _inherit(self, hunk: ShownHunk) -> None:
         """A part that became a hunk of its own, when the one beside it was decided, is split as it was."""
         split = [page for page in self._pages if page.lines is not None and page.hunk.path == hunk.path]
         before = {line.text for page in split for line in page.hunk.lines}
@@ -279,7 +277,7 @@ class Pages:
         outcome = outcome_of(answer)
         asked = [left for left in outcome.left if set(left.choices).intersection(_ASKED)]
         others = tuple(left for left in outcome.left if left not in asked)
-        told = reviewtext.Outcome(outcome.done, others)
+        told = ReviewOutcome(outcome.done, others)
         if outcome.done or others:
             self._say(reviewtext.answer([(self._names, told)], SPEECH))
         if outcome.done:

@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from msgspec.structs import replace
 
 from sould.agents.files.review.lines import Lines
-from sould.agents.files.reviewing.listing import ReviewedHunk
+from sould.agents.files.reviewing.shapes import ShownHunk, texts_of
 
 Fineness: TypeAlias = Literal[0, 1, 2]
 """Whole hunks, paragraphs, lines."""
@@ -26,15 +26,15 @@ MOST_PAIRED: Final = 40_000
 class Part(NamedTuple):
     """A hunk, or some of its lines: `shown` has those alone. `base_lines`: the removed lines that go with them."""
 
-    hunk: ReviewedHunk
-    shown: ReviewedHunk
+    hunk: ShownHunk
+    shown: ShownHunk
     lines: tuple[int, int] | None = None
     base_lines: tuple[int, int] | None = None
 
     @property
     def name(self) -> tuple[object, ...]:
         """What it is known by when its hunk is another, because a part beside it was decided."""
-        return (self.hunk.id,) if self.lines is None else (self.hunk.path, self.shown.base, self.shown.texts)
+        return (self.hunk.id,) if self.lines is None else (self.hunk.path, self.shown.base, texts_of(self.shown))
 
     @property
     def place(self) -> tuple[str, bool, int, int]:
@@ -42,23 +42,23 @@ class Part(NamedTuple):
         return self.hunk.path, self.hunk.kind == "text", self.shown.start, self.shown.base_start
 
 
-def parts(hunk: ReviewedHunk, fineness: Fineness) -> list[Part]:
+def parts(hunk: ShownHunk, fineness: Fineness) -> list[Part]:
     """The hunk in parts; one part where it cannot be split."""
-    cuts = _cuts(hunk.base, hunk.texts, fineness) if fineness else ()
+    cuts = _cuts(hunk.base, texts_of(hunk), fineness) if fineness else ()
     if not cuts:
         return [Part(hunk, hunk)]
     ends = [(0, 0), *cuts, (len(hunk.base), len(hunk.lines))]
     return [_part(hunk, (first, last), (start, stop)) for (first, start), (last, stop) in pairwise(ends)]
 
 
-def finer(hunk: ReviewedHunk, fineness: Fineness) -> Fineness | None:
+def finer(hunk: ShownHunk, fineness: Fineness) -> Fineness | None:
     """The next fineness that gives more parts; None: there is none."""
     count = len(parts(hunk, fineness))
     steps: tuple[Fineness, ...] = (1, 2)
     return next((step for step in steps if step > fineness and len(parts(hunk, step)) > count), None)
 
 
-def _part(hunk: ReviewedHunk, base_lines: tuple[int, int], lines: tuple[int, int]) -> Part:
+def _part(hunk: ShownHunk, base_lines: tuple[int, int], lines: tuple[int, int]) -> Part:
     start, base_start = hunk.start + lines[0], hunk.base_start + base_lines[0]
     base = hunk.base[slice(*base_lines)]
     shown = replace(hunk, lines=hunk.lines[slice(*lines)], base=base, start=start, base_start=base_start)

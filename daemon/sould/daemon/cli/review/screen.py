@@ -10,7 +10,7 @@ from itertools import groupby
 import click
 
 from sould.agents.base.text import plural
-from sould.agents.files.reviewing.listing import FileReview, ReviewedHunk
+from sould.agents.files.reviewing.shapes import ShownFile, ShownHunk
 from sould.agents.permissions.visible import visible
 from sould.agents.sessions.operations.reviewdiff import DiffLine, Piece, deletion_of, diff_of, shortened
 from sould.agents.sessions.operations.reviewtext import NOTHING_YET, Names, Speech, described, glimpse
@@ -27,14 +27,14 @@ SHORT_ID = 10
 _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
-def listing(names: Names, files: Sequence[FileReview]) -> str:
+def listing(names: Names, files: Sequence[ShownFile]) -> str:
     """What is to be reviewed, file by file."""
     counts = [len(file.hunks) for file in files if file.hunks]
     head = f"{plural(sum(counts), 'hunk')} to review in {plural(len(counts), 'file')}." if counts else NOTHING_YET
     return "\n".join([head, *(line for file in files for line in _file(names, file))])
 
 
-def _file(names: Names, file: FileReview) -> Iterator[str]:
+def _file(names: Names, file: ShownFile) -> Iterator[str]:
     written = [author(hunk) for hunk in file.hunks]
     same = len(set(written)) == 1
     unsaved = f"not saved in {visible(', '.join(file.unsaved_in))}" if file.unsaved_in else "not saved"
@@ -52,7 +52,7 @@ def _file(names: Names, file: FileReview) -> Iterator[str]:
         yield f"  about to be written: {described(hunk, names)}" + (f": {look}" if look else "")
 
 
-def author(hunk: ReviewedHunk) -> str:
+def author(hunk: ShownHunk) -> str:
     """Whose agents wrote it: session, turn, subagent, model, as far as they are known."""
     found: dict[str, None] = {}
     for agent in hunk.agents:
@@ -63,7 +63,7 @@ def author(hunk: ReviewedHunk) -> str:
 
 
 def hunk_lines(
-    names: Names, hunk: ReviewedHunk, text: Sequence[str], *, place: str = "", longest: int = sys.maxsize
+    names: Names, hunk: ShownHunk, text: Sequence[str], *, place: str = "", longest: int = sys.maxsize
 ) -> Iterator[str]:
     """A hunk with its heading; `place`: which of how many it is. `text`: the lines of its file, () where they are not known.
 
@@ -79,7 +79,7 @@ def hunk_lines(
     yield from (_diff_line(shortened(line, longest)) for line in diff)
 
 
-def shown(names: Names, hunks: Iterable[tuple[ReviewedHunk, Sequence[str]]]) -> str:
+def shown(names: Names, hunks: Iterable[tuple[ShownHunk, Sequence[str]]]) -> str:
     """Several hunks, each with the lines of its file."""
     return "\n\n".join("\n".join(hunk_lines(names, hunk, text)) for hunk, text in hunks)
 

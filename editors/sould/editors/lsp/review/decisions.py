@@ -9,12 +9,12 @@ from msgspec.structs import replace
 
 from sould.agents.base.tasks import begun, first_of
 from sould.agents.clients.review.projects import resolve
-from sould.agents.clients.review.shapes import Verdict
-from sould.agents.clients.review.shown import as_json, shown_outcome
 from sould.agents.files.projects.port import ProjectPort
 from sould.agents.files.reviewing.answers import LeftHunk, Outcome
 from sould.agents.files.reviewing.listing import ReviewedHunk, Selection
 from sould.agents.files.reviewing.orders import Order
+from sould.agents.files.reviewing.shapes import Verdict
+from sould.agents.files.reviewing.shown import as_json, shown_outcome
 from sould.editors.lsp.client import LspClient
 from sould.editors.lsp.documents.edits import labelled, noticed
 from sould.editors.lsp.review.hunks import called

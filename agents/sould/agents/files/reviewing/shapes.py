@@ -90,6 +90,11 @@ class ShownHunk(Shape, frozen=True):
     """Errors that it brought, as an editor or a language server said when it was written."""
 
 
+def texts_of(hunk: ShownHunk) -> tuple[str, ...]:
+    """Its current lines."""
+    return tuple(line.text for line in hunk.lines)
+
+
 class ShownFile(Shape, frozen=True):
     """A file with what is to be reviewed in it, from the top; `hunks` is empty when nothing is any more.
 
@@ -159,6 +164,11 @@ class DoneHunk(Shape, frozen=True):
     waits: bool = False
     new_file: Literal["", "gone", "stays"] = ""
     part: int = 0
+
+    @property
+    def undone_by(self) -> int:
+        """The id by which it can be taken back."""
+        return self.part or self.id
 
 
 class LeftHunk(Shape, frozen=True):

@@ -6,7 +6,13 @@ from typing import Any
 from msgspec import to_builtins
 
 from sould.agents.base.text import iso_time
-from sould.agents.clients.review.shapes import (
+from sould.agents.files.edits.droppedtext import DroppedText
+from sould.agents.files.edits.reviewstate import LeftText
+from sould.agents.files.review.hunk import AgentCall, Line
+from sould.agents.files.reviewing import answers
+from sould.agents.files.reviewing.comments import Comment, Round
+from sould.agents.files.reviewing.listing import FileReview, KnownDecision, PutAside, ReviewedHunk
+from sould.agents.files.reviewing.shapes import (
     DoneHunk,
     Dropped,
     Left,
@@ -23,12 +29,6 @@ from sould.agents.clients.review.shapes import (
     ShownLine,
     ShownRound,
 )
-from sould.agents.files.edits.droppedtext import DroppedText
-from sould.agents.files.edits.reviewstate import LeftText
-from sould.agents.files.review.hunk import AgentCall, Line
-from sould.agents.files.reviewing import answers
-from sould.agents.files.reviewing.comments import Comment, Round
-from sould.agents.files.reviewing.listing import FileReview, KnownDecision, PutAside, ReviewedHunk
 
 
 def as_json(shape: Shape) -> dict[str, Any]:
