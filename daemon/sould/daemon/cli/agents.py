@@ -6,9 +6,11 @@ Reads the same files as the daemon and asks nobody; what depends on the editor o
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
+import sould.agents.tools as api
 from sould.agents.base.config import can_search
 from sould.agents.base.environment import Environment
 from sould.agents.base.errors import SouldError
@@ -17,8 +19,9 @@ from sould.agents.llm.registry import KEY_VARIABLES
 from sould.agents.soul.catalog import TEMPLATE, AgentCatalog, AgentFile
 from sould.agents.soul.spec import AgentSpec, SubagentEntry, ToolChoice
 from sould.agents.soul.tool_conditions import Situation
+from sould.agents.toolapi.decorator import SERVICES, InvalidToolError
 from sould.agents.toolapi.loading import same_tool
-from sould.agents.tools.check import tool_problems
+from sould.agents.toolapi.toolset import check_tool
 from sould.agents.wire.messages import SubagentCreated
 from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.output import CommandError, plural, table, visible
@@ -72,7 +75,7 @@ def list_agents(session: str) -> None:
 def _problem(catalog: AgentCatalog, file: AgentFile, now: Situation) -> str:
     """Why an agent cannot be used here; "" when it can."""
     try:
-        found = tool_problems(catalog.load(file), now)
+        found = _tool_problems(catalog.load(file), now)
     except SouldError as error:
         return error.message
     return next((f"{problem} ({tool.place})" for tool, problem in found.items()), "")
@@ -111,7 +114,7 @@ def explain(name: str, model: tuple[str, ...], client: tuple[str, ...]) -> None:
         spec = catalog.load(catalog.choose(name))
     except SouldError as error:
         raise CommandError(error.message) from error
-    problems = tool_problems(spec, now)
+    problems = _tool_problems(spec, now)
     click.echo(visible("\n".join(_explained(catalog, spec, now, problems))))
     if problems:
         raise CommandError(f"{spec.name} cannot be used: {plural(len(problems), 'tool')} of it cannot be loaded.")
@@ -211,3 +214,20 @@ def _standing(tool: ToolChoice, problem: str) -> str:
     if problem:
         return f" -- cannot be used: {problem} ({tool.place})"
     return f" -- when {tool.condition}" if tool.condition else ""
+
+
+def _tool_problems(spec: AgentSpec, now: Situation) -> Mapping[ToolChoice, str]:
+    """Why tools that are offered now cannot be loaded, for each of them; nothing is made of them.
+
+    Imports the modules that the tools are in, as a session would; whoever calls has seen to it that they are trusted.
+    """
+    services: dict[Any, object] = {getattr(api, name): None for name in SERVICES.split(", ")}
+    names: dict[str, str] = {}
+    problems: dict[ToolChoice, str] = {}
+    for choice in spec.tools(now):
+        try:
+            if not choice.reason:
+                check_tool(choice.path, services, names)
+        except InvalidToolError as error:
+            problems[choice] = error.message
+    return problems

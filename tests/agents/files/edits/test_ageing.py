@@ -12,10 +12,9 @@ from tests.agents.files.reviewing.reviewdesk import ReviewDesk
 
 from sould.agents.base.diskfile import digest_of
 from sould.agents.files.edits.blobs import BlobMissingError
-from sould.agents.files.edits.blobsweep import sweep_blobs
 from sould.agents.files.edits.editlog import Decided, EditLogFile, Intent, UserChanged
 from sould.agents.files.edits.snapshot import SNAPSHOT
-from sould.agents.files.projects.housekeeping import AT_REST, DAY, clear, seconds_until_next
+from sould.agents.files.projects.housekeeping import AT_REST, DAY, clear, seconds_until_next, sweep_blobs
 
 NUMBERS = "".join(f"{n}\n" for n in range(12))
 LATER = 40 * 24 * 3600.0
