@@ -21,10 +21,11 @@ STREAMS = st.lists(st.tuples(st.sampled_from(OPS), st.sampled_from(IDS), st.bool
 
 
 def stream(drawn: list[tuple[str, str, bool]]) -> list[wire.WireMessage]:
-    """A lawful stream: what is about a call that is not open, or was opened twice, is left out."""
+    """A lawful stream: what is about a call that is not open, or was opened twice, is left out, as is a question before its detail."""
     said: list[wire.WireMessage] = [wire.TurnBegin(user_input="go", turn_id="t", client_id="me")]
     open_calls: set[str] = set()
     ended: set[str] = set()
+    detailed: set[str] = set()
 
     def child(message: wire.WireMessage, parent: str) -> wire.SubagentEvent:
         return wire.SubagentEvent(parent_tool_call_id=parent, agent_id="a", subagent_type="x", event=message)
@@ -38,8 +39,9 @@ def stream(drawn: list[tuple[str, str, bool]]) -> list[wire.WireMessage]:
             case "part" if call_id in open_calls:
                 said.append(wire.ToolCallPart(arguments_part='{"a": 1}', tool_call_id=call_id))
             case "detail" if call_id in open_calls:
+                detailed.add(call_id)
                 said.append(DETAIL.model_copy(update={"tool_call_id": call_id, "after": "c1" if flag else ""}))
-            case "ask" if call_id in open_calls:
+            case "ask" if call_id in open_calls & detailed:
                 said.append(REQUEST.model_copy(update={"id": f"r {call_id}", "tool_call_id": call_id}))
             case "answer":
                 said.append(wire.ApprovalResponse(request_id=f"r {call_id}", response="approve"))
