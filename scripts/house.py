@@ -44,7 +44,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "agents/tools": ("web", "external", "", "editor", "languageservers"),
     "agents/sessions": ("worktrees", "store", "settings", "operations", "turns", "commands", ""),
     "agents/clients": ("", "review", "inbox", "editor", "frontend"),
-    "acp": ("", "client", "projection", "dialogs", "connection", "handlers", "server"),
+    "acp": ("", "projection", "connection", "server"),
     "editors": ("", "lsp"),
     "daemon": ("", "configuration", "process", "cli"),
 }

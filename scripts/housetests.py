@@ -16,8 +16,8 @@ SUPPORT = "tests/support/"
 LIBRARIES = frozenset(
     {
         *(
-            "tests.acp.handlers.test_inbox",
-            "tests.acp.handlers.test_review",
+            "tests.acp.server.test_inbox",
+            "tests.acp.server.test_review",
             "tests.agents.files.directories.test_directory",
         ),
         *("tests.agents.tools.languageservers.test_tools", "tests.agents.files.reviewing.test_property"),

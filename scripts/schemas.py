@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from sould.acp import schema as acpparams
 from sould.acp import shapes as acpshapes
-from sould.acp.client.following import TOOLS as FOLLOWED
+from sould.acp.connection.following import TOOLS as FOLLOWED
 from sould.agents.clients.editor import params as editorparams
 from sould.agents.clients.editor import shapes as editorshapes
 from sould.agents.clients.editor.client import STATE_TOOL

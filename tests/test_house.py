@@ -29,7 +29,7 @@ def tree(tmp_path: Path) -> Path:
     write(tmp_path, "agents/sould/agents/loop.py", "from sould.agents import wire\n")
     write(tmp_path, "agents/sould/agents/tools/__init__.py", "")
     write(tmp_path, "agents/sould/agents/tools/editor/__init__.py", "")
-    write(tmp_path, "acp/sould/acp/handlers/__init__.py", "")
+    write(tmp_path, "acp/sould/acp/server/__init__.py", "")
     write(tmp_path, "daemon/sould/daemon/cli/__init__.py", "")
     write(tmp_path, "daemon/sould/daemon/main.py", "from sould.acp.serve import x\nfrom sould.agents.loop import y\n")
     subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
@@ -78,7 +78,7 @@ def test_a_tree_that_keeps_all_rules_passes(tree: Path) -> None:
             "web must not import editor",
         ),
         ("agents/sould/agents/odd/bad.py", "", "package odd stands in no layer"),
-        ("acp/sould/acp/client/bad.py", "from sould.acp.handlers.x import y\n", "client must not import handlers"),
+        ("acp/sould/acp/connection/bad.py", "from sould.acp.server.x import y\n", "connection must not import server"),
         ("daemon/sould/daemon/process/bad.py", "from sould.daemon.cli.x import y\n", "process must not import cli"),
         (
             "acp/sould/acp/bad.py",

@@ -26,7 +26,7 @@ NOT_SENT = {
     "terminal/wait_for_exit": "as terminal/create",
     "terminal/kill": "as terminal/create",
     "terminal/release": "as terminal/create",
-    "elicitation/create": "no built-in tool asks questions yet; the dialog itself is proven in tests/acp/dialogs/test_questions.py",
+    "elicitation/create": "no built-in tool asks questions yet; the dialog itself is proven in tests/acp/connection/test_questions.py",
     "elicitation/complete": "questions are forms; nothing is asked by URL",
     "update:compaction_summary_chunk": "the summary is sent whole, in compaction_update",
 }

@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sould.acp.content import text_block
-from sould.acp.projection.chunks import PIECE, chunk
+from sould.acp.content import PIECE, chunk, text_block
 from sould.agents.journal.channel import Record
 from sould.agents.wire.content import TextPart, ThinkPart
 from soultest.acpscreen import Screen, lawful

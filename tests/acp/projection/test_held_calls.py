@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sould.acp.dialogs.asking import permission
+from sould.acp.connection.asking import permission
 from sould.acp.features import Features
 from sould.agents.wire import messages as wire
 from sould.agents.wire.content import TextPart

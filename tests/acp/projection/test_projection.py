@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from sould.acp.dialogs.asking import permission
+from sould.acp.connection.asking import permission
 from sould.acp.features import Features
 from sould.acp.projection.toolcalls import CLEAR, MAX_TEXT, fenced
 from sould.agents.base.yaml_text import as_lines

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sould.acp.dialogs.asking import permission
+from sould.acp.connection.asking import permission
 from sould.acp.projection.toolcalls import Call
 from sould.agents.base.workspace import ResolvedPath
 from sould.agents.clients.inbox.shown import request_lines

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.acp.handlers.test_inbox import asks, looking
+from tests.acp.server.test_inbox import asks, looking
 
 from sould.agents.base.config import AttentionSettings, Config
 from sould.agents.base.liveconfig import FixedConfig

@@ -4,7 +4,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-from tests.acp.handlers.test_review import CHANGED
+from tests.acp.server.test_review import CHANGED
 
 from soultest.acpclient import AcpClient
 from soultest.lspclient import LspClient

@@ -1,7 +1,7 @@
 """Two clients of different protocols keep, reject, take back and type in the same file: they see the same, and nothing typed is lost."""
 
 import pytest
-from tests.acp.handlers.test_review import edited, reviewer
+from tests.acp.server.test_review import edited, reviewer
 from tests.editors.lsp.converging import Eye, User, listed
 
 from soultest.acpclient import AcpClient

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.acp.handlers.test_review import edited
+from tests.acp.server.test_review import edited
 
 from soultest.acpclient import AgentError
 from soultest.bench import Bench

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.acp.handlers.test_review import edited
+from tests.acp.server.test_review import edited
 from tests.editors.lsp.test_restarts import Killed, carried_over
 
 from soultest.bench import Bench

@@ -3,7 +3,7 @@
 from typing import Any
 
 from msgspec.structs import replace
-from tests.acp.handlers.test_review import edited
+from tests.acp.server.test_review import edited
 
 from sould.agents.clients.connections import ConnectionRecord, Unanswered
 from soultest.bench import Bench, call

@@ -15,7 +15,7 @@ import socket
 import sys
 from typing import IO, Any
 
-from sould.acp.handlers.handshake import PARAMETERS
+from sould.acp.server.handshake import PARAMETERS
 from sould.acp.server.server import serve_acp
 from sould.agents.base.importing import load
 from sould.agents.clients.connections import ClientProcess, ConnectionNotes, ConnectionServices, Resumable

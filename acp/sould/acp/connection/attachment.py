@@ -9,10 +9,10 @@ import logging
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
-from sould.acp.client.client_mcp_servers import ClientServers
-from sould.acp.client.clienttools import ClientTools
+from sould.acp.connection.clienttools import ClientTools
+from sould.acp.connection.dialogs import Dialogs, answered
+from sould.acp.connection.mcp_servers import ClientServers
 from sould.acp.content import user_input
-from sould.acp.dialogs.dialogs import Dialogs, answered
 from sould.acp.features import SIGN_IN, Facts, Features, LiveState
 from sould.acp.outbound import Json
 from sould.acp.projection.projection import UpdatesV1

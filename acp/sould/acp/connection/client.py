@@ -3,12 +3,11 @@
 Handlers get this object and typed parameters; ids, bytes and error codes stay in the connection below.
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol
 
-from sould.acp.client.client_mcp_servers import ClientServers, pack
-from sould.acp.client.mcp import McpCarrier
 from sould.acp.clients import follows_as, reviews_as
-from sould.acp.connection.services import Accounts
+from sould.acp.connection.mcp_servers import ClientServers, McpCarrier, pack
 from sould.acp.introduction import ClientCapabilities, Implementation, Introduction
 from sould.acp.outbound import Json
 from sould.agents.base.rpc.errors import INVALID_REQUEST, RpcError
@@ -17,16 +16,27 @@ from sould.agents.clients.connections import AttachedSession, ConnectionServices
 from sould.agents.clients.frontend.connection import MOST_SIGNED, ClientConnection
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sould.acp.client.clienttools import ClientTools
     from sould.acp.connection.attachment import Attachment
+    from sould.acp.connection.clienttools import ClientTools
     from sould.agents.base.workspace import TextFiles
     from sould.agents.clients.review.projects import OpenProjects
     from sould.agents.clients.review.reports import Reports
     from sould.agents.sessions.port import SessionPort
     from sould.agents.soul.hooks.events import Subscription
     from sould.agents.wire.stream import Cursor
+
+
+class Accounts(Protocol):
+    """The keys of model providers."""
+
+    async def usable(self, environment: Mapping[str, str]) -> tuple[str, ...]:
+        """Names of the providers that can be used with this environment; empty: the user must sign in."""
+        ...
+
+    async def forget(self) -> None:
+        """Remove the keys that `sould login` stored."""
+        ...
+
 
 NOT_FOUND = -32002
 PROMPT = "session/prompt"
@@ -137,8 +147,8 @@ class AcpClient(ClientConnection):
 
         `forked`: the notices in it are another session's.
         """
-        from sould.acp.client.clienttools import ClientTools  # noqa: PLC0415 -- as above
         from sould.acp.connection.attachment import Attachment  # noqa: PLC0415 -- initialize is answered without Wire's models
+        from sould.acp.connection.clienttools import ClientTools  # noqa: PLC0415 -- as above
         from sould.acp.features import features_of  # noqa: PLC0415 -- as above
         from sould.agents.sessions.pendingprompts import PendingPrompts  # noqa: PLC0415 -- as above
 
@@ -167,7 +177,7 @@ class AcpClient(ClientConnection):
         name = follows_as(self.info)
         if not name or self._host is None or self._editor_tools is not None:
             return
-        from sould.acp.client.following import FollowingClient  # noqa: PLC0415 -- as above
+        from sould.acp.connection.following import FollowingClient  # noqa: PLC0415 -- as above
 
         self._host.editors.add(FollowingClient(self.id, name, self.attachments.get))
 
@@ -197,7 +207,7 @@ class AcpClient(ClientConnection):
 
     def workspace(self, inner: "TextFiles", session_id: str) -> "TextFiles | None":
         """The client's buffers over the disk, when it offers any."""
-        from sould.acp.client.workspace import ClientTexts  # noqa: PLC0415 -- as above
+        from sould.acp.connection.workspace import ClientTexts  # noqa: PLC0415 -- as above
 
         able = self.capabilities
         if not able.read_text_file and not able.write_text_file:

@@ -1,13 +1,21 @@
-"""What happens beside the conversation: notices and compaction, as text for clients that know neither. Pure."""
+"""What happens beside the conversation: notices, compaction, the plan, restores, queued prompts, messages of the user's tools.
 
-from collections.abc import Iterator
+Notices and compaction are text for clients that know neither. Pure.
+"""
 
-from sould.acp.content import text_block
-from sould.acp.features import Features
+from collections.abc import Iterator, Sequence
+
+import orjson
+
+from sould.acp.content import chunk, input_blocks, text_block, user_chunks
+from sould.acp.features import Facts, Features
 from sould.acp.outbound import Json
-from sould.acp.projection.chunks import chunk, user_chunks
+from sould.acp.projection.titles import title
 from sould.agents.journal.channel import Record
+from sould.agents.soul.timetravel.outcome import LEFT, TAKE_KEPT, headline, line
 from sould.agents.wire import messages as wire
+from sould.agents.wire.content import UserInput
+from sould.agents.wire.display import TodoItem
 from sould.agents.wire.notice import TO_REVIEW
 
 _SEVERITIES = frozenset({"info", "warning", "error"})
@@ -24,6 +32,9 @@ STOPPED: dict[wire.StopReason, tuple[str, str]] = {
 """Ends of a turn that clients have a code for and mostly no words: they are said to the user."""
 _COMPACTED = {"kept", "also_kept", "tokens_before", "tokens_after", "strategy", "note"}
 """What the protocol has no place for, in `_meta`."""
+MOST_NAMED = 100
+"""Files that the card of a restore names."""
+_STATUS = {"pending": "pending", "in_progress": "in_progress", "done": "completed"}
 
 
 class Notices:
@@ -124,3 +135,115 @@ def _in_words(message: wire.CompactionBegin | wire.CompactionEnd) -> str:
         return f"The conversation could not be compacted: {message.error}"
     said = f"The conversation was compacted from {message.tokens_before} to {message.tokens_after} tokens. "
     return (said + message.note).strip()
+
+
+def custom_in(message: object) -> tuple[wire.Custom, str] | None:
+    """The message of a tool or hook of the user's own (D35), and the subagent whose tool sent it ("": none's); None for all others."""
+    agent = ""
+    while isinstance(message, wire.SubagentEvent):
+        agent, message = message.agent_id or "", message.event
+    return (message, agent) if isinstance(message, wire.Custom) else None
+
+
+def custom_line(session_id: str, message: wire.Custom, agent_id: str) -> bytes:
+    """`_sould/custom`, a notification of ours."""
+    params: Json = {"sessionId": session_id, "name": message.name, "data": message.data}
+    if agent_id:
+        params["agentId"] = agent_id
+    return orjson.dumps({"jsonrpc": "2.0", "method": "_sould/custom", "params": params}) + b"\n"
+
+
+class Plan:
+    """The plan a client was shown last: the agent's list of what is to do, or how far a flow has come."""
+
+    def __init__(self) -> None:
+        self._items: Sequence[TodoItem] = ()
+
+    def show(self, items: Sequence[TodoItem]) -> Json:
+        """The whole plan, as it is now."""
+        self._items = items
+        entries: list[Json] = [
+            {"content": item.title, "priority": "medium", "status": _STATUS[item.status]} for item in items
+        ]
+        return {"sessionUpdate": "plan", "entries": entries}
+
+    def put_down(self) -> Iterator[Json]:
+        """The turn was cut off: what was in progress is to be done again, and nobody does it now."""
+        if any(item.status == "in_progress" for item in self._items):
+            yield self.show(
+                [
+                    item.model_copy(update={"status": "pending"}) if item.status == "in_progress" else item
+                    for item in self._items
+                ]
+            )
+
+
+def restored(message: wire.FilesRestored, cwd: str) -> Json:
+    """The card of a restore: what went back and what was left. `_meta.sould.files` holds the same for programs."""
+    files = message.files[:MOST_NAMED]
+    lines = [f"- {line(file, cwd)}" for file in files]
+    if len(message.files) > len(files):
+        lines.append(f"- and {len(message.files) - len(files)} more")
+    if message.can_take_kept:
+        lines += ["", TAKE_KEPT]
+    changed = [file.path for file in files if file.action not in LEFT]
+    return {
+        "sessionUpdate": "tool_call",
+        "toolCallId": f"restore-{message.restore_id}",
+        "title": title(headline(message)),
+        "kind": "edit",
+        "status": "completed",
+        "content": [{"type": "content", "content": text_block("\n".join(lines))}],
+        "locations": [{"path": path} for path in changed],
+        "_meta": {"sould": {"files": [file.model_dump(exclude_defaults=True) for file in files]}},
+    }
+
+
+class Waiting:
+    """One client's view of its session's queue."""
+
+    def __init__(self, facts: Facts, client_id: str) -> None:
+        self._facts = facts
+        self._client_id = client_id
+        self._asked: dict[str, UserInput] = {}
+        """What this client asked for in the prompts of its own that waited, before anybody changed them."""
+        self._told: list[Json] = []
+
+    def shown(self) -> list[Json]:
+        """The prompts that wait, next first."""
+        return [
+            {
+                "id": prompt.turn_id,
+                "position": number,
+                "mine": prompt.client_id == self._client_id,
+                "prompt": input_blocks(prompt.user_input),
+            }
+            for number, prompt in enumerate(self._facts.state.queue(), 1)
+        ]
+
+    def news(self) -> bytes:
+        """`_sould/queue`, a notification of ours with the whole list; nothing when it is as this client knows it."""
+        queue = self.shown()
+        if queue == self._told:
+            return b""
+        self._told = queue
+        params = {"sessionId": self._facts.session_id, "prompts": queue}
+        return orjson.dumps({"jsonrpc": "2.0", "method": "_sould/queue", "params": params}) + b"\n"
+
+    def moved(self, message: wire.PromptQueued) -> str:
+        """A prompt waits, moved or left; a sentence when it is this client's own and waits."""
+        if not message.position:
+            self._asked.pop(message.turn_id, None)
+        elif message.client_id == self._client_id:
+            self._asked.setdefault(message.turn_id, message.user_input)
+            return f"Queued ({_nth(message.position)}): starts after the current turn."
+        return ""
+
+    def was_changed(self, turn: wire.TurnBegin) -> bool:
+        """Whether the turn that begins is about something else than this client had asked for."""
+        return self._asked.pop(turn.turn_id, turn.user_input) != turn.user_input
+
+
+def _nth(number: int) -> str:
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"

@@ -10,17 +10,23 @@ from typing import TypeAlias, assert_never
 
 import orjson
 
-from sould.acp.content import block, input_blocks, text_block
+from sould.acp.content import (
+    END,
+    TextChunks,
+    beside,
+    block,
+    chunk,
+    input_blocks,
+    numbered,
+    text_block,
+    update_line,
+    user_chunks,
+)
 from sould.acp.features import SIGN_IN, Facts, Features
 from sould.acp.outbound import Json
 from sould.acp.projection.calls import Calls
-from sould.acp.projection.chunks import END, TextChunks, beside, chunk, numbered, update_line, user_chunks
-from sould.acp.projection.custom import custom_in, custom_line
-from sould.acp.projection.notices import STOPPED, Notices
-from sould.acp.projection.plans import Plan
-from sould.acp.projection.restores import restored
+from sould.acp.projection.notices import STOPPED, Notices, Plan, Waiting, custom_in, custom_line, restored
 from sould.acp.projection.status import SessionStatus
-from sould.acp.projection.waiting import Waiting
 from sould.agents.journal.channel import Record
 from sould.agents.wire import messages as wire
 from sould.agents.wire.content import AudioPart, ImagePart, TextPart, ThinkPart, UserInput, VideoPart

@@ -1,11 +1,11 @@
 """How a session stands: its title, options, commands and usage, told when it is introduced and when they change. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sould.acp.features import Facts
-from sould.acp.outbound import Json
-from sould.acp.projection.options import config_options, session_modes
+from sould.acp.outbound import ConfigOption, Json, Mode, Modes, SelectOption, SessionState
 from sould.agents.base.text import iso_time
+from sould.agents.sessions.settings.options import Choice, SessionOption
 from sould.agents.wire import messages as wire
 
 
@@ -74,3 +74,53 @@ class SessionStatus:
                 shown["input"] = {"hint": command.hint}
             commands.append(shown)
         return {"sessionUpdate": "available_commands_update", "availableCommands": commands}
+
+
+def session_state(options: Sequence[SessionOption]) -> SessionState:
+    """The fields with which every way to open a session answers."""
+    state = SessionState(configOptions=config_options(options))
+    modes = session_modes(options)
+    if modes is not None:
+        state["modes"] = modes
+    return state
+
+
+def config_options(options: Sequence[SessionOption]) -> list[ConfigOption]:
+    """Session options as config options, the complete list in the order clients show it."""
+    return [_option(option) for option in options]
+
+
+def session_modes(options: Sequence[SessionOption]) -> Modes | None:
+    """The mode option as modes, for clients that know only those."""
+    for option in options:
+        if option.category == "mode":
+            return Modes(currentModeId=option.value, availableModes=[_mode(choice) for choice in option.choices])
+    return None
+
+
+def _option(option: SessionOption) -> ConfigOption:
+    shown = ConfigOption(
+        id=option.id,
+        name=option.name,
+        category=option.category,
+        type="select",
+        currentValue=option.value,
+        options=[_choice(choice) for choice in option.choices],
+    )
+    if option.description:
+        shown["description"] = option.description
+    return shown
+
+
+def _choice(choice: Choice) -> SelectOption:
+    shown = SelectOption(value=choice.value, name=choice.name)
+    if choice.description:
+        shown["description"] = choice.description
+    return shown
+
+
+def _mode(choice: Choice) -> Mode:
+    shown = Mode(id=choice.value, name=choice.name)
+    if choice.description:
+        shown["description"] = choice.description
+    return shown

@@ -4,20 +4,6 @@ Loaded when the first client has its answer to `initialize`, which `server` ther
 """
 
 from sould.acp.connection.client import NOT_FOUND, AcpClient
-from sould.acp.handlers import (
-    accounts,
-    applying,
-    finding,
-    handshake,
-    importing,
-    queue,
-    sessions,
-    tasks,
-    tools,
-    transcript,
-    travel,
-    turns,
-)
 from sould.acp.schema import (
     ApplyParams,
     ArchiveParams,
@@ -51,6 +37,7 @@ from sould.acp.schema import (
     WaitingMoveParams,
     WaitingParams,
 )
+from sould.acp.server import finding, handshake, sessions, turns
 from sould.agents.base.errors import (
     NoModelError,
     OptionError,
@@ -64,7 +51,7 @@ from sould.agents.clients.frontend import editor, inbox, review
 from sould.agents.clients.frontend.routes import Dispatcher, Route, route
 
 CODES: tuple[tuple[type[SouldError], int], ...] = (
-    (NoModelError, accounts.AUTH_REQUIRED),
+    (NoModelError, handshake.AUTH_REQUIRED),
     (SessionNotFoundError, NOT_FOUND),
     (OptionError, INVALID_PARAMS),
     (WorkspaceGoneError, INVALID_PARAMS),
@@ -74,9 +61,9 @@ CODES: tuple[tuple[type[SouldError], int], ...] = (
 
 ROUTES: dict[str, Route[AcpClient]] = {
     "initialize": Route(handshake.initialize, early=True),
-    "authenticate": route(AuthenticateParams, accounts.authenticate),
-    "logout": route(NoParams, accounts.logout),
-    "auth/status": route(NoParams, accounts.auth_status),
+    "authenticate": route(AuthenticateParams, handshake.authenticate),
+    "logout": route(NoParams, handshake.logout),
+    "auth/status": route(NoParams, handshake.auth_status),
     "session/new": route(OpeningParams, sessions.new),
     "session/load": route(StoredOpeningParams, sessions.load),
     "session/resume": route(StoredOpeningParams, sessions.resume),
@@ -91,28 +78,28 @@ ROUTES: dict[str, Route[AcpClient]] = {
     "session/cancel": route(SessionParams, turns.cancel, notification=True),
     "_session/steering": route(PromptParams, turns.steer),
     "_sould/session/archive": route(ArchiveParams, sessions.archive),
-    "_sould/session/transcript": route(TranscriptParams, transcript.transcript),
-    "_sould/session/apply": route(ApplyParams, applying.apply),
-    "_sould/session/commit_message": route(CommitMessageParams, applying.commit_message),
+    "_sould/session/transcript": route(TranscriptParams, sessions.transcript),
+    "_sould/session/apply": route(ApplyParams, finding.apply),
+    "_sould/session/commit_message": route(CommitMessageParams, finding.commit_message),
     "_sould/session/search": route(SearchParams, finding.find_sessions),
     "_sould/session/resources": route(ResourcesParams, finding.resources),
     "_sould/session/context": route(BreakdownParams, finding.context),
     "_sould/session/export": route(ExportParams, sessions.export),
-    "_sould/session/imports": route(ImportsParams, importing.imports),
-    "_sould/session/import": route(ImportParams, importing.import_session),
-    "_sould/session/tasks": route(TasksParams, tasks.show),
-    "_sould/session/tasks/stop": route(TaskParams, tasks.stop),
-    "_sould/session/tasks/output": route(TaskParams, tasks.output),
+    "_sould/session/imports": route(ImportsParams, sessions.imports),
+    "_sould/session/import": route(ImportParams, sessions.import_session),
+    "_sould/session/tasks": route(TasksParams, turns.show_tasks),
+    "_sould/session/tasks/stop": route(TaskParams, turns.stop_task),
+    "_sould/session/tasks/output": route(TaskParams, turns.task_output),
     "_sould/files/search": route(FindFilesParams, finding.find_files),
-    "_sould/queue": route(SessionParams, queue.show),
-    "_sould/queue/remove": route(WaitingParams, queue.remove),
-    "_sould/queue/edit": route(WaitingEditParams, queue.edit),
-    "_sould/queue/move": route(WaitingMoveParams, queue.move),
-    "_sould/tools/register": route(ToolsParams, tools.register),
-    "_sould/timeline": route(TimelineParams, travel.show),
-    "_sould/rewind": route(RewindParams, travel.rewind),
-    "_sould/undo": route(UndoTurnParams, travel.undo),
-    "_sould/redo": route(SessionParams, travel.redo),
+    "_sould/queue": route(SessionParams, turns.show_queue),
+    "_sould/queue/remove": route(WaitingParams, turns.remove_waiting),
+    "_sould/queue/edit": route(WaitingEditParams, turns.edit_waiting),
+    "_sould/queue/move": route(WaitingMoveParams, turns.move_waiting),
+    "_sould/tools/register": route(ToolsParams, turns.register_tools),
+    "_sould/timeline": route(TimelineParams, turns.timeline),
+    "_sould/rewind": route(RewindParams, turns.rewind),
+    "_sould/undo": route(UndoTurnParams, turns.undo),
+    "_sould/redo": route(SessionParams, turns.redo),
     **review.METHODS,
     **inbox.METHODS,
     **editor.METHODS,

@@ -2,8 +2,8 @@
 
 import logging
 
-from sould.acp.client.client_mcp_servers import servers_of, unpack
 from sould.acp.connection.client import PROMPT, AcpClient
+from sould.acp.connection.mcp_servers import servers_of, unpack
 from sould.acp.connection.openings import opening_of
 from sould.acp.introduction import read_introduction
 from sould.acp.outbound import Json

@@ -6,10 +6,9 @@
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from sould.acp.connection.client import AcpClient
-from sould.acp.connection.services import Accounts
-from sould.acp.handlers import handshake
+from sould.acp.connection.client import Accounts, AcpClient
 from sould.acp.outbound import Json
+from sould.acp.server import handshake
 from sould.agents.base.importing import load
 from sould.agents.base.rpc.stream import ByteStream
 from sould.agents.clients.connections import ConnectionServices

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Protocol
 
-from sould.acp.connection.services import Accounts
+from sould.acp.connection.client import Accounts
 from sould.acp.server.server import serve_acp
 from sould.agents.clients.connections import ClientProcess, ConnectionRecord, ConnectionServices, Resumable
 from sould.agents.sessions.hostport import HostPort

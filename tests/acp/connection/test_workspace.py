@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sould.acp.client.workspace import GONE, ClientTexts
+from sould.acp.connection.workspace import GONE, ClientTexts
 from sould.agents.base.localworkspace import LocalWorkspace
 from sould.agents.base.rpc.errors import ConnectionGoneError, RpcError
 from sould.agents.base.workspace import Command, FileChangedError, JustRead, NotAFileError, RunningCommand

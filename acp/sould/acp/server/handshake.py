@@ -1,15 +1,21 @@
-"""`initialize`: the first answer, given before anything heavy is loaded (D9)."""
+"""`initialize`, the first answer, given before anything heavy is loaded (D9); signing in and out."""
+
+from typing import TYPE_CHECKING
 
 from sould.acp.connection.client import AcpClient
 from sould.acp.introduction import read_introduction
 from sould.acp.outbound import Json
 from sould.agents.base.rpc.connection import Reply
-from sould.agents.base.rpc.errors import INVALID_REQUEST, RpcError
+from sould.agents.base.rpc.errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, RpcError
 from sould.agents.soul.hooks.events import EVENTS
+
+if TYPE_CHECKING:
+    from sould.acp.schema import AuthenticateParams, NoParams
 
 PROTOCOL_VERSION = 1
 KEY_METHOD = "provider-key"
 LOGIN_METHOD = "sould-login"
+AUTH_REQUIRED = -32000
 DISPATCH = "sould.acp.server.dispatch"
 """What serves all other methods; loaded with the first."""
 PARAMETERS = "sould.acp.schema"
@@ -97,3 +103,34 @@ def _auth_methods(client: AcpClient) -> list[Json]:
             }
         )
     return methods
+
+
+async def authenticate(client: AcpClient, params: "AuthenticateParams") -> Json:
+    """Check that a provider's key can be found; the terminal method is not for this call."""
+    client.require_initialized()
+    if params.method_id != KEY_METHOD:
+        raise RpcError(INVALID_PARAMS, f"authenticate takes the method {KEY_METHOD!r}, not {params.method_id[:80]!r}.")
+    if client.accounts is not None and not await client.accounts.usable(client.services.client.environment):
+        sentence = "No model provider's key was found: run `sould login`, or set one such as OPENAI_API_KEY."
+        raise RpcError(AUTH_REQUIRED, sentence, {"kind": "no_model", "details": sentence})
+    return {}
+
+
+async def logout(client: AcpClient, _: "NoParams") -> Json:
+    """Forget the keys that `sould login` stored; keys of the environment are not ours to remove."""
+    client.require_initialized()
+    if client.accounts is None:
+        raise RpcError(METHOD_NOT_FOUND, "Signing out is not offered here.")
+    await client.accounts.forget()
+    return {}
+
+
+async def auth_status(client: AcpClient, _: "NoParams") -> Json:
+    """Whether a model can be used, and whose keys were found."""
+    client.require_initialized()
+    if client.accounts is None:
+        raise RpcError(METHOD_NOT_FOUND, "The sign-in state is not offered here.")
+    names = await client.accounts.usable(client.services.client.environment)
+    if not names:
+        return {"state": "unauthenticated"}
+    return {"state": "authenticated", "accounts": [{"label": name} for name in names]}

@@ -1,32 +1,44 @@
-"""The life of sessions: new, load, resume, fork, list, delete, close, set_title, archive.
+"""The life of sessions: new, load, resume, fork, list, delete, close, set_title, archive; import, and pages of a transcript.
 
 Updates of a session follow the answer that introduces it; only `session/load` sends the history, and how the session
 stands, before it answers (the conformance kit's ACP-LOAD-002).
 """
 
 import asyncio
+import time
 from pathlib import Path
 
-from sould.acp.client.client_mcp_servers import servers_of
+from msgspec import to_builtins
+
 from sould.acp.connection.attachment import Attachment
 from sould.acp.connection.client import AcpClient
+from sould.acp.connection.mcp_servers import servers_of
 from sould.acp.connection.openings import opening_of
+from sould.acp.features import features_of
 from sould.acp.outbound import Json
-from sould.acp.projection.options import session_state
+from sould.acp.projection.status import session_state
+from sould.acp.projection.transcript import TranscriptPart
 from sould.acp.schema import (
     ArchiveParams,
+    ImportParams,
+    ImportsParams,
     ListParams,
     OpeningParams,
     SessionParams,
     StoredOpeningParams,
     TitleParams,
+    TranscriptParams,
 )
+from sould.acp.shapes import Imported, KeptConversations, KeptElsewhere
 from sould.agents.base.errors import SessionNotFoundError
 from sould.agents.base.rpc.connection import Reply
 from sould.agents.base.rpc.errors import INVALID_PARAMS, RpcError
 from sould.agents.base.text import iso_time
 from sould.agents.clients.params import absolute
+from sould.agents.journal.channel import Record
+from sould.agents.journal.pages import Page
 from sould.agents.sessions.hostport import HostPort
+from sould.agents.sessions.pages import SessionPages
 from sould.agents.sessions.store.store import SessionInfo
 from sould.agents.sessions.worktrees.records import Worktree
 
@@ -174,3 +186,62 @@ def _info(info: SessionInfo, branch: str, worktree: Worktree | None) -> Json:
     if own:
         shown["_meta"] = {"sould": own}
     return shown
+
+
+async def imports(client: AcpClient, params: ImportsParams) -> Json:
+    """What can be imported for a directory."""
+    found = await (await client.host()).kept_elsewhere(opening_of(client, OpeningParams(cwd=params.cwd)))
+    kept = (KeptElsewhere(each.agent, str(each.path), each.title, iso_time(each.updated)) for each in found)
+    return to_builtins(KeptConversations(tuple(kept)))
+
+
+async def import_session(client: AcpClient, params: ImportParams) -> Json:
+    """A new session, which waits on disk for whoever opens it."""
+    host, opening = await client.host(), opening_of(client, OpeningParams(cwd=params.cwd))
+    session, found = await host.import_session(opening, absolute(params.path, "path"), params.agent)
+    await host.detach(session.id, "")
+    return to_builtins(Imported(session.id, found.agent, len(found.said), dict(found.skipped)))
+
+
+SLICE = 0.001
+"""Seconds of reading between two looks at the rest of the daemon."""
+
+
+async def transcript(client: AcpClient, params: TranscriptParams) -> Json:
+    """A page of it. From the last look at the journal to the answer nothing is awaited."""
+    host = await client.host()
+    pages = host.pages(params.session_id)
+    page = await pages.find(params.before, params.limit)
+    part = TranscriptPart(params.session_id, str(pages.info.cwd), features_of(client.capabilities, client.info))
+    if not page.stop:
+        for record in await pages.plan(page):
+            part.recall(record)
+    last = await _read(pages, page, part, None)
+    while (shown := _shown_in(client, params.session_id)) is not None and not (pages.live and shown.at_rest):
+        await shown.at_rest_again()
+        pages = host.pages(params.session_id)  # it may have been opened meanwhile
+        last = await _read(pages, page, part, last)
+    if shown is not None:
+        part.add_output(shown.updates.calls.printed(part.running))
+    return {"updates": part.shown(), "before": page.before, "sequence": pages.position(last).number}
+
+
+def _shown_in(client: AcpClient, session_id: str) -> Attachment | None:
+    shown = client.attachments.get(session_id)
+    return None if shown is None or shown.session.closed else shown
+
+
+async def _read(pages: SessionPages, page: Page, part: TranscriptPart, last: Record | None) -> Record | None:
+    """Go on from `last` as far as the page goes, and as its calls take; the last record of it, or behind it."""
+    pause = time.monotonic() + SLICE
+    for record in pages.records(page, last.after if last is not None else None):
+        if page.stop and record.seq >= page.stop:
+            part.end()
+            if not part.running:
+                return last
+        part.take(record)
+        last = record
+        if time.monotonic() > pause:
+            await asyncio.sleep(0)
+            pause = time.monotonic() + SLICE
+    return last

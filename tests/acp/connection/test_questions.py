@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from sould.acp.clients import shows_names
-from sould.acp.dialogs.asking import buttons, pressed
+from sould.acp.connection.asking import buttons, pressed
 from sould.acp.introduction import Implementation
 from sould.acp.schema import ElicitationAnswer
 from sould.agents.permissions.questions import OWN_WORDS

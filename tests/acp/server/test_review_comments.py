@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.acp.handlers.test_review import CHANGED, edited, listed, reviewer
+from tests.acp.server.test_review import CHANGED, edited, listed, reviewer
 
 from sould.agents.wire.content import TextPart
 from soultest.acpclient import AgentError

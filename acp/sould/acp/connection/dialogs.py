@@ -13,17 +13,16 @@ from typing import TypeAlias
 
 from pydantic import ValidationError
 
-from sould.acp.content import text_block
-from sould.acp.dialogs.asking import OPTIONS, buttons, elsewhere, form, form_answers, permission, pressed
-from sould.acp.dialogs.serverforms import form_response, server_form, shows
+from sould.acp.connection.asking import OPTIONS, buttons, elsewhere, form, form_answers, permission, pressed
+from sould.acp.content import chunk, text_block
 from sould.acp.features import Features
 from sould.acp.outbound import Json
-from sould.acp.projection.chunks import chunk
 from sould.acp.projection.projection import UpdatesV1
 from sould.acp.schema import ElicitationAnswer, HookAnswer, PermissionAnswer
 from sould.agents.base.rpc.connection import Connection
 from sould.agents.base.rpc.errors import ConnectionGoneError, RpcError
 from sould.agents.clients.text_questions import NONE_OF_THESE, TextQuestions
+from sould.agents.mcp.asking import answers_of
 from sould.agents.permissions.actions import Scope
 from sould.agents.permissions.questions import OWN_WORDS
 from sould.agents.permissions.scopes import approved, may_be_rewritten
@@ -328,3 +327,27 @@ def answered(message: WireMessage) -> str:
         case _:
             return ""
     return f"answered elsewhere, by {by}: {how}"
+
+
+def shows(form: ServerForm | None, features: Features) -> bool:
+    """Whether the client can be shown the form itself; else its questions are asked."""
+    return form is not None and (features.pages if form.url else features.forms and bool(form.properties))
+
+
+def server_form(session_id: str, request: QuestionRequest, form: ServerForm) -> Json:
+    """Params of `elicitation/create`: types, limits, defaults and formats go as they are."""
+    asked: Json = {"sessionId": session_id, "message": form.text, "_meta": {"sould": {"server": form.server}}}
+    if form.url:
+        return asked | {"mode": "url", "elicitationId": request.id, "url": form.url}
+    schema: Json = {"type": "object", "properties": form.properties}
+    if form.required:
+        schema["required"] = list(form.required)
+    return asked | {"mode": "form", "requestedSchema": schema}
+
+
+def form_response(request: QuestionRequest, form: ServerForm, answer: ElicitationAnswer) -> QuestionResponse:
+    """What the user did with it."""
+    if answer.action != "accept":
+        return QuestionResponse(request_id=request.id, declined=answer.action == "decline")
+    content = answer.content or {}
+    return QuestionResponse(request_id=request.id, answers=answers_of(form, content), content=content)

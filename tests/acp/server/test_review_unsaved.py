@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.acp.handlers.test_review import listed, reviewer
+from tests.acp.server.test_review import listed, reviewer
 
 from soultest.acpclient import FULL, AcpClient
 from soultest.bench import Bench, call

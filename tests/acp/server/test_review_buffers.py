@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.acp.handlers.test_review import edited, listed, reviewer, told_of_decision
+from tests.acp.server.test_review import edited, listed, reviewer, told_of_decision
 
 from sould.agents.wire.messages import Notification, ToolResult
 from soultest.acpclient import AcpClient, AgentError

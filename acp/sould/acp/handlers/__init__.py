@@ -1,1 +1,0 @@
-"""The handlers of the dispatch table: typed parameters in, JSON out. One file for each group of methods."""
