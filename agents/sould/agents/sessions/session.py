@@ -17,14 +17,16 @@ from sould.agents.journal.channel import Cursor, Record, Resolution
 from sould.agents.sessions.commands.conversation import Conversation
 from sould.agents.sessions.commands.router import PromptRouter
 from sould.agents.sessions.commands.slash import CommandRegistry, SlashCommand
-from sould.agents.sessions.commands.worktree import GoOnInWorktree, WorktreeCommands
+from sould.agents.sessions.commands.worktree import GoOnInWorktree
 from sould.agents.sessions.commandset import command_sources, make_loops, make_review
 from sould.agents.sessions.modeltitle import ModelTitle
 from sould.agents.sessions.operations.whosechanges import AskingWhose
 from sould.agents.sessions.preparation import TurnPreparation
 from sould.agents.sessions.session_builder import Parts
+from sould.agents.sessions.settings.awaymode import BY
 from sould.agents.sessions.store.blank import noticing
 from sould.agents.sessions.store.store import SessionInfo
+from sould.agents.sessions.turns import queueing, sidequestions
 from sould.agents.sessions.turns.immediate_commands import AwayCommand, CommandsAtOnce
 from sould.agents.sessions.turns.loopcontrols import LoopControls
 from sould.agents.sessions.turns.missed_notices import MissedNotifications
@@ -34,6 +36,7 @@ from sould.agents.sessions.turns.recovery import leave_waiting, recover
 from sould.agents.sessions.turns.sidequestions import SideQuestions
 from sould.agents.sessions.turns.standstill import Standstill
 from sould.agents.sessions.turns.turns import Prompt, Turns
+from sould.agents.soul.flows.looprequest import COMMAND
 from sould.agents.soul.flows.loopstate import LoopStore
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.session_request import Client
@@ -89,16 +92,18 @@ class Session:
         self._router = PromptRouter(conversation, self._registry, services.workplace.skills)
         self.queue = PromptQueue(parts.log, self._turns, self._router.is_command)
         self._loop_commands = make_loops(parts, conversation, self._registry, self.loops)
-        review, registry, away = (
-            make_review(parts, conversation),
-            self._registry,
-            AwayCommand(choices.mode_switch, self._turns),
-        )
-        worktree = WorktreeCommands(conversation, go_on)
-        loops = self._loop_commands
-        registry.add(*command_sources(parts, conversation, registry, self.queue, loops, review, worktree))
+        review, loops = make_review(parts, conversation), self._loop_commands
+        self._registry.add(*command_sources(parts, conversation, self._registry, self.queue, loops, review, go_on))
         self._operating = CommandsAtOnce(parts.log, self.clients, review.at_once)
-        self._router.add(self._side_questions, self.queue, self._operating, away, self.loops)
+        self._router.add(
+            {
+                sidequestions.PREFIX: self._side_questions.take,
+                queueing.PREFIX: self.queue.take,
+                BY: AwayCommand(choices.mode_switch, self._turns).take,
+                COMMAND: self.loops.take,
+                **dict.fromkeys(review.at_once, self._operating.take),
+            }
+        )
         self._preparation = TurnPreparation(parts)
 
     @property

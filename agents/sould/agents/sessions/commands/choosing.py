@@ -1,13 +1,11 @@
 """The commands that show or choose an option of the session, for clients without menus of their own: `/mode` and kin."""
 
 from collections.abc import Iterator
-from functools import partial
 
 from msgspec import Struct
 
 from sould.agents.base.errors import OptionError
 from sould.agents.sessions.commands.conversation import Conversation
-from sould.agents.sessions.commands.slash import Entry, SlashCommand
 from sould.agents.sessions.settings.awaymode import GONE
 from sould.agents.sessions.settings.modes import Modes
 from sould.agents.sessions.settings.modeswitch import AFK, YOLO, ModeSwitch
@@ -25,14 +23,8 @@ class OptionCommands(Struct, frozen=True):
     conversation: Conversation
     options: SessionOptions
 
-    def entries(self) -> Iterator[Entry]:
-        """See `CommandSource`."""
-        mode = "Show or choose what happens without asking"
-        yield SlashCommand("mode", mode, "[mode]"), partial(self._choose, "mode")
-        yield SlashCommand("model", "Show or choose the model", "[model]"), partial(self._choose, "model")
-        yield SlashCommand("agent", "Show or choose the agent", "[name or path]"), partial(self._choose, "agent")
-
-    async def _choose(self, option_id: str, _: Turn, argument: str) -> Ending:
+    async def choose(self, option_id: str, _: Turn, argument: str) -> Ending:
+        """Choose what `argument` says; without one, show what there is."""
         if argument:
             try:
                 await self.options.choose(option_id, argument, "")
@@ -58,14 +50,7 @@ class ModeCommands(Struct, frozen=True):
     mode_switch: ModeSwitch
     plan_mode: PlanMode
 
-    def entries(self) -> Iterator[Entry]:
-        """See `CommandSource`."""
-        plan = "Plan first: change nothing until a plan is approved"
-        yield SlashCommand("plan", plan, "[on|off|view|clear|what to plan]"), self._plan
-        yield SlashCommand("yolo", "Stop asking in this session", "[off]"), self._yolo
-        yield SlashCommand("afk", "Stop asking, and dismiss questions while you are away", "[off]"), self._afk
-
-    async def _plan(self, turn: Turn, argument: str) -> Ending:
+    async def plan(self, turn: Turn, argument: str) -> Ending:
         """`on` (or nothing), `off`, `view`, `clear`; anything else begins planning and is what to plan."""
         say = self.conversation.say
         match argument:
@@ -84,10 +69,12 @@ class ModeCommands(Struct, frozen=True):
                 await self.plan_mode.enter()
                 return await self.conversation.ask(turn, f"The user asks for a plan: {argument}")
 
-    async def _yolo(self, _: Turn, argument: str) -> Ending:
+    async def yolo(self, _: Turn, argument: str) -> Ending:
+        """Full access, or `off`."""
         return await self._full_access(YOLO, _FULL, ends=argument == "off")
 
-    async def _afk(self, _: Turn, argument: str) -> Ending:
+    async def afk(self, _: Turn, argument: str) -> Ending:
+        """Full access while nobody is there to be asked, or `off`."""
         return await self._full_access(AFK, GONE, ends=argument == "off")
 
     async def _full_access(self, mode: str, said: str, *, ends: bool) -> Ending:

@@ -1,12 +1,10 @@
 """The commands about what the model knows: `/init`, `/context`, `/compact`, `/clear`."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec import Struct
 
 from sould.agents.sessions.commands.conversation import Conversation
-from sould.agents.sessions.commands.slash import Entry, SlashCommand
 from sould.agents.sessions.operations.context import ModelContext, NotCompacted
 from sould.agents.sessions.operations.wording import CLEARED, COMPACTED, breakdown_text
 from sould.agents.soul.loop import Ending
@@ -21,22 +19,16 @@ class ContextCommands(Struct, frozen=True):
     conversation: Conversation
     context: ModelContext
 
-    def entries(self) -> Iterator[Entry]:
-        """See `CommandSource`."""
-        init = "Analyze the project and write its AGENTS.md"
-        yield SlashCommand("init", init, "what to focus on (optional)"), self._init
-        yield SlashCommand("context", "Show what fills the model's window"), self._context
-        yield SlashCommand("compact", "Compact the conversation", "[preview] [what to keep]"), self._compact
-        yield SlashCommand("clear", "Start over with an empty context", aliases=("reset",)), self._clear
-
-    async def _init(self, turn: Turn, wishes: str) -> Ending:
+    async def init(self, turn: Turn, wishes: str) -> Ending:
+        """Let the agent write AGENTS.md."""
         instruction = _INIT_PROMPT.read_text(encoding="utf-8").strip()
         return await self.conversation.ask(turn, f"{instruction}\n\n{wishes}".strip())
 
-    async def _context(self, _turn: Turn, _: str) -> Ending:
+    async def show(self, _turn: Turn, _: str) -> Ending:
+        """What fills the model's window."""
         return self.conversation.say(breakdown_text(self.context.breakdown))
 
-    async def _compact(self, _turn: Turn, guidance: str) -> Ending:
+    async def compact(self, _turn: Turn, guidance: str) -> Ending:
         """`preview` as the first word shows the summary before it is used."""
         first, _, rest = guidance.partition(" ")
         preview = first == "preview"
@@ -45,6 +37,7 @@ class ContextCommands(Struct, frozen=True):
             return self.conversation.say(f"The context is unchanged. {done.reason}")
         return self.conversation.say(COMPACTED)
 
-    async def _clear(self, _turn: Turn, _: str) -> Ending:
+    async def clear(self, _turn: Turn, _: str) -> Ending:
+        """Begin with an empty context."""
         self.context.clear()
         return self.conversation.say(f"{CLEARED} The history stays readable.")

@@ -3,13 +3,11 @@
 import asyncio
 import re
 import secrets
-from collections.abc import Iterator
 
 from msgspec import Struct
 
 from sould.agents.base.errors import OptionError
 from sould.agents.sessions.commands.conversation import Conversation
-from sould.agents.sessions.commands.slash import Entry, SlashCommand
 from sould.agents.sessions.operations.directories import AddedDirectories
 from sould.agents.sessions.settings.trusting import TrustQuestion
 from sould.agents.soul.loop import Ending
@@ -26,14 +24,7 @@ class WorkplaceCommands(Struct, frozen=True):
     tasks: BackgroundTasks
     can_ask: bool
 
-    def entries(self) -> Iterator[Entry]:
-        """See `CommandSource`."""
-        yield SlashCommand("add-dir", "Add a directory to the workspace", "path"), self._add_directory
-        yield SlashCommand("trust", "Trust this project's own configuration, as it is now"), self._trust
-        tasks = "List, show or stop background tasks"
-        yield SlashCommand("tasks", tasks, "[output ID|stop ID]"), self._tasks
-
-    async def _add_directory(self, _: Turn, argument: str) -> Ending:
+    async def add_directory(self, _: Turn, argument: str) -> Ending:
         """Without a path, where the session works."""
         say = self.conversation.say
         if not argument:
@@ -44,11 +35,11 @@ class WorkplaceCommands(Struct, frozen=True):
             return self.conversation.refuse(error.message)
         return say(f"The session now also works in `{path}`.")
 
-    async def _trust(self, _turn: Turn, _: str) -> Ending:
+    async def trust(self, _turn: Turn, _: str) -> Ending:
         """Ask whether the project's own configuration may take part, as it is now."""
         return self.conversation.say(await self.trusting.ask(secrets.token_hex(8), can_ask=self.can_ask))
 
-    async def _tasks(self, _turn: Turn, argument: str) -> Ending:
+    async def list_tasks(self, _turn: Turn, argument: str) -> Ending:
         """The background tasks, newest first; `output ID` shows what one printed, `stop ID` ends it."""
         action, _, task_id = argument.partition(" ")
         if action in ("output", "stop"):

@@ -1,13 +1,11 @@
 """`/editor-context`: whether agents may know what the user looks at, chosen for the project."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import cast, get_args
 
 from msgspec import Struct
 
 from sould.agents.sessions.commands.conversation import Conversation
-from sould.agents.sessions.commands.slash import Entry, SlashCommand
 from sould.agents.sessions.settings.projectmemory import ProjectMemory
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
@@ -27,12 +25,8 @@ class EditorContextCommands(Struct, frozen=True):
     memory: ProjectMemory
     cwd: Path
 
-    def entries(self) -> Iterator[Entry]:
-        """See `CommandSource`."""
-        about = "Show or choose whether agents here may see what you have open in the editor"
-        yield SlashCommand("editor-context", about, "[off|ask|on]"), self._choose
-
-    async def _choose(self, _: Turn, argument: str) -> Ending:
+    async def choose(self, _: Turn, argument: str) -> Ending:
+        """Choose what `argument` says; without one, show what holds."""
         if argument and argument not in get_args(Sharing):
             return self.conversation.refuse(f"Say `off`, `ask` or `on`, not `{argument[:40]}`.")
         if argument:

@@ -63,8 +63,8 @@ class FlowCommands(Struct, frozen=True):
     conversation: Conversation
     catalog: SkillCatalog
 
-    def entries(self) -> Iterator[Entry]:
-        """See `CommandSource`: one for each flow; a flow that cannot run says so when it is asked for."""
+    def __iter__(self) -> Iterator[Entry]:
+        """One for each flow; a flow that cannot run says so when it is asked for."""
         for skill in self.catalog.skills.values():
             if skill.flow:
                 about = for_people(skill.description) or "Run this flow"

@@ -1,6 +1,5 @@
 """`/loop`, and prompts that are repeated: beginning, stopping and resuming loops."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec import Struct
@@ -9,7 +8,6 @@ from sould.agents.base.errors import OptionError
 from sould.agents.sessions.commands.conversation import Conversation
 from sould.agents.sessions.commands.looprun import LoopRun
 from sould.agents.sessions.commands.looptasks import LoopTasks
-from sould.agents.sessions.commands.slash import Entry, SlashCommand
 from sould.agents.sessions.settings.loopoption import LoopOption
 from sould.agents.sessions.settings.modeluse import ModelUse
 from sould.agents.sessions.turns.loopcontrols import LoopControls, count, describe_loop, describe_loops
@@ -38,13 +36,6 @@ class LoopCommands(Struct, frozen=True):
     rewinder: Rewinder
     cwd: Path
 
-    def entries(self) -> Iterator[Entry]:
-        """See `CommandSource`."""
-        yield (
-            SlashCommand("loop", "Repeat a task until it is complete", "[N] prompt, or pause, off, resume, list, help"),
-            self._loop,
-        )
-
     @property
     def repeats(self) -> bool:
         """Prompts of the session are repeated."""
@@ -56,7 +47,8 @@ class LoopCommands(Struct, frozen=True):
             turn, LoopRequest("start", self.option.limit, prompt), self.tasks.plain(prompt), told=True
         )
 
-    async def _loop(self, turn: Turn, argument: str) -> Ending:
+    async def loop(self, turn: Turn, argument: str) -> Ending:
+        """What `/loop` says, by its first word."""
         say, request = self.conversation.say, parse_request(argument)
         match request.action:
             case "status":

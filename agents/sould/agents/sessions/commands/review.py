@@ -21,7 +21,6 @@ from sould.agents.files.reviewing.answers import Outcome
 from sould.agents.files.reviewing.listing import FileReview, ReviewedHunk
 from sould.agents.files.reviewing.shown import shown_file, shown_hunk, shown_outcome
 from sould.agents.sessions.commands.conversation import Conversation
-from sould.agents.sessions.commands.slash import Entry, SlashCommand
 from sould.agents.sessions.operations.reviews import HunkName, ReviewedProject, SessionReview
 from sould.agents.sessions.operations.reviewtext import Names, Speech, answer, described, left_line, listing
 from sould.agents.sessions.turns.immediate_commands import Answered, CommandAtOnce
@@ -74,25 +73,17 @@ class ReviewCommands(Struct, frozen=True):
     clients: AttachedClients
     directory: Path
 
-    def entries(self) -> Iterator[Entry]:
-        """See `CommandSource`."""
-        review = "Show what is to be reviewed, or take a decision back"
-        yield SlashCommand("review", review, "[NUMBER|FILE|undo NUMBER]"), self._in_turn("review")
-        keep = "Keep changes of the agent"
-        yield SlashCommand("keep", keep, "NUMBER|FILE|all …"), self._in_turn("keep")
-        reject = "Reject changes of the agent; what you typed stays"
-        hint = "NUMBER|FILE|all … [mine|drop] [- reason]"
-        yield SlashCommand("reject", reject, hint), self._in_turn("reject")
-
     @property
     def at_once(self) -> Mapping[str, CommandAtOnce]:
-        """By name; the answer is Markdown."""
-        return {"review": self._review, "keep": self._keep, "reject": self._reject}
+        """By the word that a prompt begins with; the answer is Markdown."""
+        return {"/review": self._show_all, "/keep": self._keep, "/reject": self._reject}
 
-    def _in_turn(self, name: str) -> "_InTurn":
-        return _InTurn(self.conversation, self.at_once[name])
+    async def in_turn(self, word: str, turn: Turn, argument: str) -> Ending:
+        """The same within a turn: for a loop or a flow that says such a command."""
+        answered = await self.at_once[word](argument, turn.client_id)
+        return (self.conversation.refuse if answered.failed else self.conversation.say)(answered.text)
 
-    async def _review(self, argument: str, client_id: str) -> Answered:
+    async def _show_all(self, argument: str, client_id: str) -> Answered:
         """Without words, everything; a hunk by its number, or what is in some files."""
         words = _words(argument)
         if words[:1] == ["undo"] and (words[1:] == [] or "all" in words):
@@ -215,17 +206,6 @@ class ReviewCommands(Struct, frozen=True):
         if not files:
             raise OptionError(f"Nothing is to be reviewed in `{word}`. {_WHAT}")
         return [name for each, file in files for name in _in(each, file)]
-
-
-class _InTurn(Struct, frozen=True):
-    """The same within a turn: for a loop or a flow that says such a command."""
-
-    conversation: Conversation
-    command: CommandAtOnce
-
-    async def __call__(self, turn: Turn, argument: str, /) -> Ending:
-        answered = await self.command(argument, turn.client_id)
-        return (self.conversation.refuse if answered.failed else self.conversation.say)(answered.text)
 
 
 def _answered(outcomes: Sequence[tuple[Names, Outcome]]) -> Answered:

@@ -3,6 +3,8 @@
 What is meant as a command and is none is answered at once: no model need be paid for a mistyped word.
 """
 
+from collections.abc import Mapping
+
 from sould.agents.base.errors import OptionError
 from sould.agents.sessions.commands.conversation import Conversation
 from sould.agents.sessions.commands.skills import calls_for_skill, require_known
@@ -25,9 +27,9 @@ class PromptRouter:
         self._skills = skills
         self._at_once: dict[str, ImmediateCommand] = {}
 
-    def add(self, *commands: ImmediateCommand) -> None:
-        """From now on they take what begins with their words."""
-        self._at_once |= {word: command for command in commands for word in command.words}
+    def add(self, commands: Mapping[str, ImmediateCommand]) -> None:
+        """From now on they are asked about what begins with their words."""
+        self._at_once |= commands
 
     def take(self, user_input: UserInput, client_id: str) -> Prompt | None:
         """Do what a prompt says that cannot wait, or begin to; None: it waits for its turn.
@@ -35,7 +37,7 @@ class PromptRouter:
         Synchronous, so that a cancel right behind it finds it.
         """
         command = self._at_once.get(_first_word(user_input))
-        return command.take(user_input, client_id) if command is not None else None
+        return command(user_input, client_id) if command is not None else None
 
     def is_command(self, user_input: UserInput) -> bool:
         """Whether a prompt is a command, or is meant as one; the rest goes to the agent."""

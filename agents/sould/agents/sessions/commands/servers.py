@@ -28,9 +28,8 @@ class ServerCommands(Struct, frozen=True):
     conversation: Conversation
     servers: SessionServers
 
-    def entries(self) -> Iterator[Entry]:
-        """See `CommandSource`: `/mcp`, and `/mcp:SERVER:PROMPT` for every prompt of a server that is connected."""
-        yield SlashCommand("mcp", "Show the MCP servers of this session", "[server]"), self._show
+    def __iter__(self) -> Iterator[Entry]:
+        """`/mcp:SERVER:PROMPT` for every prompt of a server that is connected."""
         for server in self.servers.servers.values():
             for prompt in server.prompts:
                 name = "".join(cleaned(f"mcp:{server.spec.name}:{prompt.name}").split())
@@ -46,7 +45,8 @@ class ServerCommands(Struct, frozen=True):
         asked = f"The user asks for the prompt `{prompt.name}` of the MCP server {server.spec.name}:"
         return await self.conversation.ask(turn, f"{asked}\n\n{said}")
 
-    async def _show(self, _: Turn, argument: str) -> Ending:
+    async def show(self, _: Turn, argument: str) -> Ending:
+        """All servers, or what one of them offers."""
         known = self.servers.servers
         shown = (known[argument],) if argument in known else tuple(known.values())
         await asyncio.gather(*(server.listed() for server in shown))

@@ -21,9 +21,8 @@ class SkillCommands(Struct, frozen=True):
     conversation: Conversation
     catalog: SkillCatalog
 
-    def entries(self) -> Iterator[Entry]:
-        """See `CommandSource`: also every skill that is no flow."""
-        yield SlashCommand("skills", "List the skills of this session"), self._list
+    def __iter__(self) -> Iterator[Entry]:
+        """One for each skill that is no flow."""
         for skill in self.catalog.skills.values():
             if not skill.flow:
                 about = for_people(skill.description) or "Use this skill"
@@ -33,7 +32,8 @@ class SkillCommands(Struct, frozen=True):
     async def _use(self, skill: Skill, turn: Turn, argument: str) -> Ending:
         return await self.conversation.ask(turn, skill_prompt(skill, argument))
 
-    async def _list(self, _turn: Turn, _: str) -> Ending:
+    async def show(self, _turn: Turn, _: str) -> Ending:
+        """`/skills`."""
         lines = [
             f"- `/{'flow' if skill.flow else 'skill'}:{skill.name}` ({skill.scope}) {skill.description}"
             for skill in self.catalog.skills.values()

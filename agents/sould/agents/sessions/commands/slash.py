@@ -6,8 +6,9 @@ Knows no command by name. A command's prompt and reply are shown and journaled, 
 import difflib
 import os
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from typing import Protocol, TypeAlias
+from collections.abc import Awaitable, Callable, Iterable
+from itertools import chain
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -44,22 +45,14 @@ Raises:
 Entry: TypeAlias = tuple[SlashCommand, Handler]
 
 
-class CommandSource(Protocol):
-    """Has commands."""
-
-    def entries(self) -> Iterable[Entry]:
-        """Those on offer, asked anew each time: they come and go with skills, flows and servers."""
-        ...
-
-
 class CommandRegistry:
     """The commands of one session. Of two with one name, that of the source which was added first counts."""
 
     def __init__(self) -> None:
-        self._sources: list[CommandSource] = []
+        self._sources: list[Iterable[Entry]] = []
 
-    def add(self, *sources: CommandSource) -> None:
-        """From now on their commands are on offer, too."""
+    def add(self, *sources: Iterable[Entry]) -> None:
+        """From now on their commands are on offer, too; asked anew each time, for skills, flows and servers come and go."""
         self._sources += sources
 
     def find(self, user_input: UserInput) -> tuple[Handler, str] | None:
@@ -68,13 +61,16 @@ class CommandRegistry:
         if not text.startswith("/"):
             return None
         name, *argument = text[1:].split(None, 1) or [""]
-        handler = next((run for command, run in self._entries() if name in (command.name, *command.aliases)), None)
+        handler = next(
+            (run for command, run in chain.from_iterable(self._sources) if name in (command.name, *command.aliases)),
+            None,
+        )
         return (handler, argument[0].strip() if argument else "") if handler is not None else None
 
     def commands(self) -> tuple[SlashCommand, ...]:
         """Every command on offer, each name once."""
         known: dict[str, SlashCommand] = {}
-        for command, _ in self._entries():
+        for command, _ in chain.from_iterable(self._sources):
             known.setdefault(command.name, command)
         return tuple(known.values())
 
@@ -88,10 +84,6 @@ class CommandRegistry:
         names |= {command.name.rpartition(":")[2]: command.name for command in self.commands()}
         names |= {command.name: command.name for command in self.commands()}
         return list(dict.fromkeys(names[near] for near in difflib.get_close_matches(name.lower(), names)))
-
-    def _entries(self) -> Iterator[Entry]:
-        for source in self._sources:
-            yield from source.entries()
 
 
 def for_people(description: str) -> str:

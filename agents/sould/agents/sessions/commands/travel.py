@@ -1,12 +1,10 @@
 """The commands that go back and return: `/rewind`, `/undo`, `/redo`. What they say is for people only."""
 
 import time
-from collections.abc import Iterator
 
 from msgspec import Struct
 
 from sould.agents.sessions.commands.conversation import Conversation
-from sould.agents.sessions.commands.slash import Entry, SlashCommand
 from sould.agents.sessions.operations.travel import NothingToGoTo, Timeline, TimeTravel, TravelResult
 from sould.agents.sessions.operations.wording import travelled
 from sould.agents.soul.loop import Ending
@@ -23,14 +21,7 @@ class TravelCommands(Struct, frozen=True):
     conversation: Conversation
     travel: TimeTravel
 
-    def entries(self) -> Iterator[Entry]:
-        """See `CommandSource`."""
-        yield SlashCommand("rewind", "Go back to an earlier point, files included", "[checkpoint]"), self._rewind
-        undo = "Undo the last turn, files included, or the /clear after it"
-        yield SlashCommand("undo", undo, "[kept]"), self._undo
-        yield SlashCommand("redo", "Redo what the last undo or rewind took back"), self._redo
-
-    async def _rewind(self, turn: Turn, argument: str) -> Ending:
+    async def rewind(self, turn: Turn, argument: str) -> Ending:
         """Without a number, the places to go back to; with one, go there."""
         if not argument:
             return self.conversation.say(_listing(self.travel.timeline()))
@@ -40,13 +31,14 @@ class TravelCommands(Struct, frozen=True):
         done = await self.travel.rewind(int(argument), turn.id)
         return self.conversation.refuse(unknown) if isinstance(done, NothingToGoTo) else self._say(done)
 
-    async def _undo(self, turn: Turn, argument: str) -> Ending:
+    async def undo(self, turn: Turn, argument: str) -> Ending:
         """`kept`: also the changes that the user kept."""
         if argument not in ("", "kept"):
             return self.conversation.refuse("`/undo` takes back the last turn, `/undo kept` also what you kept of it.")
         return self._say(await self.travel.undo(turn.id, kept=bool(argument)))
 
-    async def _redo(self, turn: Turn, argument: str) -> Ending:
+    async def redo(self, turn: Turn, argument: str) -> Ending:
+        """Go back to where the last of them began."""
         if argument:
             return self.conversation.refuse(
                 "`/redo` takes nothing behind it: it reverses the last `/undo` or `/rewind`."

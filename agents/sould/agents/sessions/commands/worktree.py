@@ -1,6 +1,6 @@
 """`/worktree`: the conversation goes on in a git worktree of its own; and what `/status` says of one."""
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import TypeAlias
 
@@ -8,7 +8,6 @@ from msgspec import Struct
 
 from sould.agents.base.errors import SouldError
 from sould.agents.sessions.commands.conversation import Conversation
-from sould.agents.sessions.commands.slash import Entry, SlashCommand
 from sould.agents.sessions.worktrees.records import Worktree
 from sould.agents.sessions.worktrees.worktrees import Worktrees
 from sould.agents.soul.loop import Ending
@@ -27,14 +26,8 @@ class WorktreeCommands(Struct, frozen=True):
     conversation: Conversation
     go_on: GoOnInWorktree
 
-    def entries(self) -> Iterator[Entry]:
-        """See `CommandSource`."""
-        yield (
-            SlashCommand("worktree", "Go on in a git worktree of its own, as another session", "[name]"),
-            self._worktree,
-        )
-
-    async def _worktree(self, _: Turn, argument: str) -> Ending:
+    async def begin(self, _: Turn, argument: str) -> Ending:
+        """`argument`: the worktree's name, "" for any."""
         try:
             session_id, worktree = await self.go_on(argument.strip())
         except SouldError as error:

@@ -2,9 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -21,17 +21,8 @@ from sould.agents.wire.notice import answer_to
 logger = logging.getLogger(__name__)
 
 
-class ImmediateCommand(Protocol):
-    """Knows a kind of prompt that cannot wait."""
-
-    @property
-    def words(self) -> Collection[str]:
-        """Such a prompt begins with one of these; not each that does is one."""
-        ...
-
-    def take(self, user_input: UserInput, client_id: str) -> Prompt | None:
-        """Do what it says, or begin to, if it is of this kind; None: it is not."""
-        ...
+ImmediateCommand: TypeAlias = Callable[[UserInput, str], Prompt | None]
+"""Does what a client's prompt says, or begins to, if it cannot wait; None: it can."""
 
 
 class AwayCommand(Struct, frozen=True):
@@ -39,11 +30,6 @@ class AwayCommand(Struct, frozen=True):
 
     mode_switch: ModeSwitch
     turns: Turns
-
-    @property
-    def words(self) -> Collection[str]:
-        """See `ImmediateCommand`."""
-        return (BY,)
 
     def take(self, user_input: UserInput, client_id: str) -> Prompt | None:
         """See `ImmediateCommand`."""
@@ -65,7 +51,7 @@ CommandAtOnce: TypeAlias = Callable[[str, str], Awaitable[Answered]]
 
 
 class CommandsAtOnce:
-    """Commands that are operations and no turns (D41): they neither wait for a turn nor need a model. `commands` are by name."""
+    """Commands that are operations and no turns (D41): they neither wait for a turn nor need a model. `commands` are by their word."""
 
     def __init__(self, log: SessionLog, clients: AttachedClients, commands: Mapping[str, CommandAtOnce]) -> None:
         self._log = log
@@ -76,11 +62,6 @@ class CommandsAtOnce:
         """Asked before `serving`."""
         self._ended = False
         self._group: asyncio.TaskGroup | None = None
-
-    @property
-    def words(self) -> Collection[str]:
-        """See `ImmediateCommand`."""
-        return tuple(f"/{name}" for name in self._commands)
 
     @property
     def running(self) -> bool:
@@ -115,22 +96,22 @@ class CommandsAtOnce:
     def _begin(self, group: asyncio.TaskGroup, prompt: Prompt) -> None:
         group.create_task(self._answer(prompt, *_read(prompt.user_input)))
 
-    async def _answer(self, prompt: Prompt, name: str, argument: str) -> None:
+    async def _answer(self, prompt: Prompt, word: str, argument: str) -> None:
         """A failure of ours ends the command, not the session."""
         try:
-            said = await self._commands[name](argument, prompt.client_id)
+            said = await self._commands[word](argument, prompt.client_id)
         except SouldError as error:
             said = Answered(error.message, failed=True)
         except Exception:
-            logger.exception("/%s failed", name)
+            logger.exception("%s failed", word)
             said = Answered("sould hit a bug in this command; see `sould logs`.", failed=True)
-        asked, by = f"/{name} {argument}".strip(), self._clients.name(prompt.client_id)
+        asked, by = f"{word} {argument}".strip(), self._clients.name(prompt.client_id)
         self._log.publish(answer_to(asked, said.text, prompt.client_id, by))
         self._running.discard(prompt)
         prompt.settle(TurnEnd(turn_id=prompt.turn_id, failed=said.failed))
 
 
 def _read(user_input: UserInput) -> tuple[str, str]:
-    """A command's name and what stands behind it; "" is the name of none."""
-    name, _, argument = typed_text(user_input).strip().partition(" ")
-    return name[1:] if name.startswith("/") else "", argument.strip()
+    """The first word, and what stands behind it."""
+    word, _, argument = typed_text(user_input).strip().partition(" ")
+    return word, argument.strip()

@@ -11,7 +11,7 @@ from sould.agents.base.errors import OptionError
 from sould.agents.journal.log import SessionLog
 from sould.agents.sessions.settings.loopoption import LoopOption
 from sould.agents.sessions.turns.turns import Prompt, Turns
-from sould.agents.soul.flows.looprequest import COMMAND, USAGE, is_about_loops, read_request
+from sould.agents.soul.flows.looprequest import USAGE, is_about_loops, read_request
 from sould.agents.soul.flows.loopstate import LoopState, LoopStore
 from sould.agents.wire.content import UserInput, input_summary
 from sould.agents.wire.notice import notice
@@ -47,11 +47,6 @@ class LoopControls:
     def load(self) -> LoopState | None:
         """The session's loop, as it stands on disk."""
         return self.store.load(self.session_id)
-
-    @property
-    def words(self) -> Collection[str]:
-        """See `ImmediateCommand`."""
-        return (COMMAND,)
 
     def take(self, user_input: UserInput, client_id: str) -> Prompt | None:
         """See `ImmediateCommand`: do what a `/loop` says that begins none, if a loop runs."""

@@ -3,7 +3,7 @@
 `/queue` acts at once, also while a turn runs, and is no turn itself: it could not wait behind what it is about.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -49,11 +49,6 @@ class PromptQueue(Struct, frozen=True):
     def move(self, turn_id: str, position: int) -> Moved:
         """Let a prompt come at another place, 1 being next."""
         return "moved" if self._turns.move(turn_id, position) else "not_waiting"
-
-    @property
-    def words(self) -> Collection[str]:
-        """See `ImmediateCommand`."""
-        return (PREFIX,)
 
     def take(self, user_input: UserInput, client_id: str) -> Prompt | None:
         """See `ImmediateCommand`: do what `/queue` says, if this is it."""

@@ -6,7 +6,7 @@ The model may use no tool, gets at most two tries, and forgets the question and 
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncGenerator, Collection
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from msgspec import Struct, field
@@ -65,11 +65,6 @@ class SideQuestions(Struct):
             finally:
                 self._ended = True
                 self.cancel(None)
-
-    @property
-    def words(self) -> Collection[str]:
-        """See `ImmediateCommand`."""
-        return (PREFIX,)
 
     def take(self, user_input: UserInput, client_id: str) -> Prompt | None:
         """See `ImmediateCommand`: begin to answer, if this is a side question."""
