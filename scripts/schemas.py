@@ -28,7 +28,7 @@ from sould.agents.tools.editor.catalogue import CATALOGUE
 from sould.agents.tools.editor.site import ON_DISK
 from sould.agents.tools.languageservers.backend import TOOLS as TOLD
 from sould.editors.launchers import TOOLS as OPENED
-from sould.editors.lsp.documents.plaineditor import TOOLS as SHOWN
+from sould.editors.lsp.plaineditor import TOOLS as SHOWN
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "schemas"
 

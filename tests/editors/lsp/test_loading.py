@@ -7,7 +7,7 @@ PROGRAM = """
 import sys
 import sould.daemon.process.main
 before = set(sys.modules)
-import sould.editors.lsp.connection.server
+import sould.editors.lsp.server
 print(*sorted(name for name in set(sys.modules) - before if not name.startswith("sould.")))
 """
 

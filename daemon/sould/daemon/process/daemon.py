@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 
 SETTLE = 0.5
 METHODS = "sould.daemon.process.daemon_methods"
-LSP = "sould.editors.lsp.connection.server"
+LSP = "sould.editors.lsp.server"
 
 
 class Daemon:
@@ -261,7 +261,7 @@ class Daemon:
 
 async def _serve_lsp(stream: ByteStream, services: ConnectionServices) -> None:
     await load(LSP)
-    from sould.editors.lsp.connection.server import serve_lsp  # noqa: PLC0415 -- only where somebody wants it
+    from sould.editors.lsp.server import serve_lsp  # noqa: PLC0415 -- only where somebody wants it
 
     await serve_lsp(stream, services)
 

@@ -7,8 +7,7 @@ its first use: `initialize` is answered without sessions (D9).
 from typing import TYPE_CHECKING
 
 from sould.agents.clients.connections import AttachedSession, ConnectionServices
-from sould.editors.lsp.connection.editor import EditorConnection
-from sould.editors.lsp.connection.outlet import CountedStream
+from sould.editors.lsp.connection import CountedStream, EditorConnection
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,10 +15,10 @@ if TYPE_CHECKING:
     from sould.agents.clients.review.projects import OpenProjects
     from sould.agents.clients.review.reports import Reports
     from sould.agents.sessions.hostport import HostPort
-    from sould.editors.lsp.agents.sessions import EditorSessions
-    from sould.editors.lsp.documents.accepted import AcceptedTexts
-    from sould.editors.lsp.documents.opened import Documents
-    from sould.editors.lsp.review.hunk_notifications import EditorNews
+    from sould.editors.lsp.accepted import AcceptedTexts
+    from sould.editors.lsp.hunk_notifications import EditorNews
+    from sould.editors.lsp.opened import Documents
+    from sould.editors.lsp.sessions import EditorSessions
 
 REQUEST_FAILED = -32803
 """What failed, though it was asked for as it should be (D17)."""
@@ -41,7 +40,7 @@ class LspClient(EditorConnection):
         """All sessions; with the first call agents may ask the editor."""
         host = await super().host()
         if not self._joined:
-            from sould.editors.lsp.documents.plaineditor import PlainEditor  # noqa: PLC0415 -- as in `projects`
+            from sould.editors.lsp.plaineditor import PlainEditor  # noqa: PLC0415 -- as in `projects`
 
             self._joined = True
             host.editors.add(PlainEditor(self, self.documents))
@@ -49,7 +48,7 @@ class LspClient(EditorConnection):
 
     def _make_reports(self, projects: "OpenProjects") -> "Reports":
         from sould.agents.clients.review.reports import Reports  # noqa: PLC0415 -- as above
-        from sould.editors.lsp.documents.edits import EditorEdits  # noqa: PLC0415 -- as above
+        from sould.editors.lsp.edits import EditorEdits  # noqa: PLC0415 -- as above
 
         return Reports(projects, EditorEdits(self, self.documents), self.name, self.can.encoding)
 
@@ -61,7 +60,7 @@ class LspClient(EditorConnection):
     def sessions(self) -> "EditorSessions":
         """The sessions it works with."""
         if self._sessions is None:
-            from sould.editors.lsp.agents.sessions import EditorSessions  # noqa: PLC0415 -- as above
+            from sould.editors.lsp.sessions import EditorSessions  # noqa: PLC0415 -- as above
 
             self._sessions = EditorSessions(self)
         return self._sessions
@@ -70,7 +69,7 @@ class LspClient(EditorConnection):
     def documents(self) -> "Documents":
         """The documents it has open."""
         if self._documents is None:
-            from sould.editors.lsp.documents.opened import Documents  # noqa: PLC0415 -- as above
+            from sould.editors.lsp.opened import Documents  # noqa: PLC0415 -- as above
 
             self._documents = Documents(self, self.news)
         return self._documents
@@ -79,13 +78,13 @@ class LspClient(EditorConnection):
     def news(self) -> "EditorNews":
         """What tells it of changes in its documents' hunks."""
         if self._news is None:
-            from sould.editors.lsp.review.hunk_notifications import EditorNews  # noqa: PLC0415 -- as above
+            from sould.editors.lsp.hunk_notifications import EditorNews  # noqa: PLC0415 -- as above
 
             self._news = EditorNews(self, self._show_hints)
         return self._news
 
     async def _show_hints(self, paths: "set[Path]") -> None:
-        from sould.editors.lsp.review.hints import show_hints  # noqa: PLC0415 -- as above
+        from sould.editors.lsp.hunks import show_hints  # noqa: PLC0415 -- as above
 
         await show_hints(self, [self.documents.uri(path) for path in paths])
 
@@ -93,7 +92,7 @@ class LspClient(EditorConnection):
     def accepted(self) -> "AcceptedTexts":
         """The files as they were accepted that it was given."""
         if self._accepted is None:
-            from sould.editors.lsp.documents.accepted import AcceptedTexts  # noqa: PLC0415 -- as above
+            from sould.editors.lsp.accepted import AcceptedTexts  # noqa: PLC0415 -- as above
 
             self._accepted = AcceptedTexts(self, self.documents)
         return self._accepted

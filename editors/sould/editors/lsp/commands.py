@@ -8,15 +8,13 @@ from sould.agents.clients.params import Inbound, parsed
 from sould.agents.clients.review.params import Number
 from sould.agents.files.reviewing.listing import Selection
 from sould.agents.files.reviewing.orders import Order
-from sould.editors.lsp import types
-from sould.editors.lsp.agents import commands as agent
+from sould.editors.lsp import accepted, types
+from sould.editors.lsp import agent_commands as agent
 from sould.editors.lsp.client import LspClient
-from sould.editors.lsp.documents import accepted
-from sould.editors.lsp.documents.opened import file_of
-from sould.editors.lsp.documents.places import Place, place_of
-from sould.editors.lsp.protocol import written
-from sould.editors.lsp.review.decisions import Chosen, decide
-from sould.editors.lsp.review.hunks import hunks_of, line_of, span
+from sould.editors.lsp.decisions import Chosen, decide
+from sould.editors.lsp.hunks import hunks_of, line_of, span
+from sould.editors.lsp.opened import Place, file_of, place_of
+from sould.editors.lsp.types import written
 from sould.editors.lsp.words import show_document, tell
 
 Json = dict[str, Any]

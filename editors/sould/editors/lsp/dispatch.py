@@ -1,24 +1,30 @@
-"""The one table from method name to handler. Handlers see typed parameters; names, kinds and codes stay here.
+"""The one table from method name to handler, and going on with an editor whose daemon died.
 
-Loaded when the first editor has its answer to `initialize` (D9).
+Handlers see typed parameters; names, kinds and codes stay here. Loaded when the first editor has its answer to `initialize` (D9).
 """
 
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from sould.agents.base.errors import SouldError
 from sould.agents.base.rpc.connection import described
 from sould.agents.base.rpc.errors import RpcError
+from sould.agents.clients.connections import ConnectionRecord
 from sould.agents.clients.frontend import editor, inbox, review
+from sould.agents.clients.frontend.resuming import answer_what_died, follow_again
 from sould.agents.clients.frontend.routes import Call, Dispatcher, Route
-from sould.editors.lsp import commands, types
+from sould.editors.lsp import actions, commands, hunks, sync, types
 from sould.editors.lsp.client import REQUEST_FAILED, LspClient
-from sould.editors.lsp.documents import sync
-from sould.editors.lsp.protocol import read, written
-from sould.editors.lsp.review import actions, lenses
+from sould.editors.lsp.introduction import read_introduction
+from sould.editors.lsp.types import read, written
 
 Json = dict[str, Any]
 ParamsT = TypeVar("ParamsT")
+CONTENT_MODIFIED = -32801
+"""What is asked about a document is asked again by editors, without a word to their users."""
+
+logger = logging.getLogger(__name__)
 
 
 def route(params: type[ParamsT], handler: Callable[[LspClient, ParamsT], Awaitable[Any]]) -> Route[LspClient]:
@@ -65,7 +71,7 @@ ROUTES: dict[str, Route[LspClient]] = {
     "textDocument/didClose": told(types.DocumentParams, sync.closed),
     "workspace/didChangeConfiguration": told(types.DidChangeConfigurationParams, sync.configured),
     "workspace/didChangeWorkspaceFolders": told(types.DidChangeFoldersParams, sync.folders_changed),
-    "textDocument/codeLens": route(types.DocumentParams, lenses.show),
+    "textDocument/codeLens": route(types.DocumentParams, hunks.lenses),
     "textDocument/codeAction": route(types.CodeActionParams, actions.show),
     "workspace/textDocumentContent": route(types.ContentParams, _accepted),
     "window/workDoneProgress/cancel": told(types.ProgressCancelParams, sync.cancelled),
@@ -85,3 +91,26 @@ def dispatcher(client: LspClient) -> Dispatcher[LspClient]:
 def _refusal(error: SouldError) -> RpcError:
     failed = described(error)
     return RpcError(REQUEST_FAILED, failed.message, failed.data)
+
+
+async def go_on(client: LspClient, resume: ConnectionRecord) -> None:
+    """Take up a connection whose daemon died (D11): end its cut message, answer what died with it, take its documents up again."""
+    connection = client.connection
+    if resume.cut and resume.owed:
+        connection.write(b" " * resume.owed)
+    for request_id in resume.asked:
+        connection.withdraw(request_id)
+    if resume.initialize:
+        client.introduce(read_introduction(resume.initialize), resume.initialize)
+    answer_what_died(client, ((each, _code(each.method)) for each in resume.unanswered))
+    await client.documents.take_up(client.services.memory.handed, unsure=resume.unsure)
+    for session_id, remembered in resume.sessions.items():
+        try:
+            await client.sessions.go_on(session_id, remembered)
+        except SouldError as error:
+            logger.warning("session %s could not be taken up again: %s", session_id, error)
+    await follow_again(client, resume)
+
+
+def _code(method: str) -> int:
+    return CONTENT_MODIFIED if method.startswith("textDocument/") else REQUEST_FAILED

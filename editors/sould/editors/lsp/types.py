@@ -1,15 +1,18 @@
-"""The shapes of the protocol, as far as they are spoken here: fields of LSP 3.18, what is not read left out.
+"""The shapes of the protocol as far as they are spoken here, read and written: fields of LSP 3.18, what is not read left out.
 
 Written by hand because lsprotocol's types cost 16 MB and a third of a second of a processor, in every daemon that serves one
 editor; the tests judge all that is sent by those.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, TypeVar
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, ValidationError, convert, to_builtins
+
+from sould.agents.base.rpc.errors import INVALID_PARAMS, RpcError
 
 Json: TypeAlias = dict[str, Any]
+T = TypeVar("T")
 Unsigned: TypeAlias = Annotated[int, Meta(ge=0)]
 
 ERROR, WARNING, INFO = 1, 2, 3
@@ -317,3 +320,25 @@ class ProgressEnd(Shape, frozen=True, tag_field="kind", tag="end"):
     """It is over."""
 
     message: str
+
+
+# --- to and from JSON ---------------------------------------------------------------------------------------------------
+
+
+def read(kind: type[T], raw: object) -> T:
+    """A value that the editor sent. Raises RpcError."""
+    try:
+        return convert(raw, kind)
+    except ValidationError as error:
+        sentence = f"These are no parameters as the protocol has them: {error}."
+        raise RpcError(INVALID_PARAMS, sentence, {"kind": "invalid_params"}) from error
+
+
+def written(value: object) -> Any:
+    """As it is sent."""
+    return to_builtins(value)
+
+
+def range_of(start: int, start_character: int, stop: int, stop_character: int) -> Range:
+    """From one place to another, which is not included."""
+    return Range(Position(start, start_character), Position(stop, stop_character))

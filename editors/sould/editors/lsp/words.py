@@ -7,8 +7,8 @@ from typing import Any, Final, Literal, TypeAlias, cast
 
 from sould.agents.base.rpc.errors import METHOD_NOT_FOUND, ConnectionGoneError, RpcError
 from sould.editors.lsp import types
-from sould.editors.lsp.connection.editor import EditorConnection
-from sould.editors.lsp.protocol import written
+from sould.editors.lsp.connection import EditorConnection
+from sould.editors.lsp.types import written
 
 Importance: TypeAlias = Literal["error", "warning", "info"]
 _TYPES: dict[Importance, int] = {

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from sould.agents.clients.connections import ClientProcess, ConnectionRecord, ConnectionServices
 from sould.agents.sessions.hostport import HostPort
-from sould.editors.lsp.connection.server import serve_lsp
+from sould.editors.lsp.server import serve_lsp
 from soultest.bench import Bench
 from soultest.bench.acp import Memory, Notes
 from soultest.bench.memory import stream_pair

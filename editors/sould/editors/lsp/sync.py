@@ -7,10 +7,10 @@ from sould.agents.clients.frontend import review
 from sould.agents.clients.params import parsed
 from sould.agents.clients.review.params import ReportParams
 from sould.editors.lsp import types
-from sould.editors.lsp.agents.progress import PREFIX
+from sould.editors.lsp.attachment import PREFIX
 from sould.editors.lsp.client import LspClient
-from sould.editors.lsp.connection.introduction import read_settings
-from sould.editors.lsp.protocol import written
+from sould.editors.lsp.introduction import read_settings
+from sould.editors.lsp.types import written
 
 SECTION = "sould"
 

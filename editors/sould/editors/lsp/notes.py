@@ -18,7 +18,7 @@ from sould.agents.clients.review.reports import Change, Report
 from sould.agents.clients.review.textbuffer import PositionEncoding, TextBuffer
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.secretnames import likelihood
-from sould.editors.lsp.documents.lineends import LineEnds
+from sould.editors.lsp.lineends import LineEnds
 
 MOST_ADDED: Final = 4 * 1024 * 1024
 """Bytes of lines before they are replaced by how documents are now."""

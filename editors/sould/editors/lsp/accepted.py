@@ -13,11 +13,10 @@ from sould.agents.base.rpc.errors import INVALID_PARAMS, ConnectionGoneError, Rp
 from sould.agents.clients.review.projects import resolve
 from sould.agents.files.projects.port import ProjectPort
 from sould.editors.lsp import types
-from sould.editors.lsp.connection.editor import EditorConnection
-from sould.editors.lsp.connection.handshake import BASE_SCHEME
-from sould.editors.lsp.documents.opened import Documents
-from sould.editors.lsp.documents.places import Place, place_of
-from sould.editors.lsp.protocol import written
+from sould.editors.lsp.connection import EditorConnection
+from sould.editors.lsp.introduction import BASE_SCHEME
+from sould.editors.lsp.opened import Documents, Place, place_of
+from sould.editors.lsp.types import written
 from sould.editors.lsp.words import show_document, tell
 
 MOST_SHOWN: Final = 20

@@ -6,8 +6,8 @@ from typing import Any, Final
 from sould.agents.files.reviewing.listing import ReviewedHunk
 from sould.editors.lsp import types
 from sould.editors.lsp.client import LspClient
-from sould.editors.lsp.protocol import written
-from sould.editors.lsp.review.hunks import called, hunks_of, named, touched
+from sould.editors.lsp.hunks import called, hunks_of, named, touched
+from sould.editors.lsp.types import written
 
 MOST_HUNKS: Final = 5
 """In a range that are offered one by one."""

@@ -19,9 +19,9 @@ from sould.agents.clients.review.textbuffer import PositionEncoding, units
 from sould.agents.files.review.difference import edits_between
 from sould.agents.files.review.lines import split
 from sould.editors.lsp import types
-from sould.editors.lsp.connection.editor import EditorConnection
-from sould.editors.lsp.documents.opened import Documents
-from sould.editors.lsp.protocol import range_of, written
+from sould.editors.lsp.connection import EditorConnection
+from sould.editors.lsp.opened import Documents
+from sould.editors.lsp.types import range_of, written
 
 REPORTED_WITHIN: Final = 10.0
 """Seconds in which an editor that has applied an edit reports it."""

@@ -16,8 +16,8 @@ from sould.agents.files.reviewing.orders import Order
 from sould.agents.files.reviewing.shapes import Verdict
 from sould.agents.files.reviewing.shown import as_json, shown_outcome
 from sould.editors.lsp.client import LspClient
-from sould.editors.lsp.documents.edits import labelled, noticed
-from sould.editors.lsp.review.hunks import called
+from sould.editors.lsp.edits import labelled, noticed
+from sould.editors.lsp.hunks import called
 from sould.editors.lsp.words import ask, sentence, tell
 
 Json = dict[str, Any]

@@ -17,13 +17,14 @@ from msgspec.json import decode, encode
 from sould.agents.base.diskfile import digest_of
 from sould.agents.base.regularfile import read_regular
 from sould.agents.base.rpc.errors import INVALID_PARAMS, RpcError
+from sould.agents.clients.params import Inbound, absolute
 from sould.agents.clients.review.reports import Change, Report, ReportOutcome, is_on_disk
 from sould.agents.clients.review.textbuffer import Position
 from sould.editors.lsp import types
-from sould.editors.lsp.connection.editor import EditorConnection
-from sould.editors.lsp.documents.lineends import LineEnds
-from sould.editors.lsp.documents.notes import DocumentNotes, KnownDocument
-from sould.editors.lsp.review.hunk_notifications import EditorNews
+from sould.editors.lsp.connection import EditorConnection
+from sould.editors.lsp.hunk_notifications import EditorNews
+from sould.editors.lsp.lineends import LineEnds
+from sould.editors.lsp.notes import DocumentNotes, KnownDocument
 from sould.editors.lsp.words import tell
 
 if TYPE_CHECKING:
@@ -263,3 +264,29 @@ def _change(change: types.ContentChange) -> Change:
 
 def _position(given: types.Position) -> Position:
     return Position(given.line, given.character)
+
+
+class Place(Inbound):
+    """What a command is about: a document, or a directory of a project; without both, the window's first root."""
+
+    uri: str | None = None
+    cwd: str | None = None
+
+
+def place_of(client: EditorConnection, given: Place) -> Path:
+    """What it is about. Raises RpcError."""
+    if given.uri is not None:
+        return file_of(given.uri)
+    if given.cwd is not None:
+        return absolute(given.cwd, "cwd")
+    roots = roots_of(client)
+    if not roots:
+        data = {"kind": "invalid_params", "field": "uri"}
+        raise RpcError(INVALID_PARAMS, "Name a document by uri, or a directory by cwd: this window has no root.", data)
+    return roots[0]
+
+
+def roots_of(client: EditorConnection) -> list[Path]:
+    """The window's roots, the first one first; those that are no directories of this machine are none."""
+    folders = client.editor.folders if client.editor is not None else ()
+    return [path for path in map(path_of, folders) if path is not None]

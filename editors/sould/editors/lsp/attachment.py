@@ -3,8 +3,12 @@
 The sink of its own follower; knows nothing of cursors, back-pressure or the journal.
 """
 
+import asyncio
 from contextlib import ExitStack
+from typing import Final
 
+from sould.agents.base.rpc.connection import Connection
+from sould.agents.base.rpc.errors import ConnectionGoneError, RpcError
 from sould.agents.clients.connections import AttachedSession
 from sould.agents.journal.channel import Cursor, Record
 from sould.agents.sessions.port import SessionPort
@@ -12,10 +16,66 @@ from sould.agents.tools.editor.site import SHARED
 from sould.agents.wire import messages as wire
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.display import BriefBlock
-from sould.editors.lsp.agents.dialogs import EditorDialogs
-from sould.editors.lsp.agents.progress import TurnProgress
-from sould.editors.lsp.connection.editor import EditorConnection
+from sould.editors.lsp import types
+from sould.editors.lsp.connection import EditorConnection
+from sould.editors.lsp.dialogs import EditorDialogs
+from sould.editors.lsp.types import written
 from sould.editors.lsp.words import tell
+
+PREFIX: Final = "sould-"
+
+
+class TurnProgress:
+    """A running turn as work in progress, which the editor's user can cancel; shown from `begin` to `end`. Its token is the turn's."""
+
+    def __init__(self, connection: Connection, turn_id: str) -> None:
+        self._connection = connection
+        self._turn_id = turn_id
+        self._said = ""
+        self._over = False
+        self._news = asyncio.Event()
+
+    def begin(self, title: str) -> None:
+        """Show it."""
+        self._connection.spawn(self._show(title), "turn progress")
+
+    def take_up(self) -> None:
+        """It is shown: an earlier daemon began it."""
+        self._connection.spawn(self._follow(), "turn progress")
+
+    def say(self, message: str) -> None:
+        """What happens now."""
+        self._said = message
+        self._news.set()
+
+    def end(self, message: str) -> None:
+        """The turn is over."""
+        self._said, self._over = message, True
+        self._news.set()
+
+    async def _show(self, title: str) -> None:
+        try:
+            await self._connection.request("window/workDoneProgress/create", {"token": self._token})
+        except (RpcError, ConnectionGoneError):
+            return
+        self._tell(types.ProgressBegin(title, cancellable=True))
+        await self._follow()
+
+    async def _follow(self) -> None:
+        while not self._over:
+            await self._news.wait()
+            self._news.clear()
+            if not self._over:
+                self._tell(types.ProgressReport(self._said, cancellable=True))
+        self._tell(types.ProgressEnd(self._said))
+
+    @property
+    def _token(self) -> str:
+        return PREFIX + self._turn_id
+
+    def _tell(self, value: object) -> None:
+        self._connection.notify("$/progress", {"token": self._token, "value": written(value)})
+
 
 _CLOSINGS = (wire.ApprovalResponse, wire.QuestionResponse, wire.RequestClosed)
 

@@ -1,4 +1,4 @@
-"""The hunks of a document as the editor asks for them, with what they are called. Reads, decides nothing."""
+"""The hunks of a document as the editor is shown them: what they are called, code lenses, hints. Reads, decides nothing."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -8,9 +8,9 @@ from typing import Any, Final
 from sould.agents.clients.review.projects import resolve
 from sould.agents.files.reviewing.listing import ReviewedHunk, Selection
 from sould.editors.lsp import types
-from sould.editors.lsp.connection.editor import EditorConnection
-from sould.editors.lsp.documents.opened import path_of
-from sould.editors.lsp.protocol import range_of
+from sould.editors.lsp.connection import EditorConnection
+from sould.editors.lsp.opened import path_of
+from sould.editors.lsp.types import range_of, written
 
 Json = dict[str, Any]
 
@@ -70,3 +70,47 @@ def touched(hunks: Iterable[ReviewedHunk], at: types.Range) -> list[ReviewedHunk
         for each in hunks
         if each.kind != "text" or (each.start <= last and first <= max(each.start, each.start + len(each.lines) - 1))
     ]
+
+
+async def show_hints(client: EditorConnection, uris: Iterable[str]) -> None:
+    """Tell the hunks of open documents as diagnostics, all of each; none where the user does not want them."""
+    for uri in uris:
+        hunks = await hunks_of(client, uri) if client.hints else ()
+        hints = [_hint(hunk, place, len(hunks)) for place, hunk in enumerate(hunks, 1)]
+        told = types.PublishDiagnosticsParams(uri, hints)
+        client.connection.notify("textDocument/publishDiagnostics", written(told))
+
+
+def _hint(hunk: ReviewedHunk, place: int, count: int) -> types.Diagnostic:
+    return types.Diagnostic(
+        span(hunk),
+        f"To be reviewed: {called(hunk, place, count)}",
+        severity=types.HINT,
+        source="sould",
+        code=str(hunk.id),
+    )
+
+
+async def lenses(client: EditorConnection, params: types.DocumentParams) -> list[types.CodeLens]:
+    """The lines above the hunks of a document: keep, reject, which of how many it is, the next one."""
+    uri = params.text_document.uri
+    if client.editor is None or not client.editor.settings.lenses:
+        return []
+    hunks = await hunks_of(client, uri)
+    return [lens for place, hunk in enumerate(hunks, 1) for lens in _of(uri, hunk, place, len(hunks))]
+
+
+def _of(uri: str, hunk: ReviewedHunk, place: int, count: int) -> list[types.CodeLens]:
+    line, what = line_of(hunk), OF_FILES.get(hunk.kind)
+    at = range_of(line, 0, line, 0)
+    if hunk.state == "rejecting":
+        waits = types.Command("Rejected: goes when the agent's step ends", "sould.undo", arguments=[named(uri, hunk)])
+        return [types.CodeLens(at, waits)]
+    object_ = f" {what}" if what else ""
+    title = called(hunk, place, count)
+    commands = (
+        types.Command(f"Keep{object_}", "sould.keep", arguments=[named(uri, hunk)]),
+        types.Command(f"Reject{object_}", "sould.reject", arguments=[named(uri, hunk)]),
+        types.Command(f"{title[:1].upper()}{title[1:]}: next", "sould.next", arguments=[{"uri": uri, "line": line}]),
+    )
+    return [types.CodeLens(at, command) for command in commands]

@@ -13,9 +13,8 @@ from sould.agents.tools.editor.backends import Arguments, EditorResult, Where
 from sould.agents.tools.editor.errors import EditorToolError
 from sould.agents.tools.editor.results import Editor, Opened, OpenFile, State
 from sould.agents.tools.editor.site import Site
-from sould.editors.lsp.connection.editor import EditorConnection
-from sould.editors.lsp.documents.opened import Documents
-from sould.editors.lsp.documents.places import roots_of
+from sould.editors.lsp.connection import EditorConnection
+from sould.editors.lsp.opened import Documents, roots_of
 
 TOOLS: Final = frozenset({"editor_state", "editor_open"})
 PATIENCE: Final = 15.0

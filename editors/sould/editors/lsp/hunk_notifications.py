@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from sould.agents.base.errors import SouldError
 from sould.agents.base.rpc.errors import ConnectionGoneError, RpcError
-from sould.editors.lsp.connection.editor import EditorConnection
+from sould.editors.lsp.connection import EditorConnection
 
 if TYPE_CHECKING:
     from sould.agents.clients.review.projects import ReviewedProject

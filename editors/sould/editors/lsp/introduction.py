@@ -13,6 +13,8 @@ T = TypeVar("T")
 
 PositionEncoding: TypeAlias = Literal["utf-8", "utf-16", "utf-32"]
 ENCODINGS: Final[tuple[PositionEncoding, ...]] = ("utf-32", "utf-8", "utf-16")
+BASE_SCHEME: Final = "sould-base"
+"""Of the URIs of files as their user accepted them."""
 """Best first: what counts characters as we do."""
 MOST_FOLDERS: Final = 100
 

@@ -12,10 +12,10 @@ from sould.agents.journal.channel import Cursor
 from sould.agents.sessions.port import SessionPort
 from sould.agents.soul.session_request import SessionRequest
 from sould.agents.wire.messages import QuestionRequest, WireRequest
-from sould.editors.lsp.agents.attachment import Attachment
-from sould.editors.lsp.agents.dialogs import listed
-from sould.editors.lsp.connection.editor import EditorConnection
-from sould.editors.lsp.documents.places import roots_of
+from sould.editors.lsp.attachment import Attachment
+from sould.editors.lsp.connection import EditorConnection
+from sould.editors.lsp.dialogs import listed
+from sould.editors.lsp.opened import roots_of
 from sould.editors.lsp.words import ask
 
 Json = dict[str, Any]

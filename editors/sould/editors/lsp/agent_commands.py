@@ -15,12 +15,11 @@ from sould.agents.permissions.actions import Scope
 from sould.agents.permissions.scopes import approved, offered
 from sould.agents.sessions.port import SessionPort
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, QuestionResponse
-from sould.editors.lsp.agents import asking
-from sould.editors.lsp.agents.attachment import Attachment
+from sould.editors.lsp import asking
+from sould.editors.lsp.attachment import Attachment
 from sould.editors.lsp.client import LspClient
-from sould.editors.lsp.documents.opened import file_of
-from sould.editors.lsp.documents.places import Place, place_of
-from sould.editors.lsp.review.hunks import hunks_of
+from sould.editors.lsp.hunks import hunks_of
+from sould.editors.lsp.opened import Place, file_of, place_of
 from sould.editors.lsp.words import tell
 
 Json = dict[str, Any]

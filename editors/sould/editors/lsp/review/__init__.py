@@ -1,1 +1,0 @@
-"""Hunks in the editor: lines above them, code actions, hints, and the decisions of its user."""
