@@ -19,12 +19,20 @@ from sould.agents.base.liveconfig import FixedConfig
 from sould.agents.llm.discovery import ServedModel
 from sould.agents.llm.openai import OpenAIProvider
 from sould.agents.llm.pool import PROTOCOLS, ProviderPool, remarks, troubles
-from sould.agents.llm.provider import ChatRequest, DeltaStream, Finish, ModelInfo, ProviderConnectionError
+from sould.agents.llm.provider import (
+    ChatMessage,
+    ChatRequest,
+    DeltaStream,
+    Finish,
+    ModelInfo,
+    ProviderConnectionError,
+    ProviderStatusError,
+)
 from sould.agents.llm.registry import TYPES, ProviderType
 from sould.agents.llm.requests import RequestStyle
-from sould.agents.llm.server import ProviderSettings, Server
+from sould.agents.llm.server import Check, ProviderSettings, Server
 from sould.agents.wire.content import TextPart
-from sould.daemon.cli.doctor.finding import SetUp, ok
+from sould.daemon.cli.doctor.finding import Finding, SetUp, fail, ok
 from sould.daemon.cli.doctor.models import usable
 from sould.daemon.cli.modeltrial import try_model
 from soultest.llmclient import ask
@@ -80,6 +88,14 @@ async def opened(written: Config, environment: Mapping[str, str]) -> OpenAIProvi
             "",
             "plain",
         ),
+        (
+            "openai",
+            {"base_url": "https://api.openai.com/v1/chat/completions/"},
+            {"OPENAI_API_KEY": "env"},
+            "https://api.openai.com/v1",
+            "env",
+            "openai",
+        ),
     ],
     ids=[
         "no entry",
@@ -89,6 +105,7 @@ async def opened(written: Config, environment: Mapping[str, str]) -> OpenAIProvi
         "by its vendor",
         "an address replaces the vendor's, whose key stays away",
         "nobody we know",
+        "the vendor's address as it was copied",
     ],
 )
 async def test_what_an_entry_does_not_say_is_the_vendors(
@@ -122,7 +139,12 @@ def test_an_old_type_works_with_one_notice() -> None:
     assert remarks(config("p", type="openai_compatible", vendor="anthropic")) == ()
 
 
-# --- a protocol of one's own: one line of JSON there, one back ------------------------------------------------------------
+# --- a protocol of one's own: one line of JSON there, one back, and a key in a header of its own -----------------------------
+
+
+NOBODY = "Nobody listens there."
+NOTHING = ModelInfo(key="", model="", provider="", max_context_size=8000)
+QUESTION = ChatRequest("", (ChatMessage("user", (TextPart(text="hello"),)),))
 
 
 class LineModel(Struct, frozen=True):
@@ -138,11 +160,15 @@ class LineModel(Struct, frozen=True):
         try:
             reader, writer = await asyncio.open_connection(place.hostname, place.port)
         except OSError:
-            raise ProviderConnectionError("Nobody listens there.") from None
+            raise ProviderConnectionError(NOBODY) from None
         said = [part.text for each in request.messages for part in each.content if isinstance(part, TextPart)]
-        writer.write(json.dumps({"to": place.path, "model": self.info.model, "said": said}).encode() + b"\n")
-        yield [TextPart(text=json.loads(await reader.readline())["text"])]
+        asked = {"to": place.path, "model": self.info.model, "said": said, "headers": self.server.headers}
+        writer.write(json.dumps(asked).encode() + b"\n")
+        answer = json.loads(await reader.readline())
         writer.close()
+        if "refused" in answer:
+            raise ProviderStatusError(answer["refused"], kind="auth")
+        yield [TextPart(text=answer["text"])]
         yield [Finish("stop")]
 
 
@@ -150,13 +176,24 @@ class LineClient:
     needs = ""
 
     def __init__(self, settings: ProviderSettings) -> None:
-        self.server = Server(settings, "/lines")
+        self.server = Server(settings, "/lines", {"x-api-key": settings.api_key.get_secret_value()})
 
     def signed(self, key: SecretStr) -> "LineClient":
         return LineClient(replace(self.server.settings, api_key=key))
 
     def model(self, info: ModelInfo, style: RequestStyle) -> LineModel:
         return LineModel(info, self.server)
+
+    async def check(self, provider: str, timeout_s: float) -> Check:
+        try:
+            async with asyncio.timeout(timeout_s), self.model(NOTHING, RequestStyle()).stream(QUESTION) as stream:
+                async for _ in stream:
+                    pass
+        except ProviderStatusError as error:
+            return Check(problem=error.message, remedy=f"Ask the owner of {provider} for a key.")
+        except ProviderConnectionError as error:
+            return Check(problem=error.message, remedy=f"Start {self.server.address}.")
+        return Check()
 
     async def aclose(self) -> None: ...
 
@@ -165,9 +202,9 @@ class LineClient:
 async def line_server() -> AsyncGenerator[str, None]:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         asked = json.loads(await reader.readline())
-        writer.write(
-            json.dumps({"text": f"{asked['model']} at {asked['to']} heard {asked['said'][-1]}"}).encode() + b"\n"
-        )
+        text = f"{asked['model']} at {asked['to']} heard {asked['said'][-1]}"
+        known = asked["headers"]["x-api-key"] == "k" and "authorization" not in asked["headers"]
+        writer.write(json.dumps({"text": text} if known else {"refused": "This key is not known."}).encode() + b"\n")
         writer.close()
 
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
@@ -189,19 +226,22 @@ async def test_a_protocol_is_a_client_and_a_row() -> None:
         trial = await try_model(await pool.get("m", {}))
         await pool.aclose()
     assert outcome.shown == "test-model at /v7/lines heard hello"
-    assert (trial.server, dict(trial.lines)["tool"][:10]) == (f"{address}lines", "not called")
+    assert (trial.server, dict(trial.lines)["tool"][:10]) == (address.rstrip("/"), "not called")
 
 
-async def test_the_doctor_asks_a_model_of_any_protocol(tmp_path: Path) -> None:
-    async with line_server() as address:
-        file = tmp_path / "sould" / "config.toml"
-        file.parent.mkdir()
+async def test_the_doctor_has_a_protocol_say_what_failed_and_what_to_do(tmp_path: Path) -> None:
+    file = tmp_path / "sould" / "config.toml"
+    file.parent.mkdir()
+    setup = SetUp({"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}, tmp_path)
+
+    async def found(address: str, key: str) -> Finding:
         file.write_text(
-            f'[providers.p]\ntype = "anthropic"\nbase_url = "{address}"\napi_key = "k"\n'
+            f'[providers.p]\ntype = "anthropic"\nbase_url = "{address}"\napi_key = "{key}"\n'
             '[models.m]\nprovider = "p"\nmodel = "test-model"\nmax_context_size = 8000\n'
         )
-        setup = SetUp({"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}, tmp_path)
-        up = await asyncio.to_thread(lambda: list(usable(setup, line_pool)))
-    down = await asyncio.to_thread(lambda: list(usable(setup, line_pool)))
-    assert up[-1] == ok("models", "Model 'm' answers.")
-    assert (down[-1].level, down[-1].text) == ("fail", "Model 'm' does not answer: Nobody listens there.")
+        return (await asyncio.to_thread(lambda: list(usable(setup, line_pool))))[-1]
+
+    async with line_server() as address:
+        assert await found(address, "k") == ok("models", "Model 'm': it answers.")
+        assert await found(address, "j") == fail("models", "This key is not known.", "Ask the owner of p for a key.")
+    assert await found(address, "k") == fail("models", NOBODY, f"Start {address.rstrip('/')}.")

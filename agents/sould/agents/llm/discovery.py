@@ -15,6 +15,7 @@ from msgspec import Struct
 from pydantic import SecretStr, ValidationError
 
 from sould.agents.base.config import Capability, ModelConfig, ProviderConfig
+from sould.agents.llm.openai import bearer
 from sould.agents.llm.registry import TYPES, VENDORS, Vendor
 
 _PROBE_S = 0.4
@@ -215,7 +216,7 @@ async def probe_server(base_url: str, key: SecretStr) -> tuple[ServedModel, ...]
         return ()
     try:
         async with asyncio.timeout(_PROBE_S):
-            body = await _get(host, port, f"{path}/models", key.get_secret_value())
+            body = await _get(host, port, f"{path}/models", key)
         return served_models(orjson.loads(body))
     except (OSError, TimeoutError, ValueError, TypeError, KeyError, AttributeError, asyncio.IncompleteReadError):
         return ()
@@ -231,10 +232,10 @@ def _loopback(base_url: str) -> tuple[str, int, str]:
     return (parts.hostname or "" if local else ""), port, parts.path.rstrip("/")
 
 
-async def _get(host: str, port: int, path: str, key: str) -> bytes:
+async def _get(host: str, port: int, path: str, key: SecretStr) -> bytes:
     reader, writer = await asyncio.open_connection(host, port)
     try:
-        authorization = f"Authorization: Bearer {key}\r\n" if key else ""
+        authorization = "".join(f"{name}: {value}\r\n" for name, value in bearer(key).items())
         # HTTP/1.0: no chunked answers to take apart
         writer.write(
             f"GET {path} HTTP/1.0\r\nHost: {host}:{port}\r\nAccept: application/json\r\n{authorization}\r\n".encode()

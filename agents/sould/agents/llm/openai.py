@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -31,18 +31,30 @@ from sould.agents.llm.provider import (
 from sould.agents.llm.provider_errors import is_unknown_model, malformed
 from sould.agents.llm.quirks import Quirks, leaves_no_room
 from sould.agents.llm.requests import RequestStyle, request_bytes
-from sould.agents.llm.server import ProviderSettings, Server
+from sould.agents.llm.server import Check, ProviderSettings, Server
 
 if TYPE_CHECKING:
     from sould.agents.llm.connections import Answer, Connections
 
 _log = logging.getLogger(__name__)
 
+PATH: Final = "/chat/completions"
 CONNECTIONS = "sould.agents.llm.connections"
 """Slow to import, and needed when a model is first asked."""
 _MOST_LEARNED = 4
 """Refusals of one request that are learned from."""
 _WHOLE_BODY = 64 * 1024 * 1024
+
+
+def address(given: str) -> str:
+    """Of a server, whatever users copied."""
+    return given.rstrip("/").removesuffix(PATH)
+
+
+def bearer(key: SecretStr) -> dict[str, str]:
+    """The headers that hold a key; none without one."""
+    secret = key.get_secret_value()
+    return {"authorization": f"Bearer {secret}"} if secret else {}
 
 
 class OpenAIClient:
@@ -56,8 +68,8 @@ class OpenAIClient:
 
     def __init__(self, settings: ProviderSettings, lender: "OpenAIClient | None" = None) -> None:
         """`lender`: another client of the same server, whose connections are used."""
-        self.settings = settings
-        self.server = Server(settings, "/chat/completions")
+        self.settings = replace(settings, base_url=address(settings.base_url))
+        self.server = Server(self.settings, PATH, bearer(settings.api_key))
         self._lender = lender
         self._connections: Connections | None = None
         self._quirks: dict[str, Quirks] = lender._quirks if lender is not None else {}
@@ -69,6 +81,13 @@ class OpenAIClient:
     def model(self, info: ModelInfo, style: RequestStyle) -> "OpenAIProvider":
         """One of its models."""
         return OpenAIProvider(info, self, style)
+
+    async def check(self, provider: str, timeout_s: float) -> Check:
+        """See `ModelClient`: it is asked for its list of models."""
+        await load("sould.agents.llm.openai_check")
+        from sould.agents.llm.openai_check import check  # noqa: PLC0415 -- as `CONNECTIONS` says
+
+        return await check(self.server, provider, timeout_s)
 
     async def connections(self) -> "Connections":
         """Those that are used again."""

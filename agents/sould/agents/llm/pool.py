@@ -33,10 +33,10 @@ from sould.agents.llm.discovery import (
 )
 from sould.agents.llm.openai import OpenAIClient
 from sould.agents.llm.provider import ChatProvider, ModelInfo
-from sould.agents.llm.registry import ADDRESSES, CHAT, ECHO, KEY_VARIABLES, OFFLINE, TYPES, Known, ProviderType, known
+from sould.agents.llm.registry import CHAT, ECHO, KEY_VARIABLES, OFFLINE, TYPES, Known, ProviderType, known
 from sould.agents.llm.requests import RequestStyle
 from sould.agents.llm.scripted import SCRIPTS_VARIABLE, EchoProvider, ScriptedProvider
-from sould.agents.llm.server import Connect, ModelClient, ProviderSettings
+from sould.agents.llm.server import Check, Connect, ModelClient, ProviderSettings
 from sould.agents.llm.tokens import TokenStore
 
 if TYPE_CHECKING:
@@ -141,6 +141,30 @@ class ProviderPool:
             NoModelError: nothing is configured or found, no such model, or no key for it; says what to do.
             ConfigError: an address, a key or a header, or a proxy or certificates of the environment, cannot be used.
         """
+        choice = await self._chosen(model_key, environment)
+        if choice.provider.type.protocol in OFFLINE:
+            return self._offline(choice, environment)
+        info, client, sign_in = await self._online(choice, environment)
+        if sign_in is None:
+            return client.model(info, _style(choice))
+        from sould.agents.llm.signin import SignedInProvider  # noqa: PLC0415 -- loads what signs in
+
+        return SignedInProvider(info, client, _style(choice), sign_in)
+
+    async def check(self, model_key: str, environment: Mapping[str, str], timeout_s: float) -> Check:
+        """Whether a model can be asked, at the least cost; nothing is renewed. Raises as `get` does."""
+        choice = await self._chosen(model_key, environment)
+        if choice.provider.type.protocol in OFFLINE:
+            self._offline(choice, environment)
+            return Check(said="it is a script or an echo and needs no server")
+        info, client, sign_in = await self._online(choice, environment)
+        if sign_in is None:
+            return await client.check(info.provider, timeout_s)
+        from sould.agents.llm.signin import check_signed_in  # noqa: PLC0415 -- as in `get`
+
+        return await check_signed_in(info, client, sign_in, timeout_s)
+
+    async def _chosen(self, model_key: str | None, environment: Mapping[str, str]) -> _Choice:
         choices = await self._choices(environment)
         if not choices:
             said = (NO_MODEL, *troubles(self._config.now), *unused(environment), self._hint(environment))
@@ -151,9 +175,7 @@ class ProviderPool:
             near = difflib.get_close_matches(wanted, choices, 1)
             hint = f"Did you mean {near[0]!r}?" if near else f"Available: {', '.join(choices)}."
             raise NoModelError(f"There is no usable model {wanted!r}. {hint} {self._hint(environment)}".rstrip())
-        if choice.provider.type.protocol in OFFLINE:
-            return self._offline(choice, environment)
-        return await self._online(choice, environment)
+        return choice
 
     def is_configured(self, model_key: str, environment: Mapping[str, str]) -> bool:
         """Whether the configuration and `environment` alone say which models there are, and how this one is asked.
@@ -226,7 +248,10 @@ class ProviderPool:
             known = self._scripted[info, path] = (version, ScriptedProvider(info, path))
         return known[1]
 
-    async def _online(self, choice: _Choice, environment: Mapping[str, str]) -> ChatProvider:
+    async def _online(
+        self, choice: _Choice, environment: Mapping[str, str]
+    ) -> "tuple[ModelInfo, ModelClient, SignIn | None]":
+        """A model that is asked over a network, with the sign-in that takes a key's place."""
         provider, base_url = choice.provider.config, choice.provider.base_url
         if provider.env:  # variables of this provider alone, over the session's
             environment = {**environment, **{name: value.get_secret_value() for name, value in provider.env.items()}}
@@ -252,13 +277,9 @@ class ProviderPool:
                 asyncio.get_running_loop().call_later(AFTER_OPENING, begin_loading, client.needs)
         place, _, _ = client.server.url.partition("?")
         setting = f"models.{choice.key}.model" if self._is_written(choice) else ""
-        info = replace(_info(choice), origin=f"{place} {choice.model.model}", setting=setting)
-        style = _style(choice)
-        if key is not None:
-            return client.model(info, style)
-        from sould.agents.llm.signin import SignedInProvider  # noqa: PLC0415 -- loads what signs in
-
-        return SignedInProvider(info, client, style, await self._sign_in(choice, environment))
+        origin = f"{place} {choice.model.model}"
+        info = replace(_info(choice), server=client.server.address, origin=origin, setting=setting)
+        return info, client, None if key is not None else await self._sign_in(choice, environment)
 
     def _is_written(self, choice: _Choice) -> bool:
         """It stands in the configuration, and was not found."""
@@ -266,8 +287,8 @@ class ProviderPool:
 
     async def _sign_in(self, choice: _Choice, environment: Mapping[str, str]) -> "SignIn":
         """The sign-in of a provider that declares one. Raises NoModelError when there is none: it is asked nothing yet."""
-        from sould.agents.llm.authserver import AuthServer  # noqa: PLC0415 -- as in `_online`
-        from sould.agents.llm.signin import KimiSignIn, StoredSignIn  # noqa: PLC0415 -- as in `_online`
+        from sould.agents.llm.authserver import AuthServer  # noqa: PLC0415 -- as in `get`
+        from sould.agents.llm.signin import KimiSignIn, StoredSignIn  # noqa: PLC0415 -- as in `get`
 
         name, oauth = choice.model.provider, choice.provider.config.oauth
         assert oauth is not None
@@ -308,7 +329,7 @@ class ProviderPool:
         if stored is not None:
             remedy = f"Run {login} with another key."
             return _sendable(stored, f"The stored key of provider {name!r}", remedy), remedy
-        if choice.provider.base_url in ADDRESSES or provider.api_key_env:
+        if choice.provider.needs_key or provider.api_key_env:
             where = f" (run {login}, or set {' or '.join(names)})" if names else ""
             raise NoModelError(f"There is no key for provider {name!r} of model {choice.key!r}{where}.")
         variables = f", or set `api_key_env` of provider {name} to the variable that holds its key" if not names else ""

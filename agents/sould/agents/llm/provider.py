@@ -42,6 +42,8 @@ class ModelInfo(Struct, frozen=True):
     currency: str = "USD"
     setting: str = ""
     """Where the configuration names it; "" for one that was found."""
+    server: str = ""
+    """Its server's address as configured; "" where it has none."""
     origin: str = ""
     """The server and the model: what they hand out goes back to them alone."""
     scripted: bool = False

@@ -36,6 +36,10 @@ class Vendor(Struct, frozen=True):
         """Of its address."""
         return urlsplit(self.base_url).hostname or ""
 
+    def has(self, address: str) -> bool:
+        """Whether this is its address, or one below it."""
+        return f"{address}/".startswith(f"{self.base_url}/")
+
 
 class ProviderType(Struct, frozen=True):
     """What a provider's `type` stands for. `unsupported` says why it cannot work, `remark` what one may not expect of it."""
@@ -96,9 +100,6 @@ VENDORS: Final[Mapping[str, Vendor]] = {
 KEY_VARIABLES: Final = frozenset(name for vendor in VENDORS.values() for name in vendor.key_variables)
 """Variables that hold providers' keys: found here, kept from commands (D14)."""
 
-ADDRESSES: Final = frozenset(vendor.base_url for vendor in VENDORS.values())
-"""Servers that answer nobody without a key."""
-
 CHAT: Final = "chat_completions"
 ECHO: Final = "echo"
 SCRIPT: Final = "script"
@@ -135,13 +136,17 @@ class Known(Struct, frozen=True):
     @property
     def base_url(self) -> str:
         """Where it is asked."""
-        written = self.config.base_url or (self.vendor.base_url if self.vendor is not None else "")
-        return written.rstrip("/").removesuffix("/chat/completions")
+        return (self.config.base_url or (self.vendor.base_url if self.vendor is not None else "")).rstrip("/")
 
     @property
     def is_at_vendor(self) -> bool:
         """It is asked at its vendor's own address."""
-        return self.vendor is not None and self.base_url == self.vendor.base_url
+        return self.vendor is not None and self.vendor.has(self.base_url)
+
+    @property
+    def needs_key(self) -> bool:
+        """It is asked at an address of a vendor we know: nobody is answered there without a key."""
+        return any(vendor.has(self.base_url) for vendor in VENDORS.values())
 
     @property
     def dialect(self) -> Dialect:

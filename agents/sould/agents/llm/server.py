@@ -59,14 +59,17 @@ class Server:
         ConfigError: the address, a header, the proxy or the certificates cannot be used.
     """
 
-    def __init__(self, settings: ProviderSettings, path: str = "") -> None:
-        """`path`: where its protocol asks, below the address that the configuration gives."""
+    def __init__(self, settings: ProviderSettings, path: str, headers: Mapping[str, str]) -> None:
+        """`path`: where its protocol asks, below the address that the configuration gives; `headers`: how that sends the key."""
         self.settings = settings
+        self.path = path
         self.redact = Redactor.of((settings.api_key, *settings.headers.values(), _password(settings.base_url)))
         self.url, self.host = self._address(path)
         self.place = self.redact.line(urlsplit(self.url).netloc)
         """The name with the port, as the address has it."""
-        self.headers = self._headers()
+        self.address = self.redact.line(self._address("")[0].partition("?")[0])
+        """As it is configured, without secrets."""
+        self.headers = self._headers(headers)
         self.proxy = ""
         """The variable that names the proxy through which requests go."""
         self._check_network()
@@ -74,9 +77,12 @@ class Server:
     @property
     def asked(self) -> Asked:
         """What is told with a refusal."""
-        keyless = "authorization" not in self.headers and not self.settings.headers
+        settings = self.settings
+        keyless = not (
+            settings.api_key.get_secret_value() or "@" in urlsplit(settings.base_url).netloc or settings.headers
+        )
         address = self.redact.line(self.url.partition("?")[0])
-        return Asked(address, keyless, self.settings.remedy, self.settings.variable or "the base_url")
+        return Asked(address, keyless, settings.remedy, settings.variable or "the base_url")
 
     def not_accepted(self) -> ProviderError:
         """No connection came about in time."""
@@ -125,9 +131,8 @@ class Server:
         place = self.settings.variable or "its base_url"
         raise ConfigError(f"{place} {shown!r} must begin with http:// or https:// and the name of a server.")
 
-    def _headers(self) -> dict[str, str]:
-        key = self.settings.api_key.get_secret_value()
-        headers = {"connection": "keep-alive"} | ({"authorization": f"Bearer {key}"} if key else {}) | _HEADERS
+    def _headers(self, protocols: Mapping[str, str]) -> dict[str, str]:
+        headers = {"connection": "keep-alive", **protocols, **_HEADERS}
         headers |= {name.lower(): value.get_secret_value() for name, value in self.settings.headers.items()}
         user, at, _ = urlsplit(self.settings.base_url).netloc.rpartition("@")
         if at:
@@ -163,6 +168,20 @@ def _password(url: str) -> SecretStr:
         return SecretStr("")
 
 
+class Check(Struct, frozen=True):
+    """What came of asking whether a model can be used: a problem with what to do about it, or what is `said` of one that can."""
+
+    server: str = ""
+    """Its address, as people know it."""
+    said: str = "it answers"
+    problem: str = ""
+    remedy: str = ""
+    models: frozenset[str] | None = None
+    """Those that its server names; None: it names none."""
+    skew_s: float = 0.0
+    """How far the server's clock is behind ours."""
+
+
 class ModelClient(Protocol):
     """A server as one wire protocol asks it, for all its models, with one key and environment."""
 
@@ -182,6 +201,10 @@ class ModelClient(Protocol):
 
     def model(self, info: ModelInfo, style: RequestStyle) -> ChatProvider:
         """One of its models."""
+        ...
+
+    async def check(self, provider: str, timeout_s: float) -> Check:
+        """Whether it can be asked, at the least cost; `provider` is its name in the configuration."""
         ...
 
     async def aclose(self) -> None:

@@ -32,7 +32,7 @@ from sould.agents.llm.provider import (
     ProviderError,
 )
 from sould.agents.llm.requests import RequestStyle
-from sould.agents.llm.server import ModelClient
+from sould.agents.llm.server import Check, ModelClient
 from sould.agents.llm.tokens import Tokens, TokenStore
 
 _log = logging.getLogger(__name__)
@@ -218,6 +218,17 @@ def _from_keyring(key: str) -> bytes:
 def signed_out(sentence: str, provider: str) -> ProviderError:
     """The error that sends the user to sign in again."""
     return ProviderError(f"{sentence} Run `sould login {provider}`.", kind=AUTH_REQUIRED)
+
+
+async def check_signed_in(info: ModelInfo, client: ModelClient, sign_in: SignIn, timeout_s: float) -> Check:
+    """Whether a model can be asked with the sign-in as it is: looking renews nothing."""
+    tokens = await sign_in.kept()
+    if tokens is not None and not tokens.expired(time.time()):
+        return await client.signed(tokens.access).check(info.provider, timeout_s)
+    if tokens is not None and tokens.refresh.get_secret_value():
+        return Check(said="the sign-in has expired; it is renewed at its next use")
+    sentence = f"The sign-in of provider {info.provider!r} for model {info.key!r} has expired."
+    return Check(problem=sentence, remedy=f"Run: sould login {info.provider}")
 
 
 class SignedInProvider(Struct, frozen=True):

@@ -110,8 +110,7 @@ async def try_model(provider: ChatProvider) -> Trial:
         ("thinking", thinking if isinstance(thinking, str) else _about_thinking(thinking, "thinking" in able)),
         ("picture", picture if isinstance(picture, str) else _about_picture(picture, "image_in" in able)),
     )
-    place = provider.info.origin.partition(" ")[0].removesuffix("/chat/completions")
-    return Trial(provider.info.key, place or provider.info.provider, works, lines)
+    return Trial(provider.info.key, provider.info.server or provider.info.provider, works, lines)
 
 
 async def ask_plainly(provider: ChatProvider) -> None:

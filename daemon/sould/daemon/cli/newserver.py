@@ -20,6 +20,7 @@ from sould.agents.base.liveconfig import FixedConfig
 from sould.agents.base.network.clients import client_to
 from sould.agents.base.network.settings import NetworkSettings
 from sould.agents.llm.discovery import Found, ServedModel, served_models
+from sould.agents.llm.openai import address, bearer
 from sould.agents.llm.pool import ProviderPool
 from sould.agents.llm.provider import ProviderError
 from sould.daemon.cli.modeltrial import ask_plainly
@@ -42,7 +43,7 @@ def base_url(given: str) -> str:
         usable = False
     if not usable:
         raise CommandError("That is no address of a model server; one is https://api.example.com/v1", USAGE)
-    return given.rstrip("/").removesuffix("/chat/completions").removesuffix("/models").rstrip("/")
+    return address(given).removesuffix("/models").rstrip("/")
 
 
 def provider_name(address: str, configured: Mapping[str, ProviderConfig]) -> str:
@@ -63,8 +64,7 @@ def listed(address: str, key: SecretStr) -> tuple[ServedModel, ...]:
 
 
 async def _listed(address: str, key: SecretStr) -> tuple[ServedModel, ...]:
-    secret = key.get_secret_value()
-    headers = {"User-Agent": "sould"} | ({"Authorization": f"Bearer {secret}"} if secret else {})
+    headers = {"User-Agent": "sould", **bearer(key)}
     try:
         async with client_to(address, NetworkSettings.of(os.environ), httpx2.Timeout(PATIENCE)) as client:
             response = await client.get(f"{address}/models", headers=headers)
