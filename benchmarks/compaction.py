@@ -18,8 +18,7 @@ from pathlib import Path
 from sould.agents.base.tokens import tokens
 from sould.agents.journal.context import Context
 from sould.agents.llm.provider import ChatRequest
-from sould.agents.soul.compaction.importance import by_words, cosine, tf_idf
-from sould.agents.soul.compaction.strategies import Room, StrategyName, strategy_named
+from sould.agents.soul.compaction.strategies import Room, StrategyName, by_words, cosine, strategy_named, tf_idf
 from sould.agents.soul.compaction.summariser import Summariser
 from sould.agents.soul.compaction.summary import SECTIONS
 from sould.agents.soul.compaction.transcript import language, last_request, message_tokens

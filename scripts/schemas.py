@@ -17,10 +17,9 @@ from pydantic import BaseModel
 from sould.acp import schema as acpparams
 from sould.acp import shapes as acpshapes
 from sould.acp.connection.following import TOOLS as FOLLOWED
-from sould.agents.clients.editor import params as editorparams
 from sould.agents.clients.editor import shapes as editorshapes
 from sould.agents.clients.editor.client import STATE_TOOL
-from sould.agents.clients.inbox import params as inboxparams
+from sould.agents.clients.inbox import answering
 from sould.agents.clients.inbox import shapes as inboxshapes
 from sould.agents.clients.review import params
 from sould.agents.files.reviewing import shapes
@@ -56,13 +55,13 @@ REQUESTS: Final[dict[str, tuple[type[BaseModel], type[msgspec.Struct]]]] = {
     "review/comment": (params.CommentParams, shapes.Commented),
     "review/comments/send": (params.SendCommentsParams, shapes.SentComments),
     "review/report": (params.ReportParams, shapes.Reported),
-    "inbox/list": (inboxparams.InboxParams, inboxshapes.InboxList),
-    "inbox/show": (inboxparams.ShowParams, inboxshapes.InboxItem),
-    "inbox/subscribe": (inboxparams.InboxParams, inboxshapes.InboxList),
-    "inbox/unsubscribe": (inboxparams.InboxParams, shapes.Nothing),
-    "editor/tools": (editorparams.ToolsParams, editorshapes.OfferedTools),
-    "editor/run": (editorparams.RunParams, editorshapes.RunAnswer),
-    "editor/state": (editorparams.StateParams, shapes.Nothing),
+    "inbox/list": (answering.InboxParams, inboxshapes.InboxList),
+    "inbox/show": (answering.ShowParams, inboxshapes.InboxItem),
+    "inbox/subscribe": (answering.InboxParams, inboxshapes.InboxList),
+    "inbox/unsubscribe": (answering.InboxParams, shapes.Nothing),
+    "editor/tools": (editorshapes.ToolsParams, editorshapes.OfferedTools),
+    "editor/run": (editorshapes.RunParams, editorshapes.RunAnswer),
+    "editor/state": (editorshapes.StateParams, shapes.Nothing),
     "session/archive": (acpparams.ArchiveParams, acpshapes.Archived),
     "session/apply": (acpparams.ApplyParams, acpshapes.Applied),
     "session/commit_message": (acpparams.CommitMessageParams, acpshapes.CommitMessage),
@@ -76,9 +75,9 @@ REQUESTS: Final[dict[str, tuple[type[BaseModel], type[msgspec.Struct]]]] = {
     "session/tasks/stop": (acpparams.TaskParams, acpshapes.BackgroundTasks),
     "session/tasks/output": (acpparams.TaskParams, acpshapes.TaskOutput),
     "files/search": (acpparams.FindFilesParams, acpshapes.FoundFiles),
-    "editor/context": (editorparams.ContextParams, editorshapes.Context),
+    "editor/context": (editorshapes.ContextParams, editorshapes.Context),
     "session/transcript": (acpparams.TranscriptParams, acpshapes.Transcript),
-    "inbox/answer": (inboxparams.AnswerParams, inboxshapes.Answered),
+    "inbox/answer": (answering.AnswerParams, inboxshapes.Answered),
 }
 """Of clients."""
 NOTIFICATIONS: Final[dict[str, type[msgspec.Struct]]] = {
@@ -100,7 +99,7 @@ def generated() -> dict[str, str]:
         made[f"{name}.params"] = _of_shape(told)
     made["review/write.params"], made["review/write.result"] = _of_shape(shapes.Write), _of_model(params.WriteAnswer)
     made["editor/call.params"] = _of_shape(editorshapes.EditorCall)
-    made["editor/call.result"] = _of_model(editorparams.CallAnswer)
+    made["editor/call.result"] = _of_model(editorshapes.CallAnswer)
     schemas = {
         f"{_file(name)}.json": json.dumps(_named(name, schema), indent=2, ensure_ascii=False) + "\n"
         for name, schema in made.items()

@@ -51,7 +51,7 @@ True before something is; False when the reader has dealt with all of it and ask
 
 
 class FdStream:
-    """The ByteStream of `sould.agents.base.rpc.stream` over one descriptor to read and one to write (they may be the same).
+    """The ByteStream of `sould.agents.base.rpc.framing` over one descriptor to read and one to write (they may be the same).
 
     Owns what it is given and closes it. `unread` is delivered first and `unwritten` sent first: what an earlier
     process had taken in or not yet sent (D11).

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 from sould.agents.llm.provider import ChatMessage
+from sould.agents.mcp.asking import Sampler
 from sould.agents.mcp.results import Elicitation, Elicited, Sampled, Sampling
-from sould.agents.mcp.sampling import Sampler
 from sould.agents.wire.content import ImagePart, TextPart
 from sould.agents.wire.messages import (
     ApprovalRequest,

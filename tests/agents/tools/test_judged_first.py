@@ -22,7 +22,6 @@ from sould.agents.base.config import Config
 from sould.agents.base.environment import Environment
 from sould.agents.base.filelocks import FileLocks
 from sould.agents.base.localworkspace import LocalWorkspace
-from sould.agents.base.process.commands import CommandRunner
 from sould.agents.base.process.guard import ProcessGuard
 from sould.agents.base.workspace import TextFile
 from sould.agents.files.projects.projects import Projects
@@ -32,6 +31,7 @@ from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import MODES, Mode
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.protected import account_places
+from sould.agents.sessions.workfiles import CommandRunner
 from sould.agents.toolapi.base import Tool, parameters_schema
 from sould.agents.toolapi.session import ModelCapabilities
 from sould.agents.tools import ToolCallContext, ToolReturn, Toolset, Workspace

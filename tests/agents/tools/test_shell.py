@@ -12,10 +12,10 @@ import pytest
 from sould.agents.base.config import Config, ToolLimits
 from sould.agents.base.filelocks import FileLocks
 from sould.agents.base.localworkspace import LocalWorkspace
-from sould.agents.base.process.commands import CommandRunner
 from sould.agents.base.process.guard import ProcessGuard
 from sould.agents.base.terminaltext import UPDATE_SIZE, LastFrames, PlainText, Updates
 from sould.agents.permissions.callfiles import CallFiles
+from sould.agents.sessions.workfiles import CommandRunner
 from sould.agents.toolapi.base import CallReporter, ToolCallContext
 from sould.agents.tools.commands import OutputDirectory
 from sould.agents.tools.shell import Params, Shell

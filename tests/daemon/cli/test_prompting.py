@@ -19,7 +19,7 @@ from sould.agents.toolapi.base import ToolCallContext
 from sould.agents.wire.display import DiffBlock, DisplayBlock, ShellBlock
 from sould.agents.wire.extensions import ToolKind
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse
-from sould.daemon.cli.run.prompting import DETAILS, Permission
+from sould.daemon.cli.run.dialogs import DETAILS, Permission
 from sould.daemon.cli.run.render import DIFF_LINES, TextRenderer, Update, diffs
 from soultest.luck import examples
 from soultest.policy import approval_of

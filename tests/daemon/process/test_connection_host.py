@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from sould.agents.clients.connections import AttachedSession, ConnectionRecord, Unanswered
 from sould.agents.wire.stream import Cursor
-from sould.daemon.process.connection_host import ResumeRecorder
-from sould.daemon.process.notes import NotesFile
+from sould.daemon.process.connection_host import NotesFile, ResumeRecorder
 from sould.daemon.process.records import Record, read_record
 
 SESSIONS = ("s1", "s2", "s3")

@@ -12,8 +12,7 @@ from tests.acp.server.test_inbox import asks, looking
 
 from sould.agents.base.config import AttentionSettings, Config
 from sould.agents.base.liveconfig import FixedConfig
-from sould.daemon.process.desktop_notifications import Attention
-from sould.daemon.process.notifiers import Notification, desktop
+from sould.daemon.process.desktop_notifications import Attention, Notification, desktop
 from soultest.acpclient import ignore
 from soultest.bench import Bench, call
 from soultest.bench.acp import Connect

@@ -6,9 +6,9 @@ from pathlib import Path
 
 PROGRAM = """
 import logging, os, sys
-from sould.daemon.process import logs
-logs.SIZE = 1000
-logs.start_logging(sys.argv[1], foreground=sys.argv[2] == "foreground")
+from sould.daemon.process import main
+main.SIZE = 1000
+main.start_logging(sys.argv[1], foreground=sys.argv[2] == "foreground")
 for number in range(100):
     logging.info("line %d, %s", number, "x" * 500)
 print("the last words", file=sys.stderr)

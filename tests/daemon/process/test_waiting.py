@@ -3,8 +3,7 @@
 import pytest
 
 from sould.agents.base.errors import OptionError
-from sould.agents.clients.inbox.answering import response_to
-from sould.agents.clients.inbox.params import AnswerParams
+from sould.agents.clients.inbox.answering import AnswerParams, response_to
 from sould.agents.clients.inbox.shown import request_lines
 from sould.agents.permissions.actions import Scope
 from sould.agents.permissions.scopes import offered

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from sould.agents.base.rpc.errors import INVALID_REQUEST, RpcError
-from sould.agents.base.rpc.stream import ByteStream
+from sould.agents.base.rpc.framing import ByteStream
 from sould.agents.clients.connections import ConnectionRecord, ConnectionServices
 from sould.agents.clients.frontend import inbox
 from sould.agents.clients.frontend.connection import ClientConnection

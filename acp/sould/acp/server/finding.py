@@ -38,7 +38,7 @@ from sould.agents.base.rpc.errors import INVALID_PARAMS, RpcError
 from sould.agents.base.text import iso_time
 from sould.agents.clients.params import absolute
 from sould.agents.clients.review.params import PositionParams, RangeParams
-from sould.agents.clients.review.textbuffer import before
+from sould.agents.clients.review.reported import before
 from sould.agents.files.review.lines import split
 from sould.agents.sessions.operations.applying import NotAppliedError
 from sould.agents.tools.editor.site import OtherAgent

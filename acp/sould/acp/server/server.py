@@ -10,9 +10,9 @@ from sould.acp.connection.client import Accounts, AcpClient
 from sould.acp.outbound import Json
 from sould.acp.server import handshake
 from sould.agents.base.importing import load
-from sould.agents.base.rpc.stream import ByteStream
+from sould.agents.base.rpc.framing import ByteStream
 from sould.agents.clients.connections import ConnectionServices
-from sould.agents.clients.frontend.late import LateHandler
+from sould.agents.clients.frontend.connection import LateHandler
 
 if TYPE_CHECKING:
     from sould.agents.clients.connections import ConnectionRecord

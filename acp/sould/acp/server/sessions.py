@@ -40,7 +40,7 @@ from sould.agents.journal.pages import Page
 from sould.agents.sessions.hostport import HostPort
 from sould.agents.sessions.pages import SessionPages
 from sould.agents.sessions.store.store import SessionInfo
-from sould.agents.sessions.worktrees.records import Worktree
+from sould.agents.sessions.worktrees.worktrees import Worktree
 
 
 async def new(client: AcpClient, params: OpeningParams) -> Reply:

@@ -33,8 +33,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from sould.agents.base.network.clients import client_to_any
 from sould.agents.base.network.failures import causes
 from sould.agents.base.network.settings import NetworkSettings
-from sould.agents.mcp.bounded import bound
-from sould.agents.mcp.lenient import LenientTransport
+from sould.agents.mcp.lenient import LenientTransport, bound
 from sould.agents.mcp.results import (
     Definition,
     Elicitation,

@@ -9,8 +9,7 @@ import re
 import unicodedata
 from typing import Any, Final, cast
 
-from sould.agents.toolapi.portable import LONGEST_DESCRIPTION, portable
-from sould.agents.toolapi.schemas import inlined
+from sould.agents.toolapi.portable import LONGEST_DESCRIPTION, inlined, portable
 
 LONGEST_NAME: Final = 64
 LARGEST_SCHEMA: Final = 64 * 1024

@@ -19,8 +19,7 @@ from sould.agents.base.environment import USUAL_UMASK, find_program
 from sould.agents.base.liveconfig import LiveConfig
 from sould.agents.base.network.failures import causes, why_unreachable
 from sould.agents.base.process.guard import CommandStartError, GuardedProcess, ProcessGuard
-from sould.agents.base.process.restarts import Restarts
-from sould.agents.base.process.stdio_server import INPUT_CLOSE_GRACE, serving
+from sould.agents.base.process.stdio_server import INPUT_CLOSE_GRACE, Restarts, serving
 from sould.agents.base.tasks import beside, first_of, in_time
 from sould.agents.base.workspace import WorkspaceError
 from sould.agents.mcp.inflight import CallsInFlight

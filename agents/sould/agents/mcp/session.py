@@ -15,13 +15,12 @@ from msgspec import Struct
 
 from sould.agents.base.tasks import in_time
 from sould.agents.journal.log import SessionLog
-from sould.agents.mcp.asking import ask_user
+from sould.agents.mcp.asking import Sampler, ask_user
 from sould.agents.mcp.naming import may_be_of
 from sould.agents.mcp.pool import McpPool
 from sould.agents.mcp.resources import NAME as RESOURCES
 from sould.agents.mcp.resources import ReadMcpResource, mentioned, read_mentioned
 from sould.agents.mcp.results import Elicitation, Elicited, PromptDefinition, Sampled, Sampling
-from sould.agents.mcp.sampling import Sampler
 from sould.agents.mcp.server import Place, Server
 from sould.agents.mcp.specs import Loaded, MayStart, ServerSpec, always, from_editor, load_file, merge
 from sould.agents.mcp.tool import McpTool

@@ -18,7 +18,7 @@ from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.asking import call_words
 from sould.agents.permissions.policy import CallExternal
 from sould.agents.toolapi.base import AnyArguments, CallView, Tool, ToolCallContext
-from sould.agents.toolapi.schemas import inlined
+from sould.agents.toolapi.portable import inlined
 from sould.agents.wire.messages import ToolReturn
 
 

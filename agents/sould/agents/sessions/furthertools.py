@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sould.agents.journal.log import SessionLog
-from sould.agents.mcp.sampling import Sampler
+from sould.agents.mcp.asking import Sampler
 from sould.agents.mcp.session import Files, SessionServers
 from sould.agents.mcp.trusted import TrustedServers
 from sould.agents.permissions.trust import TrustStore

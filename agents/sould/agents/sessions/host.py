@@ -39,7 +39,7 @@ from sould.agents.sessions.settings.state import load_state
 from sould.agents.sessions.soulfactory import SoulFactory
 from sould.agents.sessions.store.store import Page, SessionInfo
 from sould.agents.sessions.store.waitingnotes import WaitingNotes
-from sould.agents.sessions.worktrees.records import Worktree
+from sould.agents.sessions.worktrees.worktrees import Worktree
 from sould.agents.soul.flows.loopstate import LoopState
 from sould.agents.soul.session_request import Client, SessionRequest
 from sould.agents.tools.editor.routing import EditorBackends

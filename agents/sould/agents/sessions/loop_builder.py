@@ -8,13 +8,13 @@ from sould.agents.sessions.agenttools import injected, load_tools
 from sould.agents.sessions.services import SessionServices
 from sould.agents.sessions.unreadinstructions import UnreadInstructions
 from sould.agents.soul.change_capture import LookingBeside
+from sould.agents.soul.compaction.breakdown import ContextSize
 from sould.agents.soul.compaction.compactor import NOBODY, Audience, Compactor
-from sould.agents.soul.compaction.size import ContextSize
 from sould.agents.soul.edit_previews import Foresight
 from sould.agents.soul.folderinstructions import FolderInstructions
 from sould.agents.soul.leakedcalls import LeakedCalls
 from sould.agents.soul.loop import AgentLoop, StepExtension
-from sould.agents.soul.model_call import ModelCaller
+from sould.agents.soul.model_call import ModelCaller, UsageCounter
 from sould.agents.soul.reminders import AwayReminder, PlanReminder
 from sould.agents.soul.repairs import Repairs
 from sould.agents.soul.reviewnews import ReviewNews
@@ -22,7 +22,6 @@ from sould.agents.soul.spec import AgentSpec
 from sould.agents.soul.subagents.crew import Crew
 from sould.agents.soul.timetravel.machine import TimeMachine
 from sould.agents.soul.tool_runner import ToolRunner
-from sould.agents.soul.usage import UsageCounter
 from sould.agents.toolapi.toolset import Toolset
 from sould.agents.tools.todo import TodoList
 from sould.agents.wire.messages import SystemPrompt

@@ -18,9 +18,8 @@ from sould.agents.files.projects.port import ProjectPort
 from sould.agents.sessions.services import HostServices
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.store.info import SessionInfo
-from sould.agents.sessions.worktrees.records import Worktree
 from sould.agents.sessions.worktrees.repository import WorktreeError
-from sould.agents.sessions.worktrees.worktrees import Wish, Worktrees
+from sould.agents.sessions.worktrees.worktrees import Wish, Worktree, Worktrees
 from sould.agents.soul.session_request import SessionRequest
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from sould.agents.sessions.modeltitle import ModelTitle
 from sould.agents.sessions.operations.whosechanges import AskingWhose
 from sould.agents.sessions.preparation import TurnPreparation
 from sould.agents.sessions.session_builder import Parts
-from sould.agents.sessions.settings.awaymode import BY
+from sould.agents.sessions.settings.modeswitch import BY
 from sould.agents.sessions.store.blank import noticing
 from sould.agents.sessions.store.store import SessionInfo
 from sould.agents.sessions.turns import queueing, sidequestions
@@ -39,9 +39,9 @@ from sould.agents.sessions.turns.turns import Prompt, Turns
 from sould.agents.soul.flows.looprequest import COMMAND
 from sould.agents.soul.flows.loopstate import LoopStore
 from sould.agents.soul.loop import Ending
+from sould.agents.soul.model_call import usage_of
 from sould.agents.soul.session_request import Client
 from sould.agents.soul.turn import Turn
-from sould.agents.soul.usage import usage_of
 from sould.agents.toolapi.background import IdleListener
 from sould.agents.tools.external.registry import Registration
 from sould.agents.wire.content import UserInput, attached_text, input_text

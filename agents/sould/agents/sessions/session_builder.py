@@ -17,11 +17,10 @@ from sould.agents.sessions.furthertools import FurtherTools, make_servers, proje
 from sould.agents.sessions.operationset import Operations, make_operations
 from sould.agents.sessions.permission import make_permission
 from sould.agents.sessions.services import HostServices, SessionServices
-from sould.agents.sessions.settings.awaymode import AwayMode
 from sould.agents.sessions.settings.loopoption import LoopOption
 from sould.agents.sessions.settings.modeluse import open_model_use
 from sould.agents.sessions.settings.modes import Modes, usual_mode
-from sould.agents.sessions.settings.modeswitch import ModeSwitch
+from sould.agents.sessions.settings.modeswitch import AwayMode, ModeSwitch
 from sould.agents.sessions.settings.options import SessionOptions
 from sould.agents.sessions.settings.presence import UserPresence
 from sould.agents.sessions.settings.state import SessionState, load_state

@@ -2,10 +2,11 @@
 
 from functools import partial
 
+from sould.agents.base.environment import Environment
 from sould.agents.base.errors import SessionNotFoundError
 from sould.agents.base.localworkspace import LocalWorkspace
-from sould.agents.base.process.commands import CommandRunner
 from sould.agents.base.process.guard import ProcessGuard
+from sould.agents.base.workspace import Command, RunningCommand
 from sould.agents.files.projects.capture import Capture
 from sould.agents.files.projects.clientfiles import ClientFiles
 from sould.agents.files.projects.findingwords import FindingWords
@@ -83,3 +84,25 @@ def site_of(workplace: Workplace, approval: Approval, clients: ClientFiles, sess
         session_id,
         clients.asking,
     )
+
+
+class CommandRunner:
+    """`run` is what a workspace takes as its `run`."""
+
+    def __init__(self, guard: ProcessGuard, environment: Environment) -> None:
+        self._guard = guard
+        self._environment = environment
+
+    async def run(self, command: Command) -> RunningCommand:
+        """Start the exact text of `command.line`.
+
+        Raises:
+            CommandStartError: nothing was started.
+        """
+        return await self._guard.start(
+            [self._environment.shell, "--noprofile", "--norc", "-c", command.line],
+            command.cwd,
+            {**self._environment.variables, **command.variables},
+            timeout=command.timeout,
+            umask=self._environment.umask,
+        )

@@ -33,9 +33,8 @@ from sould.agents.sessions.worktrees.changed import (
     merged,
     place_in,
 )
-from sould.agents.sessions.worktrees.records import Worktree
 from sould.agents.sessions.worktrees.repository import Repository
-from sould.agents.sessions.worktrees.worktrees import Wish
+from sould.agents.sessions.worktrees.worktrees import Wish, Worktree
 from sould.agents.tools.editor.site import OtherAgent
 
 BOTH: Final = "it was changed here as well, in the same place"

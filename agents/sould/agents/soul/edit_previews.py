@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from sould.agents.base.tasks import Behind
 from sould.agents.files.projects.foreseen import ForeseenWrites
 from sould.agents.files.review.hunk import AgentCall
-from sould.agents.soul.call_observer import CallWatcher, WatchedCall, WatchingCalls, parse_arguments
+from sould.agents.soul.stepcalls import CallWatcher, WatchedCall, WatchingCalls, parse_arguments
 from sould.agents.soul.turn import Turn
 from sould.agents.toolapi.toolset import CheckedCall, Toolset
 

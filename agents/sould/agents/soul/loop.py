@@ -13,12 +13,11 @@ from msgspec import Struct, field
 from sould.agents.journal.log import SessionLog
 from sould.agents.llm.pictures import with_fitting_pictures
 from sould.agents.llm.provider import ProviderError
-from sould.agents.soul.call_observer import WatchingCalls
 from sould.agents.soul.compaction.compactor import Compactor
 from sould.agents.soul.model_call import ModelCaller
 from sould.agents.soul.repairs import Repairs
 from sould.agents.soul.repeats import RepeatGuard
-from sould.agents.soul.stepcalls import StepCalls
+from sould.agents.soul.stepcalls import StepCalls, WatchingCalls
 from sould.agents.soul.tool_runner import ToolRunner
 from sould.agents.soul.turn import Turn
 from sould.agents.wire.content import UserInput

@@ -1,11 +1,14 @@
 """Asking the model: one call, published as it streams.
 
-Text, reasoning and media go out as they come. Tool calls get ids that are unique in the session (`callids`). Nothing that
+Text, reasoning and media go out as they come. Tool calls get ids that are unique in the session. Nothing that
 was shown is ever repeated: retries happen below, before the first visible part.
 """
 
 import asyncio
 import logging
+import re
+import secrets
+import string
 from collections.abc import AsyncIterable, AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack
 from typing import Protocol, TypeAlias
@@ -14,7 +17,9 @@ from msgspec import Struct, field
 
 from sould.agents.base.liveconfig import LiveConfig
 from sould.agents.base.tasks import beside
+from sould.agents.journal.context import Context
 from sould.agents.journal.log import SessionLog
+from sould.agents.llm.costs import Costs
 from sould.agents.llm.provider import (
     ChatMessage,
     ChatProvider,
@@ -28,29 +33,92 @@ from sould.agents.llm.provider import (
 )
 from sould.agents.llm.request_cache import GrowingBytes
 from sould.agents.llm.retry import RetryNotice, RetryPolicy, stream_with_retry
-from sould.agents.soul.callids import CallIds
 from sould.agents.soul.choices import ChoiceReader
+from sould.agents.soul.compaction.breakdown import ContextSize
 from sould.agents.soul.stepcalls import StepCalls
-from sould.agents.soul.usage import UsageCounter
 from sould.agents.toolapi.toolset import MOST_TOOLS, Toolset
 from sould.agents.wire.content import AudioPart, ImagePart, TextPart, ThinkPart, VideoPart, media_url
-from sould.agents.wire.messages import Choice, StepRetry, ToolCall, ToolCallPart
+from sould.agents.wire.messages import Choice, StatusUpdate, StepRetry, SubagentEvent, ToolCall, ToolCallPart
 from sould.agents.wire.notice import notice
 from sould.agents.wire.stream import is_delta, piece
 
+_LETTERS = string.ascii_letters + string.digits
+_USABLE = re.compile(r"[A-Za-z0-9_-]{1,64}")
 logger = logging.getLogger(__name__)
-
 MAX_ANSWER_CHARS = 4 * 1024 * 1024
 """A message longer than this is a runaway stream."""
-
 _TOLD_AFTER = (15, 60, 120, 240, 480, 720)
 """Seconds of silence after which the user is told what goes on."""
 _CUT = frozenset({"length", "max_tokens"})
 """Reasons of servers to stop at the limit on an answer."""
-
-
 Part: TypeAlias = Delta | Choice
 """Of an answer, as it is published."""
+
+
+class UsageCounter(Struct, frozen=True):
+    """Of one agent: tells people after every model call how full the window is and what was spent."""
+
+    log: SessionLog
+    costs: Costs
+    size: ContextSize
+    """What the context takes, for providers that do not report usage."""
+
+    def count(self, info: ModelInfo, finish: Finish) -> None:
+        """Publish the status after a model call."""
+        self.costs.charge(info, finish)
+        cost, usage = self.costs.total, finish.usage
+        tokens = usage.total if usage is not None else self.size.used
+        self.log.publish(
+            StatusUpdate(
+                context_usage=min(1.0, tokens / info.max_context_size),
+                context_tokens=tokens,
+                max_context_tokens=info.max_context_size,
+                token_usage=usage,
+                message_id=finish.message_id,
+                cost=cost,
+                currency=info.currency if cost is not None else None,
+            )
+        )
+
+
+def usage_of(context: Context, info: ModelInfo, cost: float | None) -> StatusUpdate | None:
+    """How full the model's window is and what the session has cost; None before a model has counted anything."""
+    if not context.token_count:
+        return None
+    return StatusUpdate(
+        context_tokens=context.token_count + context.pending_estimate,
+        max_context_tokens=info.max_context_size,
+        cost=cost,
+        currency=info.currency if cost is not None else None,
+    )
+
+
+class CallIds(Struct):
+    """Of one session, for all its agents; `log` is the session's own."""
+
+    log: SessionLog
+    _taken: set[str] | None = None
+
+    def new(self) -> str:
+        """One of ours: nine letters and digits, which every server takes; Mistral's take nothing else."""
+        return "".join(secrets.choice(_LETTERS) for _ in range(9))
+
+    def keep(self, given: str) -> str:
+        """The id a script gives, if it can be one and is free; else one of ours."""
+        if self._taken is None:
+            self._taken = set(self._found())
+        if not _USABLE.fullmatch(given) or given in self._taken:
+            return self.new()
+        self._taken.add(given)
+        return given
+
+    def _found(self) -> Iterator[str]:
+        for record in self.log.replay():
+            message: object = record.message
+            while isinstance(message, SubagentEvent):
+                message = message.event
+            if isinstance(message, ToolCall):
+                yield message.id
 
 
 class Model(Struct, frozen=True):

@@ -4,12 +4,13 @@ It keeps the promise that every `ToolCall` gets exactly one `ToolResult`, whatev
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, Final, Protocol, TypeAlias, cast
 
+import orjson
 from msgspec import Struct, field
 
 from sould.agents.permissions.outputs import CANCELLED, unseen
-from sould.agents.soul.call_observer import UNWATCHED, CallWatcher
+from sould.agents.soul.turn import Turn
 from sould.agents.toolapi.base import tool_error
 from sould.agents.wire.messages import (
     CallPreview,
@@ -27,6 +28,59 @@ INTERRUPTED = "Interrupted before it finished; it may or may not have run."
 CUT_OFF = "Interrupted before it finished: ended, with everything it had started."
 NEVER_RAN = "Not run: the answer was cut before the call was complete."
 NOT_BEGUN = "Not run: the turn was interrupted before this call began."
+
+
+class WatchedCall(Protocol):
+    """One call."""
+
+    id: str
+    name: str
+    model: str
+    result: ToolReturn | None
+
+    @property
+    def arguments(self) -> str:
+        """As far as the model wrote them."""
+        ...
+
+
+class CallWatcher:
+    """Of one step: subclass it and override what is heard."""
+
+    __slots__ = ()
+
+    def whole(self, call: WatchedCall) -> None:
+        """The model has written all of its arguments."""
+
+    def over(self, call: WatchedCall) -> None:
+        """It has its result, or will never run."""
+
+    def close(self, calls: Sequence[WatchedCall]) -> None:
+        """Nothing of the step goes on any more; these were its calls."""
+
+
+UNWATCHED: Final = CallWatcher()
+
+
+class WatchingCalls:
+    """Makes what watches the calls of an agent's steps: subclass it. As it is, nobody does."""
+
+    __slots__ = ()
+
+    def of(self, turn: Turn) -> CallWatcher:
+        """For a step of this turn that begins."""
+        return UNWATCHED
+
+
+def parse_arguments(text: str) -> dict[str, Any] | None:
+    """The arguments as an object; empty text is an empty object, anything else that is not an object is None."""
+    if not text.strip():
+        return {}
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
 
 
 class OpenCall(Struct):

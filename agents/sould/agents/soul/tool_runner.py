@@ -23,12 +23,10 @@ from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.outputs import CANCELLED, unseen
 from sould.agents.permissions.policy import RepeatCall
 from sould.agents.soul.call_changes import found_diffs, with_findings
-from sould.agents.soul.call_observer import parse_arguments
 from sould.agents.soul.call_scheduler import StepOrder
-from sould.agents.soul.hooks.engine import Hooks
-from sould.agents.soul.hooks.toolhooks import with_hooks
+from sould.agents.soul.hooks.engine import Hooks, with_hooks
 from sould.agents.soul.repeats import RepeatGuard
-from sould.agents.soul.stepcalls import OpenCall, StepCalls
+from sould.agents.soul.stepcalls import OpenCall, StepCalls, parse_arguments
 from sould.agents.soul.turn import Turn
 from sould.agents.toolapi.base import CallReporter, ToolCallContext, tool_error
 from sould.agents.toolapi.custom import CustomMessage, as_custom

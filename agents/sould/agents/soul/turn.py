@@ -3,10 +3,18 @@
 Nothing keeps "the current turn": whoever needs it is given it.
 """
 
+import secrets
+import time
+
 from msgspec import Struct, field
 
 from sould.agents.base.config import LoopControl
 from sould.agents.toolapi.base import AgentSource
+
+
+def new_turn_id() -> str:
+    """Sixteen hexadecimal digits of the nanoseconds since 1970, and six of chance."""
+    return f"{time.time_ns():016x}{secrets.token_hex(3)}"
 
 
 class Turn(Struct, frozen=True):

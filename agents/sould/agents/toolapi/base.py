@@ -18,8 +18,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from sould.agents.base.workspace import ResolvedPath
 from sould.agents.llm.provider import ToolSpec
 from sould.agents.toolapi.custom import CustomMessage
-from sould.agents.toolapi.portable import portable
-from sould.agents.toolapi.schemas import inlined
+from sould.agents.toolapi.portable import inlined, portable
 from sould.agents.wire.content import ContentPart
 from sould.agents.wire.display import BriefBlock, DisplayBlock
 from sould.agents.wire.messages import CallPreview, Custom, Location, OutputSource, ToolKind, ToolReturn

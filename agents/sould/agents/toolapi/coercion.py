@@ -10,8 +10,7 @@ from typing import Any, cast
 
 import orjson
 
-from sould.agents.toolapi.portable import property_name
-from sould.agents.toolapi.schemas import branches, type_of
+from sould.agents.toolapi.portable import branches, property_name, type_of
 
 _INTEGER = re.compile(r"[+-]?\d{1,18}")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")

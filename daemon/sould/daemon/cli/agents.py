@@ -23,8 +23,7 @@ from sould.agents.toolapi.decorator import SERVICES, InvalidToolError
 from sould.agents.toolapi.loading import same_tool
 from sould.agents.toolapi.toolset import check_tool
 from sould.agents.wire.messages import SubagentCreated
-from sould.daemon.cli.helptext import Group
-from sould.daemon.cli.output import CommandError, plural, table, visible
+from sould.daemon.cli.output import CommandError, Group, plural, table, visible
 from sould.daemon.cli.running import DaemonError, NotRunningError, RunningDaemon, running
 from sould.daemon.cli.trust import trust_store
 from sould.daemon.configuration.configuration import load

@@ -14,9 +14,8 @@ import click
 from sould.agents.clients.inbox.shapes import InboxItem
 from sould.agents.permissions.actions import Scope
 from sould.agents.permissions.visible import cut_to
-from sould.daemon.cli.helptext import Command
 from sould.daemon.cli.inbox.client import InboxClient, looking
-from sould.daemon.cli.output import FAILED, USAGE, CommandError, one_line, visible
+from sould.daemon.cli.output import FAILED, USAGE, Command, CommandError, one_line, visible
 from sould.daemon.cli.waiting import ID, places, read_answers, show_waiting
 
 Lasting: TypeAlias = Literal["project", "always"]

@@ -16,8 +16,7 @@ from pathlib import Path
 import click
 
 from sould.daemon.cli import units
-from sould.daemon.cli.helptext import Group
-from sould.daemon.cli.output import FAILED, CommandError, complain, plural
+from sould.daemon.cli.output import FAILED, CommandError, Group, complain, plural
 from sould.daemon.cli.running import DaemonError, RunningDaemon
 from sould.daemon.identity import Identity, read_owner
 from sould.daemon.launch import socket_unit, take_lock

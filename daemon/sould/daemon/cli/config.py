@@ -16,11 +16,10 @@ from sould.agents.base.liveconfig import FixedConfig
 from sould.agents.llm.discovery import ServedModel
 from sould.agents.llm.pool import ProviderPool
 from sould.agents.llm.provider import ProviderError
-from sould.daemon.cli.helptext import Group
 from sould.daemon.cli.modeltrial import Trial, try_model
-from sould.daemon.cli.output import CommandError, complain, plural, table, visible
+from sould.daemon.cli.output import CommandError, Group, complain, plural, table, visible
 from sould.daemon.cli.running import tell_configured
-from sould.daemon.cli.terminal.editor import editor
+from sould.daemon.cli.terminal.keyboard import editor
 from sould.daemon.configuration.configfile import config_path
 from sould.daemon.configuration.configuration import Loaded, load
 from sould.daemon.configuration.credentials import Credentials

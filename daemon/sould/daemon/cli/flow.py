@@ -14,8 +14,7 @@ from sould.agents.soul.flows.mermaidtext import to_mermaid
 from sould.agents.soul.flows.source import read_flow
 from sould.agents.soul.skills.discovery import Found, discover, skill_roots
 from sould.agents.soul.skills.skill import is_skill_file
-from sould.daemon.cli.helptext import Group
-from sould.daemon.cli.output import FAILED, CommandError, plural, visible
+from sould.daemon.cli.output import FAILED, CommandError, Group, plural, visible
 from sould.daemon.configuration.configuration import load
 from sould.daemon.paths import Paths
 

@@ -5,7 +5,7 @@ import sys
 
 import click
 
-from sould.daemon.cli.helptext import Command
+from sould.daemon.cli.output import Command
 
 
 @click.command(cls=Command, context_settings={"ignore_unknown_options": True})

@@ -12,8 +12,7 @@ from sould.agents.base.config import ProviderConfig
 from sould.agents.base.privatefile import write_private
 from sould.agents.llm.discovery import Found, ServedModel, known_services
 from sould.daemon.cli.caller_check import refuse_agent
-from sould.daemon.cli.helptext import Command
-from sould.daemon.cli.output import USAGE, CommandError, visible
+from sould.daemon.cli.output import USAGE, Command, CommandError, visible
 from sould.daemon.cli.signin import Teller, sign_in
 from sould.daemon.configuration.configfile import config_path
 from sould.daemon.configuration.configuration import Loaded, load

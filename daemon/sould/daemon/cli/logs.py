@@ -10,8 +10,7 @@ from typing import BinaryIO
 
 import click
 
-from sould.daemon.cli.helptext import Command
-from sould.daemon.cli.output import CommandError, visible
+from sould.daemon.cli.output import Command, CommandError, visible
 from sould.daemon.paths import Paths
 
 POLL_S = 0.25

@@ -8,8 +8,7 @@ from pathlib import Path
 import click
 
 from sould.agents.soul.flows.loopstate import LoopState, LoopStore
-from sould.daemon.cli.helptext import Group
-from sould.daemon.cli.output import CommandError, one_line
+from sould.daemon.cli.output import CommandError, Group, one_line
 from sould.daemon.cli.run.headless import Headless
 from sould.daemon.cli.run.render import renderer
 from sould.daemon.cli.run.request import Request

@@ -13,8 +13,7 @@ from typing import NamedTuple, NoReturn, cast
 import click
 
 from sould.agents.base.errors import JournalFullError, SouldError, as_disk_full
-from sould.daemon.cli.helptext import Group
-from sould.daemon.cli.output import BROKEN_PIPE, CANCELLED, FAILED, TEMPORARY, CommandError, complain
+from sould.daemon.cli.output import BROKEN_PIPE, CANCELLED, FAILED, TEMPORARY, CommandError, Group, complain
 from sould.daemon.dial import BridgeError
 from sould.daemon.hello import VERSION
 from sould.daemon.paths import UnsafePathError

@@ -21,8 +21,7 @@ from sould.agents.mcp.specs import Loaded, ServerSpec, always, load_file, merge,
 from sould.agents.mcp.trusted import TrustedServers
 from sould.agents.permissions.trust import TrustStore
 from sould.daemon.cli.caller_check import refuse_agent
-from sould.daemon.cli.helptext import Group
-from sould.daemon.cli.output import CommandError, complain, one_line, plural, table, visible
+from sould.daemon.cli.output import CommandError, Group, complain, one_line, plural, table, visible
 from sould.daemon.cli.running import tell_configured
 from sould.daemon.dial import read_umask
 from sould.daemon.hello import VERSION

@@ -1,12 +1,17 @@
-"""What all commands print with: exit codes, failures, tables, and text of others made safe for a terminal."""
+"""What all commands print with: exit codes, failures, tables, text of others made safe for a terminal, and help."""
 
+import inspect
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import click
 
 from sould.agents.base.text import plural as plural
 
+UNWRAPPED = re.compile(r"\n\n(?=[^\n]+:\n)")
+"""The gap before such a paragraph; click's mark for "do not wrap" is a backspace on a line of its own."""
 OK = 0
 FAILED = 1
 USAGE = 2
@@ -85,3 +90,23 @@ def size(count: int) -> str:
 
 def _dangerous(character: str) -> bool:
     return unicodedata.category(character) in {"Cc", "Cf", "Cs", "Zl", "Zp"} and character not in "\u200d\ufeff"
+
+
+class Command(click.Command):
+    """A command."""
+
+    def __init__(self, *args: Any, help: str | None = None, **kwargs: Any) -> None:  # noqa: A002 -- click names it so
+        super().__init__(*args, help=_unwrapped(help), **kwargs)
+
+
+class Group(click.Group):
+    """A group; its commands are `Command`s."""
+
+    command_class = Command
+
+    def __init__(self, *args: Any, help: str | None = None, **kwargs: Any) -> None:  # noqa: A002 -- click names it so
+        super().__init__(*args, help=_unwrapped(help), **kwargs)
+
+
+def _unwrapped(text: str | None) -> str | None:
+    return None if text is None else UNWRAPPED.sub("\n\n\b\n", inspect.cleandoc(text))

@@ -14,8 +14,7 @@ from sould.agents.permissions.remembered import FILE, Remembered
 from sould.agents.permissions.scopes import about, stated
 from sould.agents.sessions.settings.standingrules import Reach, StandingRule, StandingRules, standing_rules
 from sould.daemon.cli.caller_check import refuse_agent
-from sould.daemon.cli.helptext import Group
-from sould.daemon.cli.output import FAILED, CommandError, complain, one_line, visible
+from sould.daemon.cli.output import FAILED, CommandError, Group, complain, one_line, visible
 from sould.daemon.paths import Paths
 
 

@@ -8,8 +8,18 @@ from collections.abc import Callable, Sequence
 
 import click
 
-from sould.daemon.cli.helptext import Command
-from sould.daemon.cli.output import FAILED, CommandError, echo_rows, one_line, plural, size, span, table, visible
+from sould.daemon.cli.output import (
+    FAILED,
+    Command,
+    CommandError,
+    echo_rows,
+    one_line,
+    plural,
+    size,
+    span,
+    table,
+    visible,
+)
 from sould.daemon.cli.review.client import NO_PROJECT, reviewing
 from sould.daemon.cli.running import DaemonError, NotRunningError, RunningDaemon, running
 from sould.daemon.cli.waiting import show_waiting

@@ -14,8 +14,7 @@ from sould.agents.permissions.projectfiles import digest
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.sessions.settings.trusting import TrustStatus, standing
 from sould.daemon.cli.caller_check import refuse_agent
-from sould.daemon.cli.helptext import Command
-from sould.daemon.cli.output import CommandError, plural, visible
+from sould.daemon.cli.output import Command, CommandError, plural, visible
 from sould.daemon.paths import Paths, quote
 
 MOST_FILES, MOST_LINES, MOST_BYTES = 20, 60, 64 * 1024

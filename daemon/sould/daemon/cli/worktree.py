@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from sould.daemon.cli.helptext import Group
-from sould.daemon.cli.output import FAILED, USAGE, CommandError, complain, one_line, plural, span, table
+from sould.daemon.cli.output import FAILED, USAGE, CommandError, Group, complain, one_line, plural, span, table
 from sould.daemon.cli.running import running
 from sould.daemon.methods import ListWorktrees, MergeWorktree, RemoveWorktree, RestoreWorktree, WorktreeRow
 

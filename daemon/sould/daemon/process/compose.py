@@ -3,11 +3,14 @@
 Importing this module brings the soul with it; only `sessions` does so, in the background (D9).
 """
 
+import ctypes
 import logging
 import os
+import sys
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
+from typing import Final
 
 from msgspec import Struct
 
@@ -30,8 +33,7 @@ from sould.agents.sessions.settings.agents import load_default
 from sould.agents.sessions.settings.notices import News
 from sould.agents.sessions.soulfactory import SoulFactory
 from sould.agents.sessions.store.store import SessionStore
-from sould.agents.sessions.worktrees.records import WorktreeRecords
-from sould.agents.sessions.worktrees.worktrees import Worktrees
+from sould.agents.sessions.worktrees.worktrees import WorktreeRecords, Worktrees
 from sould.agents.tools.editor.routing import EditorBackends
 from sould.agents.tools.languageservers.backend import LanguageServers
 from sould.daemon.configuration.configfile import config_path, other_configuration
@@ -41,6 +43,12 @@ from sould.daemon.hello import VERSION
 from sould.daemon.paths import Paths
 from sould.editors.launchers import Launchers
 
+_DUMPABLE: Final = 4
+_CHILD_SUBREAPER: Final = 36
+_SETTINGS: Final = (
+    (_DUMPABLE, 0, "memory stays readable for debuggers"),
+    (_CHILD_SUBREAPER, 1, "what loses its parent is not recognised as an agent's"),
+)
 _log = logging.getLogger(__name__)
 
 
@@ -172,3 +180,17 @@ def compose(paths: Paths, souls: SoulFactory = make_own_soul) -> Composition:
     )
     host = SessionHost(services, souls)
     return Composition(host, HostPort(host, store), store, guard, providers, writer, config, mcp)
+
+
+def protect() -> None:
+    """Keep what we hold and what agents start to ourselves.
+
+    No debugger of the same user, and no core dump, sees keys and conversations. Whatever loses its parent below this
+    process becomes our child, also when the guard that started it was killed, so `ancestry` still knows whose it is.
+    """
+    if not sys.platform.startswith("linux"):
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    for setting, value, otherwise in _SETTINGS:
+        if libc.prctl(setting, value, 0, 0, 0) != 0:
+            _log.warning("%s: %s", otherwise, os.strerror(ctypes.get_errno()))

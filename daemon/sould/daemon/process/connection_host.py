@@ -1,23 +1,25 @@
 """What serves a connection of any frontend: the client's byte stream, what the last daemon knew of it, and who speaks the protocol.
 
-Keeps the connection's record (D11): the frontend says what must survive before it acts, and what it has said to the client
+Keeps the connection's record, and notes beside it that are only ever added or replaced as a whole (D11).
+The frontend says what must survive before it acts, and what it has said to the client
 counts only when the bytes have left. Nothing leaves before the journals have it. Knows nothing of any protocol.
 """
 
 import asyncio
+import contextlib
 import logging
+import os
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
-from sould.agents.base.rpc.stream import ByteStream
+from sould.agents.base.rpc.framing import ByteStream
 from sould.agents.clients.connections import ClientProcess, ConnectionRecord, ConnectionServices, Resumable, mark
 from sould.daemon.hello import VERSION
 from sould.daemon.partial_lines import LineTail, NewTail
 from sould.daemon.paths import Paths
-from sould.daemon.process.notes import NotesFile, notes_path
 from sould.daemon.process.records import Record, read_record, record_path
 from sould.daemon.process.server import Connection
 from sould.daemon.process.sessions import Sessions
@@ -26,10 +28,78 @@ if TYPE_CHECKING:
     from sould.agents.wire.stream import Cursor
 
 _log = logging.getLogger(__name__)
-
-
 FrontendProtocol: TypeAlias = Callable[[ByteStream, ConnectionServices], Awaitable[None]]
 """Serves one client until it is gone. What an earlier daemon left of it goes on."""
+
+
+class NotesFile:
+    """One connection's. Where the disk refuses, nothing is noted any more."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._descriptor: int | None = None
+        self._refused = False
+
+    def read(self) -> bytes:
+        """What an earlier daemon noted: whole lines."""
+        try:
+            with open(self._path, "rb") as file:
+                data = file.read()
+        except OSError:
+            return b""
+        return data[: data.rfind(b"\n") + 1]
+
+    def append(self, line: bytes) -> None:
+        """Add a line, with its end."""
+        if self._refused:
+            return
+        try:
+            if self._descriptor is None:
+                self._descriptor = _opened(self._path, os.O_APPEND)
+            os.write(self._descriptor, line)
+        except OSError as error:
+            self._refuse(error)
+
+    def replace(self, lines: bytes) -> None:
+        """Have these lines in the place of all others."""
+        self.close()
+        try:
+            descriptor = _opened(self._path + ".new", os.O_TRUNC)
+            try:
+                os.write(descriptor, lines)
+            finally:
+                os.close(descriptor)
+            os.rename(self._path + ".new", self._path)
+            self._refused = False
+        except OSError as error:
+            self._refuse(error)
+
+    def close(self) -> None:
+        """Let go of the file, which stays."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def forget(self) -> None:
+        """The conversation is over: remove the file."""
+        self.close()
+        with contextlib.suppress(OSError):
+            os.unlink(self._path)
+
+    def _refuse(self, error: OSError) -> None:
+        """What lacks a line is no use: there is nothing rather than that."""
+        _log.warning("what an editor has open is not noted: %s: %s", self._path, error.strerror)
+        self.forget()
+        self._refused = True
+
+
+def notes_path(runtime: str, token: str) -> str:
+    """Where the notes of a connection are. The token's form was checked when the hello was read."""
+    return f"{runtime}/n.{token}"
+
+
+def _opened(path: str, flags: int) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | flags, 0o600)
 
 
 class ConnectionHost:

@@ -12,7 +12,7 @@ from functools import partial
 
 from sould.acp.server.server import serve_acp
 from sould.agents.base.importing import load, load_here
-from sould.agents.base.rpc.stream import ByteStream
+from sould.agents.base.rpc.framing import ByteStream
 from sould.agents.base.tasks import no_longer
 from sould.agents.clients.connections import ConnectionServices
 from sould.daemon.activation import notify
@@ -22,14 +22,13 @@ from sould.daemon.launch import inherited
 from sould.daemon.limits import Limits
 from sould.daemon.partial_lines import FrameTail
 from sould.daemon.paths import Paths
-from sould.daemon.process.accounts import StoredAccounts
 from sould.daemon.process.connection_host import ConnectionHost
 from sould.daemon.process.handover import HandedConnection, HandoverState, give, hand_over
 from sould.daemon.process.handshake import RefusedHelloError
 from sould.daemon.process.lifecycle import Exit, Lifecycle, describe_clients
 from sould.daemon.process.records import sweep_records
 from sould.daemon.process.server import Connection, Server
-from sould.daemon.process.sessions import Compose, Sessions
+from sould.daemon.process.sessions import Compose, Sessions, StoredAccounts
 
 _log = logging.getLogger(__name__)
 

@@ -9,10 +9,10 @@ import asyncio
 import gc
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from sould.agents.base.errors import SouldError
+from sould.agents.base.errors import ConfigError, NoModelError, SouldError
 from sould.agents.base.importing import load, load_here
 from sould.daemon.launch import inherited
 from sould.daemon.paths import Paths
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from sould.daemon.process.compose import Composition
 
 _log = logging.getLogger(__name__)
-
 SETTLE = 0.5
 """Seconds between the end of a session and letting go of its memory."""
 GARBAGE = 50
@@ -35,8 +34,6 @@ FOUNDATIONS = (
 )
 """Loaded before anybody asks for a session: four fifths of what a first one waits for. The rest, 50 ms of processor time and
 6 MB, is loaded when somebody does: where an editor never asks, the daemon stays small."""
-
-
 Compose: TypeAlias = "Callable[[Paths], Composition]"
 """Makes the host and what it stands on, in a thread."""
 
@@ -206,9 +203,47 @@ def _loops_may_go_on(paths: Paths) -> bool:
 def composed(paths: Paths) -> "Composition":
     """The host with its services, whose sessions have our own agent. Blocks: it imports them."""
     # `shown` is what `sould status` wants of sessions, as long as our files are there
-    load_here("sould.daemon.process.compose", "sould.agents.clients.inbox.shown", "sould.daemon.process.ownprocess")
-    from sould.daemon.process.compose import compose  # noqa: PLC0415 -- slow: `initialize` must not wait for it
-    from sould.daemon.process.ownprocess import protect  # noqa: PLC0415 -- slow: it loads ctypes
+    load_here("sould.daemon.process.compose", "sould.agents.clients.inbox.shown")
+    from sould.daemon.process.compose import compose, protect  # noqa: PLC0415 -- slow: `initialize` must not wait for it
 
     protect()
     return compose(paths)
+
+
+class StoredAccounts:
+    """Signing in and out as the ACP frontend offers it: which providers can be used, and forgetting the stored keys.
+
+    Never touches keys of the environment or of the configuration file: those are the user's own.
+    """
+
+    def __init__(self, paths: Paths, sessions: Sessions) -> None:
+        self._paths = paths
+        self._sessions = sessions
+
+    async def usable(self, environment: Mapping[str, str]) -> tuple[str, ...]:
+        """Providers with a model that can be asked with this environment, each once, the default one first."""
+        composition = await self._sessions.composition()
+        composition.config.look()  # a sign-in may have written it
+        providers = composition.providers
+        found: dict[str, None] = {}
+        for model in await providers.models(environment):
+            if model.provider in found:
+                continue
+            try:
+                await providers.get(model.key, environment)
+            except (NoModelError, ConfigError):
+                continue
+            found[model.provider] = None
+        return tuple(found)
+
+    async def forget(self) -> None:
+        """Remove every key that `sould login` stored."""
+        await asyncio.to_thread(_forget_all, self._paths)
+
+
+def _forget_all(paths: Paths) -> None:
+    from sould.daemon.configuration.credentials import Credentials  # noqa: PLC0415 -- the keyring is slow to load
+
+    credentials = Credentials(paths)
+    for provider in tuple(credentials.stored()):
+        credentials.forget(provider)

@@ -9,7 +9,7 @@ from pydantic import Field
 from sould.agents.base.rpc.errors import INVALID_PARAMS, RpcError
 from sould.agents.clients.params import Lenient
 from sould.agents.clients.review.params import Number, RangeParams
-from sould.agents.clients.review.textbuffer import before
+from sould.agents.clients.review.reported import before
 from sould.agents.files.review.lines import split
 from sould.agents.permissions.actions import Scope
 from sould.agents.permissions.scopes import approved, offered

@@ -10,7 +10,7 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from sould.agents.base.rpc.errors import RpcError
-from sould.agents.base.rpc.stream import ByteStream
+from sould.agents.base.rpc.framing import ByteStream
 from sould.agents.clients.connections import ConnectionRecord, ConnectionServices
 from sould.agents.clients.frontend.connection import MOST_SIGNED, ClientConnection
 from sould.editors.lsp.introduction import MOST_FOLDERS, EditorCapabilities, Introduction, Json, Settings

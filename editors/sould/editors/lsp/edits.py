@@ -14,8 +14,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from sould.agents.base.rpc.errors import ConnectionGoneError, RpcError
-from sould.agents.clients.review.reported import PATIENCE, Reported, Taken, ask_to_write
-from sould.agents.clients.review.textbuffer import PositionEncoding, units
+from sould.agents.clients.review.reported import PATIENCE, PositionEncoding, Reported, Taken, ask_to_write, units
 from sould.agents.files.review.difference import edits_between
 from sould.agents.files.review.lines import split
 from sould.editors.lsp import types

@@ -13,9 +13,8 @@ from msgspec.json import decode, encode
 
 from sould.agents.base.diskfile import digest_of
 from sould.agents.clients.connections import ConnectionNotes
-from sould.agents.clients.review.reported import Reported
+from sould.agents.clients.review.reported import PositionEncoding, Reported, TextBuffer
 from sould.agents.clients.review.reports import Change, Report
-from sould.agents.clients.review.textbuffer import PositionEncoding, TextBuffer
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.secretnames import likelihood
 from sould.editors.lsp.lineends import LineEnds

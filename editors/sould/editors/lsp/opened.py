@@ -18,8 +18,8 @@ from sould.agents.base.diskfile import digest_of
 from sould.agents.base.regularfile import read_regular
 from sould.agents.base.rpc.errors import INVALID_PARAMS, RpcError
 from sould.agents.clients.params import Inbound, absolute
+from sould.agents.clients.review.reported import Position
 from sould.agents.clients.review.reports import Change, Report, ReportOutcome, is_on_disk
-from sould.agents.clients.review.textbuffer import Position
 from sould.editors.lsp import types
 from sould.editors.lsp.connection import EditorConnection
 from sould.editors.lsp.hunk_notifications import EditorNews

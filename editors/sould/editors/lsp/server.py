@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sould.agents.base.importing import load
 from sould.agents.base.rpc.connection import Reply
-from sould.agents.base.rpc.dialect import HEADERS
 from sould.agents.base.rpc.errors import INVALID_REQUEST, RpcError
-from sould.agents.base.rpc.stream import ByteStream
+from sould.agents.base.rpc.framing import HEADERS, ByteStream
 from sould.agents.clients.connections import ConnectionServices
-from sould.agents.clients.frontend.late import LateHandler
+from sould.agents.clients.frontend.connection import LateHandler
 from sould.editors.lsp.client import LspClient
 from sould.editors.lsp.connection import CountedStream, EditorConnection
 from sould.editors.lsp.introduction import BASE_SCHEME, Json, read_introduction

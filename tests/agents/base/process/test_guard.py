@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from sould.agents.base.environment import Environment
-from sould.agents.base.process.commands import CommandRunner
 from sould.agents.base.process.guard import CommandStartError, ProcessGuard
 from sould.agents.base.workspace import Command
+from sould.agents.sessions.workfiles import CommandRunner
 from soultest.processes import MARK, descriptors, marked
 
 REACH = ("--inh-caps", "+dac_override", "--ambient-caps", "+dac_override")

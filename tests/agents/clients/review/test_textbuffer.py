@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sould.agents.clients.review.textbuffer import Position, TextBuffer
+from sould.agents.clients.review.reported import Position, TextBuffer
 
 TEXTS = st.text(alphabet="ab\n\r é𝒳\u2028", max_size=30)
 

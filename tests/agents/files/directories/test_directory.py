@@ -17,10 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sould.agents.base.config import CaptureLimits
+from sould.agents.files.directories.copying import PreimageStore
 from sould.agents.files.directories.directory import QUICK, Directory
 from sould.agents.files.directories.folders import FileVersion
 from sould.agents.files.directories.gitfiles import GitFiles
-from sould.agents.files.directories.preimages import PreimageStore
 from sould.agents.files.directories.refs import DIRECTORY, UNKEPT, is_kept
 from sould.agents.files.directories.secretblobs import SecretJudge
 from sould.agents.files.directories.watching import Watches

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from sould.agents.base.config import CaptureLimits
+from sould.agents.files.directories.copying import PreimageStore
 from sould.agents.files.directories.directory import Directory
 from sould.agents.files.directories.gitfiles import GitFiles
-from sould.agents.files.directories.preimages import PreimageStore
 
 
 @contextmanager

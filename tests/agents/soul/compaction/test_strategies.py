@@ -8,8 +8,18 @@ from hypothesis import strategies as st
 
 from sould.agents.journal.context import COMPACTED, Context
 from sould.agents.llm.provider import ChatMessage
-from sould.agents.soul.compaction.importance import by_embeddings, by_words, importance
-from sould.agents.soul.compaction.strategies import Plan, Room, Simple, Smart, StrategyName, strategy_named, topics
+from sould.agents.soul.compaction.strategies import (
+    Plan,
+    Room,
+    Simple,
+    Smart,
+    StrategyName,
+    by_embeddings,
+    by_words,
+    importance,
+    strategy_named,
+    topics,
+)
 from sould.agents.soul.compaction.transcript import groups, language, last_request, message_tokens, tail
 from sould.agents.wire.content import FunctionCall, TextPart, ThinkPart
 from sould.agents.wire.messages import (

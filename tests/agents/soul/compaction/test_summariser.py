@@ -7,9 +7,8 @@ from msgspec.structs import replace
 
 from sould.agents.base.tokens import tokens
 from sould.agents.llm.provider import ChatRequest, ProviderStatusError
-from sould.agents.soul.compaction import prompt
 from sould.agents.soul.compaction.strategies import Plan
-from sould.agents.soul.compaction.summariser import TRUNCATED, Summariser, chunks
+from sould.agents.soul.compaction.summariser import TRUNCATED, Summariser, chunks, summary_request
 from sould.agents.soul.compaction.summary import parse
 from sould.agents.soul.compaction.transcript import Language
 from sould.agents.wire.content import TextPart, input_text
@@ -119,7 +118,7 @@ def test_a_single_message_longer_than_a_chunk_is_cut_into_pieces() -> None:
 
 
 def test_the_text_of_a_prompt_holds_no_tools_and_names_the_session() -> None:
-    made = prompt.request("t", "en", session_id="s")
+    made = summary_request("t", "en", session_id="s")
     assert (made.tools, made.session_id) == ((), "s")
     assert isinstance(made.messages[0].content[0], TextPart)
-    assert replace(made, session_id="") == prompt.request("t", "en")
+    assert replace(made, session_id="") == summary_request("t", "en")

@@ -7,8 +7,7 @@ import pytest
 
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.soul.skills.catalog import SkillCatalog
-from sould.agents.soul.skills.discovery import BUILTIN, MAX_ENTRIES, Root, discover, skill_roots
-from sould.agents.soul.skills.scripts import TrustedScripts
+from sould.agents.soul.skills.discovery import BUILTIN, MAX_ENTRIES, Root, TrustedScripts, discover, skill_roots
 from sould.agents.soul.skills.skill import SkillError, read_skill
 from soultest.gitinit import git_init
 

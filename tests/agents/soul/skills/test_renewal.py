@@ -11,8 +11,7 @@ from sould.agents.base.filechanges import FileChanges
 from sould.agents.base.liveconfig import FixedConfig, LiveConfig
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.soul.session_request import SessionRequest
-from sould.agents.soul.skills.catalog import SkillCatalog
-from sould.agents.soul.skills.open import open_catalog
+from sould.agents.soul.skills.catalog import SkillCatalog, open_catalog
 from soultest.gitinit import git_init
 
 SKILL = "---\nname: {0}\ndescription: {1}\n---\nbody\n"

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sould.daemon.cli.setup.format import taken_back
+from sould.daemon.cli.setup.format import UnfitError, taken_back
 from sould.daemon.cli.setup.helix import Languages
-from sould.daemon.cli.setup.unfit import UnfitError
 
 HELIX = {"python": ("ty", "ruff"), "rust": ("rust-analyzer",), "go": (), "c": ("clangd",)}
 FORM = Languages("/opt/sould", HELIX.get)

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from sould.daemon.cli.setup import jsonc
 from sould.daemon.cli.setup.entry import Entry
-from sould.daemon.cli.setup.format import taken_back
-from sould.daemon.cli.setup.unfit import UnfitError
+from sould.daemon.cli.setup.format import UnfitError, taken_back
 
 VALUE: dict[str, Any] = {"command": "/opt/sould", "args": ["acp"], "env": {}}
 ENTRY = Entry(("agent_servers",), "sould", VALUE)

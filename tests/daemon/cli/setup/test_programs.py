@@ -6,9 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sould.daemon.cli.setup.format import taken_back
+from sould.daemon.cli.setup.format import UnfitError, taken_back
 from sould.daemon.cli.setup.programs import LispBlock, LuaFile
-from sould.daemon.cli.setup.unfit import UnfitError
 
 LISP = LispBlock(Path("/opt/sould"), "/opt/bin/sould", lambda: None)
 LUA = LuaFile(Path("/opt/sould"), "/opt/bin/sould", lambda: None)

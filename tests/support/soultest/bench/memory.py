@@ -8,7 +8,7 @@ PIPE = 64 * 1024
 
 
 class MemoryStream:
-    """One end; a ByteStream of `sould.agents.base.rpc.stream`."""
+    """One end; a ByteStream of `sould.agents.base.rpc.framing`."""
 
     def __init__(self, pipe: int = PIPE) -> None:
         self._pipe = pipe

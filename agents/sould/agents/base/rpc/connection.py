@@ -16,7 +16,6 @@ from typing import Any, Protocol, TypeAlias, cast
 from msgspec import Struct
 
 from sould.agents.base.errors import SouldError, as_disk_full
-from sould.agents.base.rpc.dialect import LINES, Dialect
 from sould.agents.base.rpc.errors import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -25,9 +24,8 @@ from sould.agents.base.rpc.errors import (
     ConnectionGoneError,
     RpcError,
 )
-from sould.agents.base.rpc.framing import MAX_LINE, Malformed, TooLong
+from sould.agents.base.rpc.framing import LINES, MAX_LINE, ByteStream, Dialect, Malformed, TooLong
 from sould.agents.base.rpc.messages import Invalid, Notification, Params, Request, RequestId, Response, parse
-from sould.agents.base.rpc.stream import ByteStream
 
 logger = logging.getLogger(__name__)
 

@@ -1,11 +1,12 @@
-"""Messages out of bytes: newline-delimited, or each behind a header that says its length; bounded, without ever keeping what is too long.
+"""How JSON-RPC is spoken on a stream: lines, or each message behind a header that says its length; never keeping what is too long.
 
 Sans-IO: bytes go in, messages come out; nothing here parses JSON (but for finding the id of a discarded message) or
 answers anybody.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, Protocol, TypeAlias
 
 import orjson
 from msgspec import Struct
@@ -13,9 +14,37 @@ from msgspec import Struct
 MAX_LINE = 50_000_000
 HEAD = 4096
 """How much of a line that is too long is kept, to find its id."""
-
 _BOM = b"\xef\xbb\xbf"
 _BLANK = b" \t\r\n\v\f"
+
+
+class ByteStream(Protocol):
+    """An ordered byte stream in both directions."""
+
+    @property
+    def buffered(self) -> int:
+        """Bytes given to `write` that the other side has not taken yet; 0 once it is gone."""
+        ...
+
+    async def read(self) -> bytes:
+        """The next bytes, at least one; b"" at the end of the stream or when the other side is gone."""
+        ...
+
+    def write(self, data: bytes) -> None:
+        """Send `data` after everything written before; buffers, never blocks, drops when the other side is gone."""
+        ...
+
+    async def drained(self) -> None:
+        """Return when nothing is buffered or the other side is gone."""
+        ...
+
+    def on_drain(self, callback: Callable[[], None]) -> None:
+        """Call `callback` once, from the loop, when nothing is buffered or the other side is gone."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close both directions. Idempotent."""
+        ...
 
 
 class TooLong(Struct, frozen=True):
@@ -201,3 +230,45 @@ class HeaderSplitter:
 def header_of(size: int) -> bytes:
     """What stands before a message of so many bytes."""
     return b"Content-Length: %d\r\n\r\n" % size
+
+
+class Splitter(Protocol):
+    """Takes messages out of the bytes of one stream."""
+
+    def feed(self, data: bytes) -> Iterator[bytes | TooLong | Malformed]:
+        """The messages that `data` completes. To be exhausted before the next call."""
+        ...
+
+    def finish(self) -> Iterator[bytes | TooLong | Malformed]:
+        """At the end of the stream: what is left."""
+        ...
+
+
+NewSplitter: TypeAlias = Callable[[int], Splitter]
+"""Makes a splitter for a new stream. `limit`: longer messages are discarded."""
+Encode: TypeAlias = Callable[[dict[str, Any]], bytes]
+"""Makes the bytes of a message, with what separates it from others."""
+
+
+class Dialect(Struct, frozen=True):
+    """`withdraw` is the notification that withdraws a request, named by `withdrawn`."""
+
+    splitter: NewSplitter
+    encode: Encode
+    withdraw: str
+    withdrawn: str
+
+
+def _as_line(message: dict[str, Any]) -> bytes:
+    return orjson.dumps(message, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def _behind_header(message: dict[str, Any]) -> bytes:
+    body = orjson.dumps(message)
+    return header_of(len(body)) + body
+
+
+LINES: Final = Dialect(LineSplitter, _as_line, "$/cancel_request", "requestId")
+"""A message is a line, as in ACP."""
+HEADERS: Final = Dialect(HeaderSplitter, _behind_header, "$/cancelRequest", "id")
+"""As in the language server protocol."""

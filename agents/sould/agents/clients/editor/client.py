@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from sould.agents.base.rpc.connection import Connection
 from sould.agents.base.rpc.errors import METHOD_NOT_FOUND, ConnectionGoneError, RpcError
-from sould.agents.clients.editor.params import (
+from sould.agents.clients.editor.shapes import (
     LONGEST_SELECTION,
     MOST_FOLDERS,
     MOST_OPEN,
@@ -25,12 +25,12 @@ from sould.agents.clients.editor.params import (
     ActiveParams,
     CallAnswer,
     CallErrorParams,
+    EditorCall,
     FileEditsParams,
     PlaceParams,
     SpanParams,
     StateParams,
 )
-from sould.agents.clients.editor.shapes import EditorCall
 from sould.agents.tools.editor import results
 from sould.agents.tools.editor.anchors import Position
 from sould.agents.tools.editor.backends import Arguments, EditorResult, FileEdits, TextEdit, Where

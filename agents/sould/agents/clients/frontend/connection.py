@@ -4,19 +4,20 @@ A frontend derives a class of its own that says what the client calls itself and
 nothing heavy: a client's first request is answered before sessions are imported (D9).
 """
 
+import asyncio
 import os
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sould.agents.base.rpc.connection import Connection
-from sould.agents.base.rpc.dialect import LINES, Dialect
-from sould.agents.base.rpc.stream import ByteStream
+from sould.agents.base.rpc.connection import Connection, Handler
+from sould.agents.base.rpc.framing import LINES, ByteStream, Dialect
+from sould.agents.base.rpc.messages import Params
 from sould.agents.clients.connections import AttachedSession, ConnectionRecord, ConnectionServices, Unanswered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
+    from collections.abc import Coroutine, Mapping
 
-    from sould.agents.base.rpc.connection import Handler
     from sould.agents.base.workspace import TextFiles
     from sould.agents.clients.editor.client import ConnectedEditor
     from sould.agents.clients.inbox.feed import FollowedInbox
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from sould.agents.sessions.hostport import HostPort
     from sould.agents.wire.stream import Cursor
 
+LoadHandler: TypeAlias = Callable[[], Awaitable[Handler]]
+"""Loads what serves the calls. Called again only if it raised."""
 MOST_SIGNED = 100
 """Characters of a client's name that others are shown."""
 
@@ -213,3 +216,27 @@ class ClientConnection(ABC):
 
     def _unanswered(self) -> tuple[Unanswered, ...]:
         return tuple(Unanswered(each.id, each.method[:60]) for each in self.connection.unanswered.values())
+
+
+class LateHandler:
+    """A `Handler` in the place of one that the first call loads."""
+
+    def __init__(self, load: LoadHandler) -> None:
+        self._load = load
+        self._turn = asyncio.Lock()
+        """Held by who waits for the handler. It is fair, so that what came later does not overtake."""
+        self._handler: Handler | None = None
+
+    async def request(self, method: str, params: Params) -> Any:
+        """See `Handler`."""
+        return await (await self._loaded()).request(method, params)
+
+    async def notification(self, method: str, params: Params) -> None:
+        """See `Handler`."""
+        await (await self._loaded()).notification(method, params)
+
+    async def _loaded(self) -> Handler:
+        async with self._turn:
+            if self._handler is None:
+                self._handler = await self._load()
+            return self._handler

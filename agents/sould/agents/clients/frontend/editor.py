@@ -8,8 +8,17 @@ from typing import Final
 
 from msgspec import to_builtins
 
-from sould.agents.clients.editor.params import ContextParams, RunParams, StateParams, ToolsParams
-from sould.agents.clients.editor.shapes import Context, OfferedTool, OfferedTools, RunAnswer, RunError
+from sould.agents.clients.editor.shapes import (
+    Context,
+    ContextParams,
+    OfferedTool,
+    OfferedTools,
+    RunAnswer,
+    RunError,
+    RunParams,
+    StateParams,
+    ToolsParams,
+)
 from sould.agents.clients.frontend.connection import ClientConnection
 from sould.agents.clients.frontend.routes import Route, route, wrong
 from sould.agents.clients.params import Json, absolute

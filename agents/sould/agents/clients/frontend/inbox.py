@@ -12,8 +12,7 @@ from sould.agents.base.rpc.connection import Reply
 from sould.agents.clients.connections import ClientProcess
 from sould.agents.clients.frontend.connection import ClientConnection
 from sould.agents.clients.frontend.routes import Route, route, wrong
-from sould.agents.clients.inbox.answering import response_to
-from sould.agents.clients.inbox.params import AnswerParams, InboxParams, ShowParams
+from sould.agents.clients.inbox.answering import AnswerParams, InboxParams, ShowParams, response_to
 from sould.agents.clients.inbox.shapes import Answered
 from sould.agents.clients.inbox.shown import shown_end
 from sould.agents.clients.params import Json

@@ -34,8 +34,8 @@ from sould.agents.clients.review.params import (
     UndoParams,
 )
 from sould.agents.clients.review.projects import ReviewedProject, resolve
+from sould.agents.clients.review.reported import Position
 from sould.agents.clients.review.reports import Change, Report
-from sould.agents.clients.review.textbuffer import Position
 from sould.agents.files.reviewing.comments import NothingThereError
 from sould.agents.files.reviewing.listing import FileReview, Selection
 from sould.agents.files.reviewing.orders import Order

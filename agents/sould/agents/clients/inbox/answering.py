@@ -1,17 +1,17 @@
-"""What an answer of a person means to a request: the response, checked against what was asked. Pure.
+"""What clients ask of the inbox (docs/inbox-clients.md), and what an answer means to a request, checked against it. Pure.
 
 A slip is never taken for an answer, and nothing is made up in the user's favour.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Annotated, Final, Literal
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from sould.agents.base.errors import OptionError
 from sould.agents.base.text import plural
 from sould.agents.clients.choice_input import Choices
-from sould.agents.clients.inbox.params import AnswerParams, GivenAnswer
+from sould.agents.clients.params import Inbound
 from sould.agents.mcp.asking import answers_of, typed_answers
 from sould.agents.mcp.forms import problem, typed
 from sould.agents.permissions.actions import Scope
@@ -25,11 +25,51 @@ from sould.agents.wire.messages import (
     QuestionResponse,
 )
 
+MOST_ANSWERS = 100
+"""Questions of one request, and options of one question."""
+LONGEST_WORDS = 20_000
+"""Characters."""
+LONGEST_TEXT = 8_000_000
+"""Characters of a file that the user made another one of."""
 _NOT_OFFERED: Final[Mapping[Scope, str]] = {
     "session_also_changed": "Nothing that was allowed for the session has changed.",
     "project": "This cannot be approved for a project.",
     "always": "This depends on the project, so it cannot be approved for all of them.",
 }
+
+
+class InboxParams(Inbound):
+    """`_sould/inbox/list`, `subscribe`, `unsubscribe`: of all projects."""
+
+
+class ShowParams(Inbound):
+    """`_sould/inbox/show`: one request."""
+
+    id: str
+
+
+class GivenAnswer(Inbound):
+    """To one question: labels of its options, words of the user's own where it takes them, or both; nothing of either skips it."""
+
+    chosen: Annotated[list[str], Field(max_length=MOST_ANSWERS)] = Field(default_factory=list)
+    words: Annotated[str, Field(max_length=LONGEST_WORDS)] = ""
+
+
+class AnswerParams(Inbound):
+    """`_sould/inbox/answer`: what the user decided about the request `id`.
+
+    `approve`, for a `scope` that the request offers; once also with another `text` for the command, or the one file that would be written.
+    `reject`, with `words` for the agent: without them its turn ends. `answer` has `answers` in the order of the questions, or of a
+    form `content`, its values by field; `dismiss` answers none, and is no "no": that is `decline`, of a form.
+    """
+
+    id: str
+    decision: Literal["approve", "reject", "answer", "dismiss", "decline"]
+    scope: Scope = "once"
+    words: Annotated[str, Field(max_length=LONGEST_WORDS)] = ""
+    text: Annotated[str, Field(max_length=LONGEST_TEXT)] | None = None
+    answers: Annotated[list[GivenAnswer], Field(max_length=MOST_ANSWERS)] = Field(default_factory=list[GivenAnswer])
+    content: dict[str, JsonValue] | None = None
 
 
 def response_to(

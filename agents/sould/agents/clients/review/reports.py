@@ -15,8 +15,14 @@ from sould.agents.base.localworkspace import LocalWorkspace
 from sould.agents.base.textencoding import may_be_shown_as
 from sould.agents.base.workspace import WorkspaceError
 from sould.agents.clients.review.projects import OpenProjects, ReviewedProject
-from sould.agents.clients.review.reported import BufferEdits, Reported, ReportedTexts
-from sould.agents.clients.review.textbuffer import Position, PositionEncoding, TextBuffer
+from sould.agents.clients.review.reported import (
+    BufferEdits,
+    Position,
+    PositionEncoding,
+    Reported,
+    ReportedTexts,
+    TextBuffer,
+)
 from sould.agents.files.projects.port import no_commands
 
 ReportOutcome: TypeAlias = Literal["taken", "outdated", "needsText", "tooLarge"]

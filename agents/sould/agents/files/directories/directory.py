@@ -30,14 +30,12 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from sould.agents.base.config import CaptureLimits
-from sould.agents.files.directories.comparing import Comparing
-from sould.agents.files.directories.copying import Contents, FolderCopy
+from sould.agents.files.directories.comparing import CallsRunning, Comparing, Difference
+from sould.agents.files.directories.copying import Contents, FolderCopy, PreimageStore
 from sould.agents.files.directories.folders import FileVersion, FolderStore, FolderVersion
 from sould.agents.files.directories.gitfiles import GitFiles, Tracked
 from sould.agents.files.directories.ignored import Ignored
-from sould.agents.files.directories.lateness import CallsRunning, Difference
 from sould.agents.files.directories.lookingagain import GivenUpError, LookAgain, lies_in
-from sould.agents.files.directories.preimages import PreimageStore
 from sould.agents.files.directories.refs import GIT
 from sould.agents.files.directories.secretblobs import SecretJudge
 from sould.agents.files.directories.tree import Listing, Seen, TreeSnapshot, by_folder, file_clock, look, name_of

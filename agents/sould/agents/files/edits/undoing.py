@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sould.agents.files.edits.history import PastWrite
+from sould.agents.files.edits.past import PastWrite
 from sould.agents.files.review.difference import edits_between
 from sould.agents.files.review.file import FileChange, Kind, TrackedFile, ended
 from sould.agents.files.review.lines import line_end

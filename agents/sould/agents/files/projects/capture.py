@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from sould.agents.base.errors import SouldError
 from sould.agents.base.tasks import Behind, begun, in_time, readable, run_shielded_in_thread, shielded
 from sould.agents.base.workspace import RunningCommand
-from sould.agents.files.directories.lateness import Difference
+from sould.agents.files.directories.comparing import Difference
 from sould.agents.files.directories.refs import UNKEPT
 from sould.agents.files.edits.moments import moment
 from sould.agents.files.projects.changes import (
@@ -33,12 +33,10 @@ from sould.agents.files.projects.changes import (
     WatchedFiles,
     is_text,
 )
-from sould.agents.files.projects.findingwords import FindingWords
-from sould.agents.files.projects.heldcommand import HeldCommand
+from sould.agents.files.projects.findingwords import CertainWithin, Evidence, FindingWords, meanwhile, whose
 from sould.agents.files.projects.lookedat import LookedAt
 from sould.agents.files.projects.projects import Projects
-from sould.agents.files.projects.whose import CertainWithin, Evidence, meanwhile, whose
-from sould.agents.files.projects.writers import Interval, Writers
+from sould.agents.files.projects.writers import HeldCommand, Interval, Writers
 from sould.agents.files.review.hunk import AgentCall
 
 logger = logging.getLogger(__name__)

@@ -12,11 +12,11 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from sould.agents.base.config import CaptureLimits
+from sould.agents.files.directories.comparing import Difference, portions
+from sould.agents.files.directories.copying import PreimageStore
 from sould.agents.files.directories.directory import Directory
 from sould.agents.files.directories.folders import FileVersion
 from sould.agents.files.directories.gitfiles import GitFiles
-from sould.agents.files.directories.lateness import Difference, portions
-from sould.agents.files.directories.preimages import PreimageStore
 from sould.agents.files.directories.refs import DIRECTORY, UNKEPT
 from sould.agents.files.directories.secretblobs import SecretJudge
 from sould.agents.files.projects.changes import Change

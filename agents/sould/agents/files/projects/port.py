@@ -9,8 +9,8 @@ from pathlib import Path
 
 from sould.agents.base.localworkspace import LocalWorkspace
 from sould.agents.base.workspace import Command, RunningCommand, TextFiles, WorkspaceError
-from sould.agents.files.edits.droppedtext import DroppedText
 from sould.agents.files.edits.ownership import ALONE, never_projects
+from sould.agents.files.edits.past import DroppedText
 from sould.agents.files.edits.reviewed import Follower
 from sould.agents.files.edits.reviewstate import LeftText
 from sould.agents.files.edits.state import Edit, EditKey

@@ -20,7 +20,7 @@ from sould.agents.base.workspace import FileChangedError, WorkspaceError
 from sould.agents.files.directories.nodes import Node, Put, digest_of_node, is_file, is_link, link_node
 from sould.agents.files.directories.refs import DIRECTORY
 from sould.agents.files.edits.blobs import BlobMissingError
-from sould.agents.files.edits.history import PastWrite
+from sould.agents.files.edits.past import PastWrite
 from sould.agents.files.edits.project import Project
 from sould.agents.files.edits.reviewed import digest_held
 from sould.agents.files.edits.state import Edit

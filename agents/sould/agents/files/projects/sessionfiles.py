@@ -56,12 +56,11 @@ from sould.agents.files.edits.moments import moment
 from sould.agents.files.edits.ownership import ALONE, never_projects
 from sould.agents.files.edits.project import Project
 from sould.agents.files.edits.state import Edit, FileChange, changes_of
-from sould.agents.files.projects.attributed import CallChanges, Writing, captured
 from sould.agents.files.projects.borrowing import BorrowedProjects
 from sould.agents.files.projects.capture import Capture
 from sould.agents.files.projects.changes import Change, WatchedCommands, made_directories
 from sould.agents.files.projects.foreseen import ForeseenWrites
-from sould.agents.files.projects.foundchanges import FoundChanges
+from sould.agents.files.projects.foundchanges import CallChanges, FoundChanges, Writing, captured
 from sould.agents.files.projects.knowntexts import KnownTexts
 from sould.agents.files.projects.projects import Projects
 from sould.agents.files.projects.steps import AgentsAtWork

@@ -2,13 +2,18 @@
 
 import time
 from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from msgspec import Struct, field
 
+from sould.agents.base.workspace import CommandExit, RunningCommand
 from sould.agents.files.directories.tree import file_clock
 from sould.agents.files.review.hunk import AgentCall
+
+Ended: TypeAlias = Callable[[], Awaitable[None]]
+"""The command has ended."""
 
 
 class Writers(Struct):
@@ -90,3 +95,31 @@ class Interval(Struct):
     def covers(self, moment: int) -> bool:
         """Whether something that happened then may be the call's; 0: nobody knows when."""
         return not moment or self.began <= moment <= (self.ended or moment)
+
+
+class HeldCommand(Struct):
+    """A running command that says once that it has ended."""
+
+    running: RunningCommand
+    ended: Ended
+    _said: bool = False
+
+    def output(self) -> AsyncIterator[bytes]:
+        """As the command."""
+        return self.running.output()
+
+    async def wait(self) -> CommandExit:
+        """As the command."""
+        ended = await self.running.wait()
+        await self._say()
+        return ended
+
+    async def kill(self) -> None:
+        """As the command."""
+        await self.running.kill()
+        await self._say()
+
+    async def _say(self) -> None:
+        if not self._said:
+            self._said = True
+            await self.ended()

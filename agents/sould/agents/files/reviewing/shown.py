@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import to_builtins
 
 from sould.agents.base.text import iso_time
-from sould.agents.files.edits.droppedtext import DroppedText
+from sould.agents.files.edits.past import DroppedText
 from sould.agents.files.edits.reviewstate import LeftText
 from sould.agents.files.review.hunk import AgentCall, Line
 from sould.agents.files.reviewing import answers

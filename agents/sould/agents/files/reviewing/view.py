@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from sould.agents.files.edits.droppedtext import DroppedText
+from sould.agents.files.edits.past import DroppedText
 from sould.agents.files.edits.project import Project
 from sould.agents.files.edits.reviewstate import LeftText
 from sould.agents.files.review.file import TrackedFile

@@ -6,9 +6,8 @@ from msgspec import Struct
 
 from sould.agents.base.errors import OptionError
 from sould.agents.sessions.commands.conversation import Conversation
-from sould.agents.sessions.settings.awaymode import GONE
 from sould.agents.sessions.settings.modes import Modes
-from sould.agents.sessions.settings.modeswitch import AFK, YOLO, ModeSwitch
+from sould.agents.sessions.settings.modeswitch import AFK, GONE, YOLO, ModeSwitch
 from sould.agents.sessions.settings.options import SessionOptions
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn

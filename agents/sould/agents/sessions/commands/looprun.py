@@ -13,8 +13,7 @@ from sould.agents.sessions.commands.conversation import Conversation
 from sould.agents.sessions.settings.modeluse import ModelUse
 from sould.agents.sessions.turns.loopcontrols import LoopControls, count
 from sould.agents.soul.flows.loopstate import LoopState
-from sould.agents.soul.flows.looptask import LoopTask
-from sould.agents.soul.flows.ralph import LoopRunner, loop_flow
+from sould.agents.soul.flows.ralph import LoopRunner, LoopTask, loop_flow
 from sould.agents.soul.flows.runner import NoChoiceError
 from sould.agents.soul.flows.spending import Spending, ask_for_more
 from sould.agents.soul.loop import Ending, StepExtension

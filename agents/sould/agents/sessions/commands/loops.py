@@ -13,7 +13,7 @@ from sould.agents.sessions.settings.modeluse import ModelUse
 from sould.agents.sessions.turns.loopcontrols import LoopControls, count, describe_loop, describe_loops
 from sould.agents.soul.flows.looprequest import USAGE, LoopRequest, parse_request
 from sould.agents.soul.flows.loopstate import Budget, LoopState
-from sould.agents.soul.flows.looptask import LoopTask
+from sould.agents.soul.flows.ralph import LoopTask
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.soul import NO_STEPS, needed
 from sould.agents.soul.timetravel.rewind import Rewinder

@@ -7,7 +7,7 @@ from sould.agents.base.liveconfig import LiveConfig
 from sould.agents.sessions.commands.flows import FlowCommands
 from sould.agents.sessions.commands.skills import require_known, skill_prompt
 from sould.agents.sessions.commands.slash import CommandRegistry
-from sould.agents.soul.flows.looptask import LoopTask
+from sould.agents.soul.flows.ralph import LoopTask
 
 
 class LoopTasks(Struct, frozen=True):

@@ -8,8 +8,7 @@ from msgspec import Struct
 
 from sould.agents.base.errors import SouldError
 from sould.agents.sessions.commands.conversation import Conversation
-from sould.agents.sessions.worktrees.records import Worktree
-from sould.agents.sessions.worktrees.worktrees import Worktrees
+from sould.agents.sessions.worktrees.worktrees import Worktree, Worktrees
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
 

@@ -7,17 +7,32 @@ leads is decided by `Modes` alone.
 from pathlib import Path
 from typing import Final
 
+from sould.agents.journal.channel import Channel, Record
 from sould.agents.journal.log import SessionLog
 from sould.agents.permissions.policy import Mode
-from sould.agents.sessions.settings.awaymode import GONE, AwayMode
 from sould.agents.sessions.settings.modes import Event, Modes
 from sould.agents.sessions.settings.options import Choice, SessionOption, SessionOptions
 from sould.agents.sessions.settings.projectmemory import ProjectMemory
 from sould.agents.sessions.settings.state import SessionState
 from sould.agents.soul.attachedclients import AttachedClients
-from sould.agents.wire.messages import StatusUpdate
+from sould.agents.wire.messages import (
+    ApprovalRequest,
+    ApprovalResponse,
+    HookRequest,
+    QuestionRequest,
+    QuestionResponse,
+    StatusUpdate,
+    ToolCallRequest,
+    WireMessage,
+)
 from sould.agents.wire.notice import notice
 
+REFUSED: Final = "The user is away, so nobody can allow this. Go on without it, and say at the end what is left to do."
+BY: Final = "/afk"
+GONE: Final = (
+    "You are away: full access for this session, questions are dismissed, and what would still ask is refused. "
+    "`/afk off` ends this."
+)
 MODES: dict[Mode, Choice] = {
     "plan": Choice("plan", "Plan mode", "Read-only: no files are changed, no commands with effects run."),
     "ask": Choice("ask", "Ask mode", "Every edit and every command that is not known to be harmless asks first."),
@@ -25,7 +40,6 @@ MODES: dict[Mode, Choice] = {
     "full": Choice("full", "Full access", "Only secrets and changes to protected files ask."),
 }
 """The modes on offer. `auto` needs a sandbox, and there is none yet."""
-
 YOLO, AFK = "yolo", "afk"
 """Names users know for full access; `afk` also dismisses questions (D20)."""
 EVENTS: Final[dict[str, Event]] = {
@@ -37,6 +51,34 @@ EVENTS: Final[dict[str, Event]] = {
     AFK: "away",
 }
 """What each value of the option stands for."""
+
+
+class AwayMode:
+    """What happens to the requests of a session while its user is away. Sees every one before any client does."""
+
+    def __init__(self, channel: Channel, modes: Modes) -> None:
+        self._channel = channel
+        self._modes = modes
+        channel.listen((QuestionRequest, ApprovalRequest), self._take)
+
+    def dismiss_pending(self) -> None:
+        """The user has just gone: what waits for them waits no longer."""
+        for request in self._channel.pending:
+            self._dismiss(request)
+
+    def _take(self, record: Record) -> None:
+        if self._modes.away:
+            self._dismiss(record.message)
+
+    def _dismiss(self, message: WireMessage) -> None:
+        match message:
+            case QuestionRequest():
+                self._channel.resolve(QuestionResponse(request_id=message.id), BY)
+            case ApprovalRequest():
+                refusal = ApprovalResponse(request_id=message.id, response="reject", feedback=REFUSED)
+                self._channel.resolve(refusal, BY)
+            case HookRequest() | ToolCallRequest() | _:
+                return  # programs answer these
 
 
 class ModeSwitch:

@@ -22,7 +22,7 @@ from sould.agents.permissions.trust import SessionTrust, Trust, TrustError, Trus
 from sould.agents.sessions.settings.seen_notices import ToldOnce
 from sould.agents.soul.catalog import PROJECT_FOLDERS
 from sould.agents.soul.projectinstructions import instruction_files, instruction_files_below
-from sould.agents.soul.skills.scripts import has_scripts
+from sould.agents.soul.skills.discovery import has_scripts
 from sould.agents.wire.messages import QuestionItem, QuestionOption
 from sould.agents.wire.notice import notice
 

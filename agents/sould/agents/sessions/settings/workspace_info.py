@@ -19,8 +19,7 @@ from sould.agents.sessions.settings.directories import Directories
 from sould.agents.soul.instructions import prompt_arguments, render_prompt
 from sould.agents.soul.projectinstructions import project_instructions
 from sould.agents.soul.session_request import SessionRequest
-from sould.agents.soul.skills.catalog import SkillCatalog
-from sould.agents.soul.skills.open import open_catalog
+from sould.agents.soul.skills.catalog import SkillCatalog, open_catalog
 from sould.agents.soul.spec import AgentSpec
 from sould.agents.soul.tool_conditions import Situation
 

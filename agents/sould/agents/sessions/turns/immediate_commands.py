@@ -10,8 +10,7 @@ from msgspec import Struct
 
 from sould.agents.base.errors import SouldError
 from sould.agents.journal.log import SessionLog
-from sould.agents.sessions.settings.awaymode import BY
-from sould.agents.sessions.settings.modeswitch import ModeSwitch
+from sould.agents.sessions.settings.modeswitch import BY, ModeSwitch
 from sould.agents.sessions.turns.turns import Prompt, Turns
 from sould.agents.soul.attachedclients import AttachedClients
 from sould.agents.wire.content import UserInput, typed_text

@@ -18,7 +18,7 @@ from sould.agents.journal.log import SessionLog
 from sould.agents.llm.pictures import with_fitting_pictures
 from sould.agents.sessions.turns.operating import Operation, OperationCancelledError, Work
 from sould.agents.soul.loop import Ending
-from sould.agents.soul.turnids import new_turn_id
+from sould.agents.soul.turn import new_turn_id
 from sould.agents.toolapi.background import IdleListener
 from sould.agents.wire.content import UserInput
 from sould.agents.wire.messages import PromptQueued, StopReason, TurnBegin, TurnEnd, TurnError

@@ -1,31 +1,109 @@
 """The worktrees that sessions have of their own: made when a user asks for one, found, made again, removed.
 
 One is a directory of ours on a branch of ours, `sould/NAME`. Nothing here is done by itself: nobody's worktree is made or
-removed but by the user's word. What a kill left half made is taken away when the repository's next one is made. Whether
-something of a worktree is still wanted is for the caller to ask. Blocks: use it in a thread.
+removed but by the user's word. What a kill left half made is taken away when the repository's next one is made. Which
+there are stands in small files of our own state. Whether something of one is still wanted is for the caller to ask.
+Blocks: use it in a thread.
 """
 
+import contextlib
+import hashlib
 import itertools
 import os
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
+from pydantic import ValidationError
 
 from sould.agents.base.errors import why_refused
+from sould.agents.base.parsed import Parsed
+from sould.agents.base.privatefile import write_private
 from sould.agents.base.processlock import exclusive_lock
 from sould.agents.files.directories.gitprogram import GitProgram
 from sould.agents.permissions.trust import TrustStore
-from sould.agents.sessions.worktrees.records import Worktree, WorktreeRecords
 from sould.agents.sessions.worktrees.repository import LOOK_S, Repository, WorktreeError, delete_files
 
+State: TypeAlias = Literal["making", "restoring", "ready", "removed"]
 BRANCHES: Final = "sould/"
 """What the branches of worktrees begin with."""
 _NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
 _USUAL: Final = "work-"
+
+
+class Worktree(Parsed):
+    """One of them. `making`, `restoring`: it is not whole, or is made just now; `removed`: its branch can bring it back."""
+
+    name: str
+    state: State
+    path: Path
+    repository: Path
+    """The worktree it was made in, with the commit that was checked out there."""
+    common: Path
+    """The git directory that all worktrees of the repository share."""
+    branch: str
+    commit: str
+    """Where the branch began."""
+    inside: str = ""
+    """Where in it its session works: the directory it was asked for in, seen from the repository."""
+    made: float = 0.0
+
+    @property
+    def directory(self) -> Path:
+        """Where its session works; the worktree itself where the commit has no such directory."""
+        inside = self.path / self.inside
+        return inside if self.inside and inside.is_dir() else self.path
+
+    def become(self, state: State) -> "Worktree":
+        """The same, another way."""
+        return self.model_copy(update={"state": state})
+
+    def is_near(self, directory: Path) -> bool:
+        """Whether somebody who stands there means this repository."""
+        return any(directory.is_relative_to(each) for each in (self.path, self.repository))
+
+
+class WorktreeRecords:
+    """Those below `directory`, in a folder for each repository."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def folder(self, common: Path) -> str:
+        """What the repository with this git directory is called among our own."""
+        name = common.parent.name if common.name == ".git" else common.name
+        digest = hashlib.sha256(os.fsencode(common)).hexdigest()[:8]
+        return f"{''.join(char if char.isalnum() and char.isascii() else '-' for char in name)[:40]}-{digest}"
+
+    def lock_of(self, common: Path) -> Path:
+        """What whoever makes or removes a worktree of the repository holds."""
+        return self._directory / self.folder(common) / ".lock"
+
+    def all(self) -> Iterator[Worktree]:
+        """All of them; what cannot be read is none."""
+        for file in sorted(self._directory.glob("*/*.json")):
+            with contextlib.suppress(OSError, ValidationError):
+                yield Worktree.model_validate_json(file.read_bytes())
+
+    def of(self, common: Path) -> list[Worktree]:
+        """Those of one repository."""
+        return [each for each in self.all() if each.common == common]
+
+    def put(self, worktree: Worktree) -> None:
+        """Write it down. Raises OSError."""
+        file = self._file(worktree)
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_private(file, worktree.model_dump_json().encode(), durable=True)
+
+    def drop(self, worktree: Worktree) -> None:
+        """Know of it no more. Raises OSError."""
+        self._file(worktree).unlink(missing_ok=True)
+
+    def _file(self, worktree: Worktree) -> Path:
+        return self._directory / self.folder(worktree.common) / f"{worktree.name}.json"
 
 
 class Wish(Struct, frozen=True):

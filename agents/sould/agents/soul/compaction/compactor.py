@@ -28,11 +28,9 @@ from sould.agents.llm.provider import (
     ProviderError,
 )
 from sould.agents.llm.retry import RetryPolicy, stream_with_retry
-from sould.agents.soul.compaction.breakdown import Breakdown, ToolOwners
-from sould.agents.soul.compaction.importance import Similarity, by_embeddings, by_words
+from sould.agents.soul.compaction.breakdown import Breakdown, ContextSize, ToolOwners
 from sould.agents.soul.compaction.preview import Draft, Preview
-from sould.agents.soul.compaction.size import ContextSize
-from sould.agents.soul.compaction.strategies import Plan, Room, strategy_named
+from sould.agents.soul.compaction.strategies import Plan, Room, Similarity, by_embeddings, by_words, strategy_named
 from sould.agents.soul.compaction.summariser import Summariser
 from sould.agents.soul.compaction.transcript import language, last_request, message_tokens
 from sould.agents.wire.content import TextPart

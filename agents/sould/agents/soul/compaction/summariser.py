@@ -4,27 +4,66 @@ Every way this can go wrong ends in a summary or in a provider's error; it publi
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from sould.agents.base.tokens import tokens
-from sould.agents.llm.provider import ChatRequest, EmptyAnswerError, ProviderError
-from sould.agents.soul.compaction import prompt
+from sould.agents.llm.provider import ChatMessage, ChatRequest, EmptyAnswerError, ProviderError
 from sould.agents.soul.compaction.strategies import Plan
 from sould.agents.soul.compaction.summary import Summary, fitted, merge, parse, repaired, shortened
 from sould.agents.soul.compaction.transcript import Language
+from sould.agents.wire.content import TextPart
 
+_HERE = Path(__file__).parent
+_SYSTEM: dict[Language, str] = {
+    "en": "You compact the working context of a coding agent so that it can go on without losing its task.",
+    "zh": "你负责压缩编程智能体的工作上下文，使它能够继续工作而不丢失任务。",
+}
+_GUIDANCE: dict[Language, str] = {
+    "en": "The user asks you to pay special attention to: {}",
+    "zh": "用户要求你特别注意：{}",
+}
+_SO_FAR: dict[Language, str] = {
+    "en": "What came before is compacted already. Bring it up to date with the conversation and rewrite all sections, "
+    "leaving nothing of it out:",
+    "zh": "更早的内容已经压缩如下。请根据后面的对话更新它，重写所有各节，不要遗漏其中任何内容：",
+}
+_AGAIN: dict[Language, str] = {
+    "en": "Your answer lacks these sections: {}. Send the whole answer again, with all six sections and nothing else.",
+    "zh": "你的回答缺少这些节：{}。请重新发送完整的回答，包含全部六节，不要写其他内容。",
+}
 Ask: TypeAlias = Callable[[ChatRequest], Awaitable[str]]
 """One model call without tools; the answer's text. Raises ProviderError."""
-
 SMALLEST_CHUNK = 500
 FOCUS_CHARS = 2000
 TRUNCATED: dict[Language, str] = {
     "en": "The conversation before this could not be compacted ({}), so it was cut: only its ends are kept here.",
     "zh": "之前的对话无法压缩（{}），因此被截断：这里只保留了首尾部分。",
 }
+
+
+def summary_request(
+    transcript: str, language: Language, *, guidance: str = "", so_far: str = "", session_id: str = ""
+) -> ChatRequest:
+    """Ask for a summary of `transcript`; `so_far` is the summary of what came before it. No tools."""
+    parts = [(_HERE / f"summarise.{language}.md").read_text(encoding="utf-8").strip()]
+    if guidance:
+        parts.append(_GUIDANCE[language].format(guidance))
+    if so_far:
+        parts.append(f"{_SO_FAR[language]}\n\n<summary_so_far>\n{so_far}\n</summary_so_far>")
+    parts.append(f"<conversation>\n{transcript}\n</conversation>")
+    question = ChatMessage("user", (TextPart(text="\n\n".join(parts)),))
+    return ChatRequest(_SYSTEM[language], (question,), session_id=session_id)
+
+
+def asked_again(asked: ChatRequest, answer: str, missing: Sequence[str], language: Language) -> ChatRequest:
+    """Ask once more for an answer that lacks sections."""
+    reply = (ChatMessage("assistant", (TextPart(text=answer),)),) if answer.strip() else ()
+    complaint = ChatMessage("user", (TextPart(text=_AGAIN[language].format(", ".join(missing))),))
+    return ChatRequest(asked.system_prompt, (*asked.messages, *reply, complaint), session_id=asked.session_id)
 
 
 class Summariser(Struct, frozen=True):
@@ -80,7 +119,7 @@ class Summariser(Struct, frozen=True):
         return summary or Summary()
 
     async def _asked(self, transcript: str, guidance: str, so_far: str) -> Summary:
-        request = prompt.request(
+        request = summary_request(
             transcript, self.language, guidance=guidance, so_far=so_far, session_id=self.session_id
         )
         answer = await self.ask(request)
@@ -88,7 +127,7 @@ class Summariser(Struct, frozen=True):
         if not first.missing:
             return first
         try:
-            second = parse(await self.ask(prompt.again(request, answer, first.missing, self.language)))
+            second = parse(await self.ask(asked_again(request, answer, first.missing, self.language)))
         except EmptyAnswerError:
             return first
         return second if len(second.missing) <= len(first.missing) else first

@@ -5,10 +5,12 @@ Every move is on disk before the next begins. A loop that stops for any reason b
 
 from typing import Protocol
 
+from msgspec import Struct
+
+from sould.agents.base.config import FlowLimits
 from sould.agents.soul.choices import without_choice
 from sould.agents.soul.flows.graph import Edge, Flow, Node, Place, Sketch, build
 from sould.agents.soul.flows.loopstate import LoopState, LoopStore, Status
-from sould.agents.soul.flows.looptask import LoopTask
 from sould.agents.soul.flows.runner import FlowRunner, choice_prompt
 from sould.agents.soul.loop import Ending
 from sould.agents.wire.display import TodoItem
@@ -26,6 +28,14 @@ _ADJUST = (
 )
 _MAX_ROLLBACKS = 2
 _SHOWN = 5
+
+
+class LoopTask(Struct, frozen=True):
+    """`text` is what the agent is told; with a `flow`, what it is told that it goes through."""
+
+    text: str
+    limits: FlowLimits
+    flow: Flow | None = None
 
 
 class LoopHost(Protocol):

@@ -12,6 +12,7 @@ import secrets
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -25,15 +26,11 @@ from sould.agents.journal.channel import RequestClosedError
 from sould.agents.journal.log import SessionLog
 from sould.agents.soul.hooks.command import MOST_REASON, Decision, HookRunner
 from sould.agents.soul.hooks.events import EVENTS, Subscription
-from sould.agents.wire.messages import HookRequest, HookResolved, HookResponse, HookTriggered
-
-# Whether a hook's matcher fits. A few characters of a regular expression can take for ever, and clients bring theirs.
-# What is sure to be quick is looked at here; everything else in a child with a time limit. Never decides what a hook
-# does.
-
+from sould.agents.toolapi.base import tool_error
+from sould.agents.wire.content import TextPart
+from sould.agents.wire.messages import HookRequest, HookResolved, HookResponse, HookTriggered, ToolReturn
 
 logger = logging.getLogger(__name__)
-
 LONGEST: Final = 1000
 """Characters of a matcher."""
 SHORT: Final = 200
@@ -96,8 +93,6 @@ MOST_TARGET: Final = 200
 """Characters of a target that are shown."""
 MOST_TEXT: Final = 50_000
 """Characters of one text of an event that hooks are given."""
-
-
 ConfiguredHooks: TypeAlias = Callable[[str], Sequence[Hook]]
 """The hooks that are commands: the user's, and those of a trusted project.
 
@@ -238,3 +233,46 @@ def _together(said: Sequence[Decision]) -> Decision:
 
 def _short(value: JsonValue) -> JsonValue:
     return value[:MOST_TEXT] if isinstance(value, str) else value
+
+
+async def with_hooks(
+    hooks: Hooks | None,
+    name: str,
+    arguments: Mapping[str, JsonValue],
+    call_id: str,
+    run: Callable[[], Awaitable[ToolReturn]],
+    seen: Callable[[], AbstractAsyncContextManager[None]],
+) -> ToolReturn:
+    """Run the call unless a hook forbids it. What a hook says afterwards is added for the model; the result stays.
+
+    `seen` surrounds hooks that are commands, and nothing else: between them the call may wait for a person.
+    """
+    if hooks is None:
+        return await run()
+    event: dict[str, JsonValue] = {"tool_name": name, "tool_input": dict(arguments), "tool_call_id": call_id}
+
+    async def fire(kind: str, **more: JsonValue) -> Decision:
+        if not hooks.commanded(kind, name):
+            return await hooks.fire(kind, name, {**event, **more})
+        async with seen():
+            return await hooks.fire(kind, name, {**event, **more})
+
+    before = await fire("PreToolUse")
+    if before.blocked:
+        return tool_error(f"A hook blocked this call, so it did not run: {before.reason}", brief="Blocked by a hook")
+    result = await run()
+    if result.extras and result.extras.get("rejected"):
+        return result
+    if result.is_error:
+        after = await fire("PostToolUseFailure", error=result.message or _text(result))
+    else:
+        after = await fire("PostToolUse", tool_output=_text(result))
+    if after.blocked:
+        return result.model_copy(update={"message": f"{result.message}\nA hook says: {after.reason}".strip()})
+    return result
+
+
+def _text(result: ToolReturn) -> str:
+    if isinstance(result.output, str):
+        return result.output
+    return "\n".join(part.text for part in result.output if isinstance(part, TextPart))

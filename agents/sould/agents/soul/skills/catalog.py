@@ -4,14 +4,32 @@ The model is told the names, descriptions and places; it reads a skill when it n
 so a change is told as a note, which keeps the provider's cache.
 """
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from sould.agents.base.filechanges import Stamp
-from sould.agents.soul.skills.discovery import Accept, Found, Root, discover
-from sould.agents.soul.skills.scripts import WAITS
+from sould.agents.base.filechanges import FileChanges, Stamp
+from sould.agents.base.gitplaces import repository_marks
+from sould.agents.base.liveconfig import LiveConfig
+from sould.agents.journal.context import Context
+from sould.agents.journal.log import SessionLog
+from sould.agents.permissions.trust import TrustStore
+from sould.agents.soul.session_request import SessionRequest
+from sould.agents.soul.skills.discovery import (
+    WAITS,
+    Accept,
+    Found,
+    Root,
+    TrustedScripts,
+    candidates,
+    discover,
+    skill_roots,
+)
 from sould.agents.soul.skills.skill import Skill
+from sould.agents.wire.content import TextPart
+from sould.agents.wire.messages import ContextNote, Notification, SessionChanged
+from sould.agents.wire.notice import notice
 
 LIST_BUDGET = 16_000
 """Characters of the list the model is given."""
@@ -132,3 +150,77 @@ def _changes(before: Found, after: Found) -> str:
         if names:
             told.append(f"{verb}: {', '.join(names)}")
     return "; ".join(told)
+
+
+async def renew_skills(catalog: SkillCatalog, log: SessionLog, lists: Callable[[str], bool]) -> None:
+    """Take up changed skills: the model is given the new list, people are told what changed (D23).
+
+    So it is when they changed while the session was closed, or when a compaction took the newest list. `lists` says
+    whether the agent's prompt lists skills at all.
+    """
+    changed = "" if catalog.current else await asyncio.to_thread(catalog.refresh)
+    problems = catalog.new_problems()
+    if problems:
+        log.publish(_notice("Problems with skills", "\n".join(problems), severity="warning"))
+    if changed:
+        log.publish(ContextNote(text=f"The skills have changed ({changed}). Now there are:\n{catalog.describe()}"))
+        log.publish(SessionChanged(commands=True))
+        log.publish(_notice("The skills have changed", changed))
+    elif not catalog.known_in(log.context.generation) and _is_news(catalog.describe(), log.context, lists):
+        log.publish(ContextNote(text=f"The skills are not those listed before. Now there are:\n{catalog.describe()}"))
+    catalog.note_known(log.context.generation)
+
+
+def _is_news(listing: str, context: Context, lists: Callable[[str], bool]) -> bool:
+    if listing in context.system_prompt:
+        return False
+    said = (part.text for message in context.messages for part in message.content if isinstance(part, TextPart))
+    return not any(listing in text for text in said) and lists(listing)
+
+
+def _notice(title: str, body: str, *, severity: str = "info") -> Notification:
+    return notice("skills", title, body, severity=severity)
+
+
+class SkillPlaces:
+    """Where a session's skills may be, and whether what decides which it has is as it was. A `SkillSource`."""
+
+    def __init__(self, trust: TrustStore, opening: SessionRequest, config: LiveConfig, changes: FileChanges) -> None:
+        self._trust = trust
+        self._opening = opening
+        self._config = config
+        self._changes = changes
+        self._chosen = self._choices
+        self.stamp: Stamp | None = None
+        """See `SkillSource`."""
+
+    def roots(self) -> Sequence[Root]:
+        """See `SkillSource`."""
+        self._chosen = extra, merge = self._choices
+        cwd, environment = self._opening.cwd, self._opening.environment
+        files = (*repository_marks(cwd), *self._trust.files(cwd))
+        upwards = self._changes.stamp(files)
+        stamp = self._changes.stamp(files, candidates(cwd, environment, extra))
+        # else the candidates may be those of another moment
+        self.stamp = stamp if self._changes.holds(upwards) else None
+        return skill_roots(cwd, environment, extra, merge=merge)
+
+    @property
+    def unchanged(self) -> bool:
+        """See `SkillSource`."""
+        return self._chosen == self._choices and self._changes.holds(self.stamp)
+
+    @property
+    def _choices(self) -> tuple[Sequence[str], bool]:
+        now = self._config.now
+        return now.extra_skill_dirs, now.merge_all_available_skills
+
+
+async def open_catalog(
+    trust: TrustStore, opening: SessionRequest, config: LiveConfig, changes: FileChanges
+) -> SkillCatalog:
+    """The catalogue of a session, looked through once."""
+    accepted = TrustedScripts(trust, opening.cwd)
+    catalog = SkillCatalog(SkillPlaces(trust, opening, config, changes), accepted.refusal)
+    await asyncio.to_thread(catalog.refresh)
+    return catalog

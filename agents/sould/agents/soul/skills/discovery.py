@@ -6,6 +6,7 @@ they trusted (D23, D57).
 """
 
 import os
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -15,9 +16,18 @@ from msgspec import Struct
 from sould.agents.base.file_ownership import why_not_own
 from sould.agents.base.gitplaces import work_tree_of
 from sould.agents.base.projectowners import Owners
-from sould.agents.soul.skills.scripts import has_scripts
+from sould.agents.base.regularfile import read_beginning
+from sould.agents.permissions.trust import TrustStore
 from sould.agents.soul.skills.skill import SKILL_FILE, Scope, Skill, SkillError, is_skill_file, read_skill
 
+_SUFFIXES = frozenset(
+    {
+        *(".sh", ".bash", ".zsh", ".fish", ".py", ".pyz", ".rb", ".pl", ".php", ".lua"),
+        *(".js", ".mjs", ".cjs", ".ts", ".ps1", ".bat", ".cmd", ".exe", ".jar", ".so", ".dylib", ".wasm"),
+    }
+)
+MAX_FILES = 500
+WAITS = "it is used once you trust this project (`sould trust`)."
 BUILTIN = Path(__file__).with_name("builtin")
 HOMES = (".sould", ".agents", ".kimi", ".claude", ".codex")
 """Below a project and a home directory; each may hold `skills`. The first that has a name wins it."""
@@ -30,9 +40,48 @@ MAX_DIRECTORIES = 500
 MAX_DEPTH = 4
 """A skill may stand in a group, and that in another."""
 _NO_GROUPS = frozenset({"node_modules", "__pycache__"})
-
 Accept = Callable[[Path], str]
 """Whether a project's skill that waits for trust may be used, by its directory or file: "" or the reason why not."""
+
+
+def has_scripts(directory: Path) -> bool:
+    """Whether anything in a skill's directory could be run; one too large to be looked through could."""
+    for count, path in enumerate(_files(directory)):
+        if count >= MAX_FILES or path.suffix.lower() in _SUFFIXES:
+            return True
+        try:
+            mode = path.stat().st_mode
+            if mode & 0o111 or not stat.S_ISREG(mode) or read_beginning(path, 2) == b"#!":
+                return True
+        except OSError:
+            continue
+    return False
+
+
+class TrustedScripts:
+    """Which skills of a workspace that wait for trust may be used: those the user trusted, as they were."""
+
+    def __init__(self, trust: TrustStore, workspace: Path) -> None:
+        self._trust = trust
+        self._workspace = workspace
+
+    def refusal(self, skill: Path) -> str:
+        """Why the skill in this directory, or of this file, may not be used now; "" when it may."""
+        if self._trust.state(self._workspace) != "trusted":
+            return WAITS
+        if self._trust.changed(self._workspace, _files(skill) if skill.is_dir() else (skill,)):
+            return "it has changed since you trusted this project; review it and run `sould trust` again."
+        return ""
+
+
+def _files(directory: Path) -> list[Path]:
+    found: list[Path] = []
+    for root, directories, names in os.walk(directory):
+        directories.sort()
+        found += [Path(root, name) for name in sorted(names)]
+        if len(found) > MAX_FILES:
+            break
+    return found
 
 
 class Root(Struct, frozen=True):

@@ -22,8 +22,7 @@ from sould.agents.soul.dmail.dmail import DenwaRenji
 from sould.agents.soul.loop import AgentLoop, Ending
 from sould.agents.soul.spec import AgentSpec
 from sould.agents.soul.subagents.market import AgentRecord, LaborMarket, SubagentError, SubagentStart, can_go_on
-from sould.agents.soul.turn import Turn
-from sould.agents.soul.turnids import new_turn_id
+from sould.agents.soul.turn import Turn, new_turn_id
 from sould.agents.toolapi.base import AgentSource, ToolCallContext
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import (

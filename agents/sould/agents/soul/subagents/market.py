@@ -19,10 +19,10 @@ from sould.agents.base.liveconfig import LiveConfig
 from sould.agents.base.parsed import Parsed
 from sould.agents.base.privatefile import write_private
 from sould.agents.journal.log import SessionLog
-from sould.agents.soul.callids import CallIds
 from sould.agents.soul.catalog import TEMPLATE, AgentCatalog
 from sould.agents.soul.hooks.engine import Hooks
 from sould.agents.soul.loop import AgentLoop
+from sould.agents.soul.model_call import CallIds
 from sould.agents.soul.spec import AgentSpec, ToolEntry, builtin_spec
 from sould.agents.soul.unfinished import Unfinished
 from sould.agents.toolapi.background import BackgroundTasks

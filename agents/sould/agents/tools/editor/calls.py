@@ -3,7 +3,8 @@
 What a backend says is not believed: paths are judged again, secrets left out, answers cut.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -13,19 +14,20 @@ from pydantic import BaseModel
 
 from sould.agents.base.workspace import TextFile, WorkspaceError
 from sould.agents.files.projects.sessionfiles import SessionFiles
+from sould.agents.files.reviewing.listing import FileReview, ReviewedHunk
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.tools.editor import params
 from sould.agents.tools.editor.anchors import Anchor, Position, place, place_of_name
-from sould.agents.tools.editor.backends import Arguments, EditorBackend, FileEdits, Where
-from sould.agents.tools.editor.brought import files_of, marked
+from sould.agents.tools.editor.backends import Arguments, EditorBackend, FileEdits, Reader, Where
 from sould.agents.tools.editor.catalogue import EditorTool
+from sould.agents.tools.editor.disk import asked_about, decided, state_of
 from sould.agents.tools.editor.errors import EditorToolError
 from sould.agents.tools.editor.judged import Json, QuietReader, admitted, shown
 from sould.agents.tools.editor.limits import bounded
-from sould.agents.tools.editor.results import Problems, QuickFixes, ReviewState, Symbols
+from sould.agents.tools.editor.newproblems import is_noted
+from sould.agents.tools.editor.results import Problem, Problems, QuickFixes, ReviewState, Symbols
 from sould.agents.tools.editor.routing import Answered, EditorBackends
 from sould.agents.tools.editor.site import Site
-from sould.agents.tools.editor.verdicts import asked_about, decided, state_of
 from sould.agents.tools.editor.writing import EditWriter, Written
 from sould.agents.wire.display import DisplayBlock
 from sould.agents.wire.messages import ToolReturn
@@ -37,6 +39,51 @@ MOST_PROBLEMS: Final = 1_000
 """That are looked through for those that hunks brought."""
 OF_BACKEND: Final = "/"
 """Between a backend's id and the id of a quick fix that it offered."""
+
+
+async def files_of(hunks: Collection[int], reader: Reader) -> list[Path]:
+    """The files that hunks are in.
+
+    Raises:
+        EditorToolError: not_found: one of them does not wait for review.
+    """
+    pending = list(_hunks(await reader.pending(())))
+    missing = sorted(set(hunks) - {hunk.id for hunk in pending})
+    if missing:
+        raise EditorToolError(
+            "not_found", f"No hunk {', '.join(map(str, missing))} waits for review; it may be settled."
+        )
+    return list(dict.fromkeys(Path(hunk.path) for hunk in pending if hunk.id in hunks))
+
+
+async def marked(problems: Problems, since: Collection[int], reader: Reader) -> Problems:
+    """With those marked that hunks brought; if hunks are named in `since`, those that they brought, and no others."""
+    paths = dict.fromkeys(Path(each.file) for each in problems.items if each.file)
+    if not paths:
+        return problems
+    hunks = [hunk for hunk in _hunks(await reader.pending(list(paths))) if not since or hunk.id in since]
+    new = {at for hunk in hunks for at in _brought(hunk, problems.items)}
+    items = [replace(each, is_new=at in new) for at, each in enumerate(problems.items)]
+    if not since:
+        return replace(problems, items=tuple(items))
+    kept = tuple(each for each in items if each.is_new)
+    return replace(problems, items=kept, counts=dict(Counter(each.severity for each in kept)))
+
+
+def _hunks(files: Sequence[FileReview]) -> Iterator[ReviewedHunk]:
+    return (hunk for file in files for hunk in file.hunks if hunk.state == "pending")
+
+
+def _brought(hunk: ReviewedHunk, items: Sequence[Problem]) -> set[int]:
+    """The places in `items` of what one hunk brought."""
+    here = {at: each for at, each in enumerate(items) if each.file == hunk.path}
+    lines = {hunk.start + at for at, line in enumerate(hunk.lines) if not line.own}
+    found = {at for at, each in here.items() if each.range.start.line - 1 in lines}
+    for noted in hunk.problems:
+        same = [at for at, each in here.items() if is_noted(each, noted)]
+        if same and found.isdisjoint(same):
+            found.add(min(same, key=lambda at: abs(here[at].range.start.line - 1 - hunk.start)))
+    return found
 
 
 class Done(Struct, frozen=True):

@@ -24,7 +24,7 @@ from sould.agents.soul.soul import NO_TOOLSET
 from sould.agents.soul.turn import Turn
 from sould.agents.toolapi.base import LOOKS, AnyArguments, CallView, Tool, ToolCallContext, tool_error
 from sould.agents.toolapi.loading import REFERENCE_TOOLS
-from sould.agents.toolapi.schemas import inlined
+from sould.agents.toolapi.portable import inlined
 from sould.agents.toolapi.sources import Offer
 from sould.agents.toolapi.toolset import Toolset
 from sould.agents.tools.external.definition import (

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from sould.agents.base.liveconfig import LiveConfig
 from sould.agents.base.process.guard import ProcessGuard
-from sould.agents.base.process.restarts import Restarts
+from sould.agents.base.process.stdio_server import Restarts
 from sould.agents.base.tasks import in_time
 from sould.agents.files.directories.watching import Watches
 from sould.agents.tools.languageservers.programs import Launch

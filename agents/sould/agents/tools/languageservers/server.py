@@ -18,8 +18,8 @@ from sould.agents.base.liveconfig import LiveConfig
 from sould.agents.base.process.guard import ProcessGuard
 from sould.agents.base.process.stdio_server import INPUT_CLOSE_GRACE, serving
 from sould.agents.base.rpc.connection import Connection, Limits
-from sould.agents.base.rpc.dialect import HEADERS
 from sould.agents.base.rpc.errors import ConnectionGoneError, RpcError
+from sould.agents.base.rpc.framing import HEADERS
 from sould.agents.base.tasks import beside, first_of, in_time, run_shielded_in_thread
 from sould.agents.base.text import last_words
 from sould.agents.base.workspace import TextFile, WorkspaceError

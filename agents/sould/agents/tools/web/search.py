@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from sould.agents.base.config import Service, Services
 from sould.agents.tools.web.fetching import client_for
-from sould.agents.tools.web.keys import ServiceKeyError, service_key
+from sould.agents.tools.web.service import ServiceKeyError, service_key
 
 if TYPE_CHECKING:
     import httpx2

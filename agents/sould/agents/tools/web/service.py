@@ -9,14 +9,36 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, SecretStr, ValidationError
 
 from sould.agents.base.config import Service
+from sould.agents.llm.provider import ProviderError
 from sould.agents.tools.web.fetching import FetchError, Limits, client_for, read_body
-from sould.agents.tools.web.keys import ServiceKeyError, service_key
 from sould.agents.tools.web.reading import plain
 
 NAME = "Moonshot's fetch service"
+
+
+class ServiceKeyError(Exception):
+    """There is no key; the sentence says what to do."""
+
+
+async def service_key(name: str, service: Service, environment: Mapping[str, str]) -> SecretStr:
+    """The key of the service `name` of the configuration; an empty one where none is needed.
+
+    Raises:
+        ServiceKeyError
+    """
+    if service.api_key.get_secret_value() or service.oauth is None:
+        return service.api_key
+    if service.oauth.token_url:
+        raise ServiceKeyError(f"`services.{name}` cannot sign in by itself: write its `api_key`.")
+    from sould.agents.llm.signin import KimiSignIn  # noqa: PLC0415 -- loads the model client, and few need it
+
+    try:
+        return await KimiSignIn.of(name, service.oauth, environment).token()
+    except ProviderError as error:
+        raise ServiceKeyError(error.message) from None
 
 
 class _Answer(BaseModel):

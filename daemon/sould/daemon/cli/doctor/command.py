@@ -11,8 +11,7 @@ import click
 from msgspec.structs import asdict
 
 from sould.daemon.cli.doctor.finding import Check, Finding, SetUp, fail
-from sould.daemon.cli.helptext import Command
-from sould.daemon.cli.output import FAILED, plural, visible
+from sould.daemon.cli.output import FAILED, Command, plural, visible
 
 TOPICS: dict[str, tuple[str, ...]] = {
     "install": ("python", "command_in_path", "home", "file_limit", "keyring", "programs", "pages"),

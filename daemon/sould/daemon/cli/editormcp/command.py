@@ -15,8 +15,7 @@ from sould.daemon.cli.caller_check import refuse_agent
 from sould.daemon.cli.conversation import Conversation
 from sould.daemon.cli.daemon_client import READ_SIZE, Params
 from sould.daemon.cli.editormcp.tools import CHANGED, NAME, Server
-from sould.daemon.cli.helptext import Command
-from sould.daemon.cli.output import CommandError
+from sould.daemon.cli.output import Command, CommandError
 
 OTHER_TOOLS: Final = "_sould/editor/toolsChanged"
 

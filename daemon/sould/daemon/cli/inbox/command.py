@@ -11,8 +11,8 @@ import sys
 import click
 from msgspec import to_builtins
 
-from sould.daemon.cli.helptext import Command
 from sould.daemon.cli.inbox.client import InboxClient, looking
+from sould.daemon.cli.output import Command
 from sould.daemon.cli.terminal import pager
 
 

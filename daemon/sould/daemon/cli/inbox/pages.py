@@ -26,8 +26,7 @@ from sould.daemon.cli.inbox.client import InboxClient
 from sould.daemon.cli.inbox.screen import Frame, frame, keys, label, request_lines, told
 from sould.daemon.cli.output import CommandError
 from sould.daemon.cli.terminal import pager
-from sould.daemon.cli.terminal.editor import editor
-from sould.daemon.cli.terminal.keyboard import forget_typed
+from sould.daemon.cli.terminal.keyboard import editor, forget_typed
 from sould.daemon.cli.terminal.screenfuls import Screen, screen
 from sould.daemon.cli.waiting import read_answers
 

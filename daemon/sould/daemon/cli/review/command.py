@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
-from sould.daemon.cli.helptext import Command, Group
-from sould.daemon.cli.output import FAILED, OK, USAGE, CommandError
+from sould.daemon.cli.output import FAILED, OK, USAGE, Command, CommandError, Group
 from sould.daemon.cli.review.client import (
     NO_PROJECT,
     Answer,

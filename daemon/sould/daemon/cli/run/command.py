@@ -9,8 +9,7 @@ from typing import get_args
 import click
 
 from sould.agents.base.errors import SouldError
-from sould.daemon.cli.helptext import Command
-from sould.daemon.cli.output import FAILED, USAGE, CommandError, complain
+from sould.daemon.cli.output import FAILED, USAGE, Command, CommandError, complain
 from sould.daemon.cli.run.headless import Headless
 from sould.daemon.cli.run.render import Format, Result, renderer
 from sould.daemon.cli.run.request import Request

@@ -11,8 +11,7 @@ import click
 from msgspec.json import encode
 from msgspec.structs import asdict
 
-from sould.daemon.cli.helptext import Group
-from sould.daemon.cli.output import USAGE, CommandError, one_line, plural, span, table, visible
+from sould.daemon.cli.output import USAGE, CommandError, Group, one_line, plural, span, table, visible
 from sould.daemon.cli.running import RunningDaemon, running
 from sould.daemon.cli.sessions.importing import import_session
 from sould.daemon.cli.sessions.prune import prune

@@ -10,8 +10,7 @@ import click
 from sould.agents.base.text import plural
 from sould.daemon.cli.caller_check import refuse_agent
 from sould.daemon.cli.conversation import Conversation
-from sould.daemon.cli.helptext import Command
-from sould.daemon.cli.output import one_line, table
+from sould.daemon.cli.output import Command, one_line, table
 
 AGENTS = ("claude", "codex", "kimi")
 

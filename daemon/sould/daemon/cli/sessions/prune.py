@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from sould.daemon.cli.helptext import Command
-from sould.daemon.cli.output import USAGE, CommandError, complain, one_line, plural, size, span, table
+from sould.daemon.cli.output import USAGE, Command, CommandError, complain, one_line, plural, size, span, table
 from sould.daemon.cli.running import running
 from sould.daemon.methods import PrunedRow, PruneReport, PruneSessions
 

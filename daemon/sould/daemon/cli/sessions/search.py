@@ -5,8 +5,7 @@ from pathlib import Path
 
 import click
 
-from sould.daemon.cli.helptext import Command
-from sould.daemon.cli.output import USAGE, CommandError, one_line, span, table
+from sould.daemon.cli.output import USAGE, Command, CommandError, one_line, span, table
 from sould.daemon.cli.running import running
 from sould.daemon.methods import FoundRow, SearchSessions
 

@@ -9,15 +9,13 @@ from pathlib import Path
 
 import click
 
-from sould.daemon.cli.helptext import Command
-from sould.daemon.cli.output import FAILED, USAGE, CommandError, visible
+from sould.daemon.cli.output import FAILED, USAGE, Command, CommandError, visible
 from sould.daemon.cli.setup import files
 from sould.daemon.cli.setup.check import CheckError, answers
 from sould.daemon.cli.setup.editors import EDITORS, Editor
 from sould.daemon.cli.setup.files import File, Record, Records
-from sould.daemon.cli.setup.format import Format, taken_back
+from sould.daemon.cli.setup.format import Format, UnfitError, taken_back
 from sould.daemon.cli.setup.places import Places
-from sould.daemon.cli.setup.unfit import UnfitError
 from sould.daemon.paths import Paths
 
 

@@ -16,12 +16,11 @@ from pydantic import JsonValue
 from sould.daemon.cli.output import one_line
 from sould.daemon.cli.setup.check import Frontend
 from sould.daemon.cli.setup.entry import Entry
-from sould.daemon.cli.setup.format import Format, Launch
+from sould.daemon.cli.setup.format import Format, Launch, UnfitError
 from sould.daemon.cli.setup.helix import Languages
 from sould.daemon.cli.setup.places import Box, Locating, Places, flatpak, plugin, program
 from sould.daemon.cli.setup.programs import LispBlock, LuaFile
 from sould.daemon.cli.setup.shells import ShellBlock, shell
-from sould.daemon.cli.setup.unfit import UnfitError
 
 Traces: TypeAlias = Callable[[Places], Sequence[Path]]
 """What is there where somebody uses an editor."""

@@ -8,9 +8,8 @@ from msgspec import Struct
 from pydantic import JsonValue
 
 from sould.daemon.cli.setup import jsonc
-from sould.daemon.cli.setup.format import Launch
+from sould.daemon.cli.setup.format import Launch, UnfitError
 from sould.daemon.cli.setup.places import OUT
-from sould.daemon.cli.setup.unfit import UnfitError
 
 
 class Entry(Struct, frozen=True):

@@ -19,7 +19,7 @@ from msgspec import Struct
 from sould.agents.base.diskfile import digest_of, replace_file
 from sould.agents.base.privatefile import write_private
 from sould.agents.base.workspace import FileChangedError, WorkspaceError
-from sould.daemon.cli.setup.unfit import UnfitError
+from sould.daemon.cli.setup.format import UnfitError
 from sould.daemon.paths import Paths, ensure_private
 
 # What setup wrote into an editor's configuration: the text before and after, so that exactly this can be taken back.

@@ -13,10 +13,8 @@ from typing import Any, TypeAlias, cast
 from msgspec import Struct
 
 from sould.daemon.cli.setup.entry import launched
-from sould.daemon.cli.setup.format import Launch
+from sould.daemon.cli.setup.format import Launch, Marks, UnfitError
 from sould.daemon.cli.setup.jsonc import get
-from sould.daemon.cli.setup.marks import Marks
-from sould.daemon.cli.setup.unfit import UnfitError
 
 Servers: TypeAlias = Callable[[str], tuple[str, ...] | None]
 """The language servers that Helix has for a language; None: it does not know the language."""

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from sould.daemon.cli.setup.unfit import UnfitError
+from sould.daemon.cli.setup.format import UnfitError
 
 OUT = ("flatpak-spawn", "--host")
 """With these words a program in Flatpak's sandbox starts one outside."""

@@ -11,9 +11,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from sould.daemon.cli.setup.format import Launch
-from sould.daemon.cli.setup.marks import Marks
-from sould.daemon.cli.setup.unfit import UnfitError
+from sould.daemon.cli.setup.format import Launch, Marks, UnfitError
 
 Asking: TypeAlias = Callable[[], Launch | None]
 """Asks the editor itself how it starts sould."""

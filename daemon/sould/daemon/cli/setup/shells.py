@@ -11,11 +11,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from sould.daemon.cli.setup.format import Launch
-from sould.daemon.cli.setup.marks import Marks
+from sould.daemon.cli.setup.format import Launch, Marks, UnfitError
 from sould.daemon.cli.setup.places import Locating, Places
 from sould.daemon.cli.setup.programs import Asking
-from sould.daemon.cli.setup.unfit import UnfitError
 
 _MARKS: Final = Marks(
     "# sould: written by `sould setup shell`, taken back by `sould setup shell --undo`", "# sould: end"

@@ -11,8 +11,7 @@ from pydantic import AliasPath, BaseModel, Field
 from sould.agents.clients.choice_input import Choices
 from sould.agents.clients.inbox.shapes import AskedOption, AskedQuestion
 from sould.daemon.cli.output import CommandError, one_line, visible
-from sould.daemon.cli.terminal.editor import edited
-from sould.daemon.cli.terminal.keyboard import read_line
+from sould.daemon.cli.terminal.keyboard import edited, read_line
 from sould.daemon.cli.waiting import choices
 
 DISMISS = "n"

@@ -1,4 +1,4 @@
-"""Lines that a person types at a terminal, while everything else goes on.
+"""What a person writes at a terminal: lines, while everything else goes on, or a text in their editor.
 
 What was typed before a question was shown is no answer to it, and what is pasted is one answer, however many lines.
 """
@@ -6,10 +6,20 @@ What was typed before a question was shown is no answer to it, and what is paste
 import asyncio
 import os
 import select
+import shlex
+import shutil
+import sys
+import tempfile
 import termios
+from pathlib import Path
 
 import click
 
+from sould.agents.base.errors import ConfigError
+from sould.daemon.cli.output import CommandError
+from sould.daemon.paths import Paths
+
+EDITORS = ("sensible-editor", "nano", "vim", "vi")
 PASTED_S = 0.02
 """How soon the lines of one paste follow each other."""
 
@@ -44,3 +54,50 @@ def _lines() -> str:
     while pieces[-1] and select.select([0], [], [], PASTED_S)[0]:
         pieces.append(os.read(0, 4096))
     return b"".join(pieces).decode("utf-8", "replace")
+
+
+def editor() -> list[str]:
+    """The command of the user's editor: `default_editor`, $VISUAL, $EDITOR, else one that is usual.
+
+    Raises:
+        CommandError: there is none.
+    """
+    from sould.daemon.configuration.configuration import load  # noqa: PLC0415 -- half of the start of `sould run`, which rarely asks
+
+    try:
+        configured = load(Paths(os.environ), os.environ).config.default_editor
+    except ConfigError:  # that is what the editor is for
+        configured = ""
+    places = {"default_editor": configured} | {f"${name}": os.environ.get(name, "") for name in ("VISUAL", "EDITOR")}
+    for name, value in places.items():
+        wanted = shlex.split(value)
+        if wanted and shutil.which(wanted[0]) is None:
+            raise CommandError(f"{name} names {wanted[0]!r}, which was not found; set it to your editor.")
+        if wanted:
+            return wanted
+    found = next((name for name in EDITORS if shutil.which(name)), None)
+    if found is None:
+        raise CommandError("No editor was found: set EDITOR to yours.")
+    return [found]
+
+
+async def edited(text: str) -> str:
+    """`text` as the user's editor leaves it. Cancelling the wait ends the editor.
+
+    Raises:
+        CommandError: there is no editor, or it failed.
+    """
+    command = editor()
+    with tempfile.TemporaryDirectory(prefix="sould-") as directory:
+        file = Path(directory, "text.md")
+        file.write_text(text, "utf-8")
+        process = await asyncio.create_subprocess_exec(*command, str(file), stdout=sys.stderr)
+        try:
+            code = await process.wait()
+        except asyncio.CancelledError:
+            process.terminate()
+            await process.wait()
+            raise
+        if code != 0:
+            raise CommandError(f"The editor {command[0]} ended with {code}, so the text is unchanged.")
+        return file.read_text("utf-8", "replace")
