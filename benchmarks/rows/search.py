@@ -11,7 +11,7 @@ from agents import Tool
 from row import AtMost, Figures, Measurement, OfFloor, Row, Sides, measures
 from rows.channel import Channel, channel
 from sould.agents.base.environment import Environment
-from sould.agents.base.process.ripgrep import Ripgrep
+from sould.agents.base.process.searching import Ripgrep
 from trees import NEEDLE
 from world import World
 

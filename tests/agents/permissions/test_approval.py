@@ -14,12 +14,11 @@ from hypothesis import strategies as st
 
 from sould.agents.base.workspace import ResolvedPath
 from sould.agents.permissions.approval import MOST_SHOWN, Approval, digest
-from sould.agents.permissions.difftext import NO_NEWLINE, diff_lines
 from sould.agents.permissions.policy import Action, EditFile, Mode, ReadFile, RunCommand
 from sould.agents.permissions.protected import account_places
 from sould.agents.permissions.rules import Rule, Rules, UserRules
 from sould.agents.permissions.scopes import button
-from sould.agents.permissions.visible import LONG, columns_of, file_name, shortened, visible
+from sould.agents.permissions.visible import LONG, NO_NEWLINE, columns_of, diff_lines, file_name, shortened, visible
 from sould.agents.sessions.settings.modes import Modes
 from sould.agents.toolapi.base import ToolCallContext
 from sould.agents.wire.display import DiffBlock, DisplayBlock, ShellBlock

@@ -21,7 +21,7 @@ from sould.agents.permissions.programs import Program
 from sould.agents.permissions.remembered import Entry, ProjectKey, Remembered
 from sould.agents.permissions.rules import Rule, RulesError, UserRules, parse_entries
 from sould.agents.permissions.visible import visible
-from sould.agents.sessions.settings.projectkey import project_key
+from sould.agents.sessions.settings.projectmemory import project_key
 from soultest.gitinit import git_init
 
 SHOP = ProjectKey(Path("/people/u/shop"), 1, 2, 3)

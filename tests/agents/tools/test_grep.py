@@ -9,7 +9,7 @@ import pytest
 
 from sould.agents.base.diskfile import digest_of
 from sould.agents.base.localworkspace import LocalWorkspace
-from sould.agents.base.process.ripgrep import Ripgrep, bundled
+from sould.agents.base.process.searching import Ripgrep, bundled
 from sould.agents.base.workspace import TextFile
 from sould.agents.permissions.rules import Rule, Rules
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse

@@ -110,7 +110,7 @@ RUN = {
     "sould", "sould.agents", "sould.agents.base", "sould.agents.base.errors", "sould.agents.base.filelock",
     "sould.agents.base.privatefile", "sould.agents.base.rpc", "sould.agents.base.rpc.errors", "sould.agents.base.text",
     "sould.daemon", "sould.daemon.bridge", "sould.daemon.cli",
-    "sould.daemon.cli.run.headless", "sould.daemon.cli.output", "sould.daemon.cli.link", "sould.daemon.cli.main",
+    "sould.daemon.cli.run.headless", "sould.daemon.cli.output", "sould.daemon.cli.conversation", "sould.daemon.cli.main",
     "sould.daemon.cli.daemon_client", "sould.daemon.cli.run.render", "sould.daemon.cli.run.command",
     "sould.daemon.cli.run.request", "sould.daemon.dial", "sould.daemon.hello", "sould.daemon.launch", "sould.daemon.paths",
 }  # fmt: skip

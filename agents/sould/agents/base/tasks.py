@@ -8,12 +8,14 @@ import asyncio
 import contextlib
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
 
+WHERE: ContextVar[str] = ContextVar("where", default="-")
+"""Inherited by every task that is begun from there."""
 P = ParamSpec("P")
 T = TypeVar("T")
-
 _LEFT: "set[asyncio.Future[Any]]" = set()
 """Work whose caller did not stay; kept here, because the loop holds tasks weakly."""
 

@@ -7,7 +7,7 @@ name. One changed byte and nothing is started until the user trusts the workspac
 import os
 from pathlib import Path
 
-from sould.agents.permissions.servedfiles import MCP_FILES, served_files
+from sould.agents.permissions.projectfiles import MCP_FILES, served_files
 from sould.agents.permissions.trust import TrustStore
 
 

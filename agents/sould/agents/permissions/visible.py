@@ -4,17 +4,18 @@ Two different texts never become the same: every mark can be told from the same 
 in the middle is named by its size and its checksum.
 """
 
+import difflib
 import hashlib
 import re
 import unicodedata
 from collections.abc import Sequence
 from functools import cache
 
+NO_NEWLINE = "\\ No newline at end of file"
 LONG = 2_000
 """Characters beyond which a text is shown as its first and last part, and nothing is remembered for the session."""
 MOST_MARKS = 4
 """Accents above or below one letter; further ones would cover the lines around it."""
-
 _MARK = re.compile(r"\\(?=u[0-9a-f]{4}|U[0-9a-f]{8})")
 _BLANKS = re.compile(r"[ \t]{17,}|[ \t]*(?:\n[ \t]*){8,}")
 """So much that what follows is out of sight."""
@@ -170,3 +171,21 @@ def _width(char: str) -> int:
     if unicodedata.combining(char):
         return 0
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def diff_lines(path: str, old: str, new: str) -> list[str]:
+    """A unified diff. Line ends other than the newline are shown, unless the whole file has Windows' both before and after."""
+    if _has_windows_ends(old) and _has_windows_ends(new):
+        old, new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
+    name = file_name(path)
+    lines = difflib.unified_diff(_lines(old), _lines(new), name, name, lineterm="")
+    return [part[:1] + visible_ends(part[1:]) for line in lines for part in line.split("\n")]
+
+
+def _lines(text: str) -> list[str]:
+    *whole, last = text.split("\n")
+    return [*whole, f"{last}\n{NO_NEWLINE}"] if last else whole
+
+
+def _has_windows_ends(text: str) -> bool:
+    return not text or text.count("\n") == text.count("\r\n") == text.count("\r") > 0

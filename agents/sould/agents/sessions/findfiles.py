@@ -14,8 +14,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from sould.agents.base.errors import SouldError
-from sould.agents.base.process.ripgrep import LISTING, Ripgrep, listed
-from sould.agents.base.process.searching import SearchLimits, run_program
+from sould.agents.base.process.searching import LISTING, Ripgrep, SearchLimits, listed, run_program
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.secretnames import certain_globs
 from sould.agents.sessions.noninteractive_policy import Unasked

@@ -24,7 +24,7 @@ from sould.agents.base.errors import (
     SouldError,
     WorkspaceGoneError,
 )
-from sould.agents.base.log_context import WHERE
+from sould.agents.base.tasks import WHERE
 from sould.agents.base.workspace import TextFiles
 from sould.agents.files.projects.housekeeping import clear_daily
 from sould.agents.files.projects.projects import Projects

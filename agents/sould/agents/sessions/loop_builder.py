@@ -6,18 +6,15 @@ Serves the root agent and its subagents alike.
 from sould.agents.journal.log import SessionLog
 from sould.agents.sessions.agenttools import injected, load_tools
 from sould.agents.sessions.services import SessionServices
-from sould.agents.sessions.unreadinstructions import UnreadInstructions
+from sould.agents.sessions.told_once import UnreadInstructions
 from sould.agents.soul.change_capture import LookingBeside
 from sould.agents.soul.compaction.breakdown import ContextSize
 from sould.agents.soul.compaction.compactor import NOBODY, Audience, Compactor
 from sould.agents.soul.edit_previews import Foresight
-from sould.agents.soul.folderinstructions import FolderInstructions
-from sould.agents.soul.leakedcalls import LeakedCalls
 from sould.agents.soul.loop import AgentLoop, StepExtension
 from sould.agents.soul.model_call import ModelCaller, UsageCounter
-from sould.agents.soul.reminders import AwayReminder, PlanReminder
+from sould.agents.soul.reminders import AwayReminder, FolderInstructions, LeakedCalls, PlanReminder, ReviewNews
 from sould.agents.soul.repairs import Repairs
-from sould.agents.soul.reviewnews import ReviewNews
 from sould.agents.soul.spec import AgentSpec
 from sould.agents.soul.subagents.crew import Crew
 from sould.agents.soul.timetravel.machine import TimeMachine

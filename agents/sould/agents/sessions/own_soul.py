@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from sould.agents.journal.log import SessionLog
 from sould.agents.llm.costs import Costs
 from sould.agents.sessions.loop_builder import build_loop
-from sould.agents.sessions.retiredtools import RetiredTools
 from sould.agents.sessions.services import SessionServices
 from sould.agents.sessions.settings.agents import (
     DEFAULT,
@@ -21,8 +20,9 @@ from sould.agents.sessions.settings.agents import (
     offered_model,
     use_model,
 )
-from sould.agents.sessions.settings.modeloptions import model_options
+from sould.agents.sessions.settings.models import model_options
 from sould.agents.sessions.soulfactory import SoulBasis
+from sould.agents.sessions.told_once import RetiredTools
 from sould.agents.sessions.turns.recovery import close_open_work, take_up, take_up_task
 from sould.agents.soul.catalog import AgentCatalog
 from sould.agents.soul.compaction.compactor import Compactor

@@ -19,8 +19,8 @@ from sould.agents.sessions.operations.travel import (
     TookKeptBack,
     TravelResult,
     WentBack,
+    travelled,
 )
-from sould.agents.sessions.operations.wording import travelled
 from sould.agents.sessions.pendingprompts import recorded_end
 from sould.agents.sessions.store.store import SessionInfo
 from sould.agents.sessions.turns.operating import Work

@@ -13,9 +13,8 @@ from sould.agents.llm.provider import ModelInfo
 from sould.agents.llm.requests import not_taken
 from sould.agents.sessions.session_builder import Parts
 from sould.agents.sessions.settings.notices import NewsReader
+from sould.agents.sessions.told_once import UnreadInstructions, WorktreeOffer
 from sould.agents.sessions.turns.turns import Prompt
-from sould.agents.sessions.unreadinstructions import UnreadInstructions
-from sould.agents.sessions.worktreeoffer import WorktreeOffer
 from sould.agents.wire.notice import notice
 
 

@@ -23,10 +23,9 @@ from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.questions import Questions
 from sould.agents.permissions.remembered import Remembered
 from sould.agents.permissions.trust import TrustStore
-from sould.agents.sessions.settings.modeluse import ModelUse
-from sould.agents.sessions.settings.modes import Modes
+from sould.agents.sessions.settings.models import ModelUse
+from sould.agents.sessions.settings.modes import Modes, UserPresence
 from sould.agents.sessions.settings.notices import News
-from sould.agents.sessions.settings.presence import UserPresence
 from sould.agents.sessions.settings.workspace_info import Workplace
 from sould.agents.sessions.store.store import SessionStore, StoredSession
 from sould.agents.sessions.turns.approval_requests import ApprovalRequester

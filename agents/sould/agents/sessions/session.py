@@ -24,18 +24,17 @@ from sould.agents.sessions.operations.whosechanges import AskingWhose
 from sould.agents.sessions.preparation import TurnPreparation
 from sould.agents.sessions.session_builder import Parts
 from sould.agents.sessions.settings.modeswitch import BY
-from sould.agents.sessions.store.blank import noticing
 from sould.agents.sessions.store.store import SessionInfo
 from sould.agents.sessions.turns import queueing, sidequestions
+from sould.agents.sessions.turns.approval_requests import Standstill
 from sould.agents.sessions.turns.immediate_commands import AwayCommand, CommandsAtOnce
 from sould.agents.sessions.turns.loopcontrols import LoopControls
-from sould.agents.sessions.turns.missed_notices import MissedNotifications
-from sould.agents.sessions.turns.operating import Work
+from sould.agents.sessions.turns.operating import Work, noticing
 from sould.agents.sessions.turns.queueing import PromptQueue
 from sould.agents.sessions.turns.recovery import leave_waiting, recover
 from sould.agents.sessions.turns.sidequestions import SideQuestions
-from sould.agents.sessions.turns.standstill import Standstill
 from sould.agents.sessions.turns.turns import Prompt, Turns
+from sould.agents.soul.attachedclients import MissedNotifications
 from sould.agents.soul.flows.looprequest import COMMAND
 from sould.agents.soul.flows.loopstate import LoopStore
 from sould.agents.soul.loop import Ending

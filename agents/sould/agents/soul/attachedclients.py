@@ -1,11 +1,15 @@
-"""Who looks at a session: the registry of its attached clients, made before everything that asks about them."""
+"""Who looks at a session, the registry of its attached clients; and what came while nobody looked."""
 
-from collections.abc import Callable, Generator, Mapping
+from collections import deque
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias
 
+from sould.agents.journal.channel import Channel, Cursor, Record
 from sould.agents.soul.session_request import Client
+from sould.agents.wire.messages import Notification
 
+MOST = 20
 ClientsChanged: TypeAlias = Callable[[], None]
 """Called when other clients look at a session. Must not block, attach or detach."""
 
@@ -64,3 +68,26 @@ class AttachedClients:
         """What is chosen there is remembered for the project, as what the user types is."""
         client = self._by_id.get(client_id)
         return client is None or client.chooses_for_project
+
+
+class MissedNotifications:
+    """Of one session. What comes while none of its `clients` is there, nobody has heard."""
+
+    def __init__(self, channel: Channel, clients: AttachedClients) -> None:
+        self._clients = clients
+        self._latest: deque[Record] = deque(maxlen=MOST)
+        self._unheard: set[int] = set()
+        channel.listen((Notification,), self._take)
+
+    def news(self, since: Cursor | None) -> Sequence[Record]:
+        """Those that nobody has heard, and those from `since` on; heard now."""
+        found = [
+            record for record in self._latest if record.seq in self._unheard or (since and record.seq >= since.seq)
+        ]
+        self._unheard.clear()
+        return found
+
+    def _take(self, record: Record) -> None:
+        self._latest.append(record)
+        if not self._clients.any:
+            self._unheard.add(record.seq)

@@ -11,8 +11,7 @@ from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import FetchPage
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error
 from sould.agents.toolapi.result import ToolResultBuilder
-from sould.agents.tools.web.fetching import FetchError, Limits, admitted, fetch
-from sould.agents.tools.web.reading import readable
+from sould.agents.tools.web.fetching import FetchError, Limits, admitted, fetch, readable
 from sould.agents.tools.web.service import NAME as SERVICE
 from sould.agents.tools.web.service import fetch_through, where
 from sould.agents.wire.messages import ToolKind, ToolReturn

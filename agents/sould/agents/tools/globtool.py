@@ -8,8 +8,15 @@ from typing import ClassVar
 from pydantic import Field, JsonValue
 
 from sould.agents.base.environment import Environment
-from sould.agents.base.process.ripgrep import BUNDLED, LISTING, Ripgrep, listed
-from sould.agents.base.process.searching import DEFAULT_LIMITS, SearchLimits, run_program
+from sould.agents.base.process.searching import (
+    BUNDLED,
+    DEFAULT_LIMITS,
+    LISTING,
+    Ripgrep,
+    SearchLimits,
+    listed,
+    run_program,
+)
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
 from sould.agents.toolapi.paths import failure

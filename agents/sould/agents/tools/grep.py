@@ -15,12 +15,13 @@ from msgspec.structs import replace
 from pydantic import Field, JsonValue
 
 from sould.agents.base.environment import Environment
-from sould.agents.base.process.ripgrep import BUNDLED, Ripgrep
 from sould.agents.base.process.searching import (
+    BUNDLED,
     DEFAULT_LIMITS,
     FileHits,
     Overlay,
     Ran,
+    Ripgrep,
     SearchLimits,
     batched_by_size,
     by_encoding,

@@ -20,8 +20,8 @@ from contextlib import suppress
 from msgspec import Struct
 
 from sould.agents.base.filelock import share
-from sould.agents.base.log_context import WHERE
 from sould.agents.base.process.bounded import end_programs
+from sould.agents.base.tasks import WHERE
 from sould.daemon.dial import BridgeError
 from sould.daemon.hello import VERSION
 from sould.daemon.identity import Identity, read_owner, write_owner

@@ -19,7 +19,7 @@ from typing import Protocol, TypeAlias
 
 from msgspec import Struct, field
 
-from sould.agents.base.log_context import WHERE
+from sould.agents.base.tasks import WHERE
 from sould.daemon.ancestry import is_below
 from sould.daemon.dial import peer_pid, peer_uid
 from sould.daemon.fdstream import FdStream, Released

@@ -1,27 +1,33 @@
 """Commands about agents: prompts, what runs, which session, what is asked; and what code actions ask of an agent."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import Field
 
 from sould.agents.base.rpc.errors import INVALID_PARAMS, RpcError
-from sould.agents.clients.params import Lenient
+from sould.agents.clients.params import Inbound, Lenient
 from sould.agents.clients.review.params import Number, RangeParams
 from sould.agents.clients.review.reported import before
 from sould.agents.files.review.lines import split
+from sould.agents.files.reviewing.listing import ReviewedHunk
 from sould.agents.permissions.actions import Scope
 from sould.agents.permissions.scopes import approved, offered
 from sould.agents.sessions.port import SessionPort
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, QuestionResponse
-from sould.editors.lsp import asking
 from sould.editors.lsp.attachment import Attachment
 from sould.editors.lsp.client import LspClient
 from sould.editors.lsp.hunks import hunks_of
 from sould.editors.lsp.opened import Place, file_of, place_of
 from sould.editors.lsp.words import tell
 
+MOST_LINES: Final = 400
+"""Of code that goes into a prompt; the agent reads the rest itself."""
+MOST_DIAGNOSTICS: Final = 20
+SEVERITIES: Final = {1: "error", 2: "warning", 3: "information", 4: "hint"}
+_BACKQUOTES: Final = re.compile(r"`{3,}")
 Json = dict[str, Any]
 T = TypeVar("T")
 LONGEST_PROMPT = 1_000_000
@@ -32,6 +38,67 @@ _SCOPES: Final[Mapping[str, Scope]] = {
     "approve_always": "always",
 }
 """By the `response` that gives each."""
+
+
+class Reported(Inbound):
+    """A diagnostic, as far as an agent is told of it."""
+
+    message: Lenient[str] = ""
+    severity: Lenient[int] = 1
+    source: Lenient[str] = ""
+    code: Lenient[int | str] = ""
+    range: Lenient[RangeParams | None] = None
+
+
+def fix_prompt(path: Path, diagnostics: Sequence[Reported], text: str = "") -> str:
+    """Fix what the editor reports about a file."""
+    told = [_diagnostic(path, each) for each in diagnostics[:MOST_DIAGNOSTICS]]
+    return _joined(f"Fix {'this problem' if len(told) == 1 else 'these problems'} in {path}:", "\n".join(told), text)
+
+
+def explain_prompt(path: Path, lines: Sequence[str], first: int, text: str = "") -> str:
+    """Explain lines of a file; nothing is to be changed."""
+    asked = text or "Explain this code. Change nothing."
+    return _joined(f"{_where(path, first, len(lines))}:", fenced(lines), asked)
+
+
+def edit_prompt(path: Path, lines: Sequence[str], first: int, text: str = "") -> str:
+    """Change lines of a file."""
+    asked = text or "Do what the comments in this code ask for; where there are none, improve it. Change nothing else."
+    return _joined(f"{_where(path, first, len(lines))}:", fenced(lines), asked)
+
+
+def why_prompt(hunk: ReviewedHunk) -> str:
+    """Why an agent changed something."""
+    removed = [f"-{line}" for line in hunk.base]
+    added = [f"+{line}" for line in hunk.texts]
+    what = fenced([*removed, *added]) if removed or added else f"({hunk.kind}: {hunk.before} → {hunk.after})"
+    return _joined(f"{_where(Path(hunk.path), hunk.start, len(hunk.lines))}:", what, "Why this change? Change nothing.")
+
+
+def fenced(lines: Iterable[str]) -> str:
+    """Code as Markdown has it."""
+    code = [*lines]
+    left_out = len(code) - MOST_LINES
+    shown = "".join(code[:MOST_LINES]).rstrip("\r\n")
+    fence = "`" * max([3, *(len(each) + 1 for each in _BACKQUOTES.findall(shown))])
+    return f"{fence}\n{shown}\n{fence}" + (f"\n({left_out} more lines)" if left_out > 0 else "")
+
+
+def _where(path: Path, first: int, count: int) -> str:
+    last = first + max(1, count)
+    return f"{path}:{first + 1}" if last == first + 1 else f"{path}:{first + 1}-{last}"
+
+
+def _diagnostic(path: Path, given: Reported) -> str:
+    at = f"{path.name}:{given.range.start.line + 1}: " if given.range is not None else ""
+    severity = SEVERITIES.get(given.severity, "error")
+    source = " ".join(str(each)[:100] for each in (given.source, given.code) if each != "")
+    return f"- {at}{severity}: {given.message[:2000]}{f' ({source})' if source else ''}"
+
+
+def _joined(*parts: str) -> str:
+    return "\n\n".join(part for part in parts if part)
 
 
 class SessionArguments(Place):
@@ -78,7 +145,7 @@ class FixArguments(SessionArguments):
     """What the editor reports."""
 
     uri: str | None = None
-    diagnostics: Annotated[list[asking.Reported], Field(min_length=1)]
+    diagnostics: Annotated[list[Reported], Field(min_length=1)]
     text: str = ""
 
 
@@ -141,19 +208,19 @@ async def answer(client: LspClient, given: AnswerArguments) -> Json:
 async def fix(client: LspClient, given: FixArguments) -> Json:
     """Have diagnostics fixed."""
     path = place_of(client, given)
-    return _asked(await client.sessions.of(path, given.session), asking.fix(path, given.diagnostics, given.text))
+    return _asked(await client.sessions.of(path, given.session), fix_prompt(path, given.diagnostics, given.text))
 
 
 async def explain(client: LspClient, given: SelectionArguments) -> Json:
     """Have a selection explained."""
     path, first, lines = await _selected(client, given)
-    return _asked(await client.sessions.of(path, given.session), asking.explain(path, lines, first, given.text))
+    return _asked(await client.sessions.of(path, given.session), explain_prompt(path, lines, first, given.text))
 
 
 async def edit(client: LspClient, given: SelectionArguments) -> Json:
     """Have a selection edited."""
     path, first, lines = await _selected(client, given)
-    return _asked(await client.sessions.of(path, given.session), asking.edit(path, lines, first, given.text))
+    return _asked(await client.sessions.of(path, given.session), edit_prompt(path, lines, first, given.text))
 
 
 async def why(client: LspClient, given: WhyArguments) -> Json:
@@ -163,7 +230,7 @@ async def why(client: LspClient, given: WhyArguments) -> Json:
     if hunk is None:
         raise _wrong("id", f"No hunk {given.id} is to be reviewed in {path}.")
     writer = hunk.agents[-1].session_id if hunk.agents else ""
-    return _asked(await client.sessions.of(path, given.session or writer), asking.why(hunk))
+    return _asked(await client.sessions.of(path, given.session or writer), why_prompt(hunk))
 
 
 def _asked(attachment: Attachment, text: str) -> Json:

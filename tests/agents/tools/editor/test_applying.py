@@ -6,8 +6,8 @@ import pytest
 
 from sould.agents.tools.editor.anchors import Position
 from sould.agents.tools.editor.backends import FileEdits, TextEdit
+from sould.agents.tools.editor.calls import bounded
 from sould.agents.tools.editor.errors import EditorToolError
-from sould.agents.tools.editor.limits import bounded
 from sould.agents.tools.editor.results import AllReferences, Hit, Hover, References, Span
 from sould.agents.tools.editor.writing import applied
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sould.agents.tools.web.reading import PROGRAM
+from sould.agents.tools.web.fetching import PROGRAM
 from sould.agents.tools.web.readmain import UNREADABLE
 from sould.agents.wire.messages import ApprovalRequest, ToolResult, ToolReturn
 from soultest.bench import Watcher, call, finish, make_bench

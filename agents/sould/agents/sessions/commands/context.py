@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from sould.agents.sessions.commands.conversation import Conversation
 from sould.agents.sessions.operations.context import ModelContext, NotCompacted
-from sould.agents.sessions.operations.wording import CLEARED, COMPACTED, breakdown_text
+from sould.agents.sessions.operations.travel import CLEARED, COMPACTED, breakdown_text
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from sould.agents.base.errors import JournalFullError
 from sould.agents.sessions.commands.conversation import Conversation
-from sould.agents.sessions.settings.modeluse import ModelUse
+from sould.agents.sessions.settings.models import ModelUse
 from sould.agents.sessions.turns.loopcontrols import LoopControls, count
 from sould.agents.soul.flows.loopstate import LoopState
 from sould.agents.soul.flows.ralph import LoopRunner, LoopTask, loop_flow

@@ -9,7 +9,7 @@ from sould.agents.sessions.commands.conversation import Conversation
 from sould.agents.sessions.commands.looprun import LoopRun
 from sould.agents.sessions.commands.looptasks import LoopTasks
 from sould.agents.sessions.settings.loopoption import LoopOption
-from sould.agents.sessions.settings.modeluse import ModelUse
+from sould.agents.sessions.settings.models import ModelUse
 from sould.agents.sessions.turns.loopcontrols import LoopControls, count, describe_loop, describe_loops
 from sould.agents.soul.flows.looprequest import USAGE, LoopRequest, parse_request
 from sould.agents.soul.flows.loopstate import Budget, LoopState

@@ -5,8 +5,7 @@ import time
 from msgspec import Struct
 
 from sould.agents.sessions.commands.conversation import Conversation
-from sould.agents.sessions.operations.travel import NothingToGoTo, Timeline, TimeTravel, TravelResult
-from sould.agents.sessions.operations.wording import travelled
+from sould.agents.sessions.operations.travel import NothingToGoTo, Timeline, TimeTravel, TravelResult, travelled
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.timetravel.timeline import Moment
 from sould.agents.soul.turn import Turn

@@ -8,7 +8,7 @@ from msgspec import Struct
 from sould.agents.journal.log import SessionLog
 from sould.agents.mcp.session import SessionServers
 from sould.agents.sessions.operations.context import ModelContext
-from sould.agents.sessions.settings.directories import Directories
+from sould.agents.sessions.settings.workspace_info import Directories
 from sould.agents.sessions.store.entry import SessionEntry
 from sould.agents.soul.soul import Soul
 from sould.agents.wire.messages import DirectoryAdded

@@ -12,8 +12,7 @@ from msgspec import Struct
 from sould.agents.files.review.lines import Lines, split
 from sould.agents.files.review.words import MOST_COMPARED, Differing, Span, differing
 from sould.agents.files.reviewing.shapes import ShownHunk, texts_of
-from sould.agents.permissions.difftext import NO_NEWLINE
-from sould.agents.permissions.visible import visible_ends
+from sould.agents.permissions.visible import NO_NEWLINE, visible_ends
 
 Sign: TypeAlias = Literal[" ", "-", "+", "\\", "@"]
 CONTEXT: Final = 3

@@ -1,20 +1,34 @@
-"""Which model answers in a session: the user's choice among those its environment and the configuration offer.
+"""Which model answers in a session, at what cost, and the options about it: the user's choice among those that are offered.
 
 Where none can be used, something that says what to do stands in its place.
 """
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from sould.agents.base.errors import ConfigError, NoModelError
+from sould.agents.base.liveconfig import LiveConfig
+from sould.agents.journal.log import SessionLog
+from sould.agents.llm.costs import Costs
 from sould.agents.llm.pool import ProviderPool
 from sould.agents.llm.provider import ChatProvider, ChatRequest, DeltaStream, ModelInfo, ProviderError, ThoughtLevel
+from sould.agents.sessions.settings.budgets import Budgets, DailySpend
+from sould.agents.sessions.settings.options import Choice, SessionOption
+from sould.agents.sessions.settings.state import SessionState
 from sould.agents.soul.model_call import Model
+from sould.agents.soul.session_request import SessionRequest
 
+THOUGHT_LEVELS: dict[ThoughtLevel, Choice] = {
+    "off": Choice("off", "Thinking off", "Answer without extended reasoning."),
+    "low": Choice("low", "Thinking low", "A little reasoning."),
+    "medium": Choice("medium", "Thinking medium", "Balanced."),
+    "high": Choice("high", "Thinking high", "As much reasoning as the model offers."),
+}
 _NONE: Final = ModelInfo(key="", model="no model", provider="", max_context_size=128_000)
 """Of no model at all. Its window only has to be one that any prompt fits in."""
 
@@ -121,3 +135,82 @@ class SessionModels(Struct):
         """What the next step asks."""
         thinks = "thinking" in self.info.capabilities
         return Model(self._provider, self.thought_level if thinks else None)
+
+
+class ModelUse(Struct, frozen=True):
+    """Of one session."""
+
+    models: SessionModels
+    costs: Costs
+    budgets: Budgets
+    """Of the whole session, whichever agent spends."""
+
+
+async def open_model_use(
+    providers: ProviderPool,
+    config: LiveConfig,
+    log: SessionLog,
+    state: SessionState,
+    opening: SessionRequest,
+    directory: Path,
+) -> ModelUse:
+    """The models of the client's environment, with the one the user chose, and the budgets.
+
+    Those of the day are kept in `directory` for all sessions.
+    """
+    thinking: ThoughtLevel = state.thought_level or ("medium" if config.now.default_thinking else "off")
+    models = await SessionModels.open(providers, opening.environment, opening.model or state.model, thinking)
+    costs = Costs()
+    return ModelUse(
+        models, costs, Budgets(log.channel, state.account, DailySpend(directory / "spending.json"), config, costs)
+    )
+
+
+class ModelOption:
+    """The `model` option of one session."""
+
+    def __init__(self, models: SessionModels, state: SessionState) -> None:
+        self._models = models
+        self._state = state
+
+    def option(self) -> SessionOption | None:
+        """See `OptionSource`."""
+        if not self._models.available:
+            return None
+        choices = tuple(
+            Choice(info.key, info.display_name or info.key, info.provider) for info in self._models.available
+        )
+        description = "The model, from the next step on."
+        return SessionOption("model", "Model", "model", description, self._models.info.key, choices)
+
+    async def choose(self, value: str, client_id: str) -> None:
+        """See `OptionSource`."""
+        await self._models.choose(value)
+        self._state.choose_model(value)
+
+
+class ThoughtOption:
+    """The `thought_level` option of one session, for models that reason."""
+
+    def __init__(self, models: SessionModels, state: SessionState) -> None:
+        self._models = models
+        self._state = state
+
+    def option(self) -> SessionOption | None:
+        """See `OptionSource`."""
+        if "thinking" not in self._models.info.capabilities:
+            return None
+        description, level = "How much the model reasons before it answers.", self._models.thought_level
+        choices = tuple(THOUGHT_LEVELS.values())
+        return SessionOption("thought_level", "Thinking", "thought_level", description, level, choices)
+
+    async def choose(self, value: str, client_id: str) -> None:
+        """See `OptionSource`."""
+        level: ThoughtLevel = next(known for known in THOUGHT_LEVELS if known == value)
+        self._models.think(level)
+        self._state.choose_thought_level(level)
+
+
+def model_options(models: SessionModels, state: SessionState) -> tuple[ModelOption, ThoughtOption]:
+    """Both, in the order clients show them."""
+    return ModelOption(models, state), ThoughtOption(models, state)

@@ -13,13 +13,13 @@ from msgspec.structs import replace
 from sould.agents.base.config import Config
 from sould.agents.base.errors import OptionError
 from sould.agents.permissions.policy import Mode
+from sould.agents.soul.attachedclients import AttachedClients
 
 Position: TypeAlias = Literal["plan", "ask", "review", "full", "away"]
 """A mode; `away` is full access with nobody there to answer."""
 Event: TypeAlias = Literal["plan", "ask", "review", "full", "away", "plan ends", "full access ends"]
 """A position that somebody chose, or the end of one."""
 Target: TypeAlias = Literal["plan", "ask", "review", "full", "away", "before the plan", "usual"]
-
 POSITIONS: Final[tuple[Position, ...]] = get_args(Position)
 TRANSITIONS: Final[Mapping[Event, tuple[Target, Target, Target, Target, Target]]] = {
     # in:   plan, ask, review, full, away
@@ -121,3 +121,15 @@ def usual_mode(config: Config, remembered: Mode | None, suits_client: Mode) -> M
     """
     configured = config.default_mode or ("full" if config.default_yolo else None)
     return remembered or configured or suits_client
+
+
+class UserPresence(Struct, frozen=True):
+    """Of one session. An `Audience` of compactions."""
+
+    clients: AttachedClients
+    modes: Modes
+
+    @property
+    def present(self) -> bool:
+        """A person looks at the session and is not away; programs are no company."""
+        return self.clients.person and not self.modes.away

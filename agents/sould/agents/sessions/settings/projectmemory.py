@@ -1,4 +1,4 @@
-"""What is remembered of a project: the mode its user chose last, and whether its agents may know what they look at.
+"""What is remembered of a project, and which one a directory belongs to: the mode chosen last, and what its agents may know.
 
 One small file in the state directory. Never in the project itself, and never `full`: that is chosen anew for every session.
 """
@@ -12,10 +12,27 @@ from pydantic import Field, TypeAdapter
 from sould.agents.base.answerfile import JsonAnswers
 from sould.agents.base.errors import ConfigError
 from sould.agents.base.parsed import Parsed
+from sould.agents.files.edits.ownership import ALONE, never_projects
+from sould.agents.files.projects.projects import Projects
 from sould.agents.permissions.policy import Mode
+from sould.agents.permissions.remembered import ProjectKey
 from sould.agents.tools.editor.site import Sharing
 
 logger = logging.getLogger(__name__)
+
+
+def project_key(projects: Projects, directory: Path, home: Path) -> ProjectKey | None:
+    """Of a resolved directory; None: it is in no project, or is not there."""
+    never = never_projects(home)
+    if directory in never:
+        return None
+    try:
+        place = projects.place_of(directory / "any", (directory,), never)
+    except OSError:
+        return None
+    if place.root == ALONE:
+        return None
+    return ProjectKey(place.root, place.identity.device, place.identity.inode, place.identity.born)
 
 
 class _Project(Parsed):

@@ -12,7 +12,7 @@ from msgspec import Struct
 from sould.agents.files.projects.projects import Projects
 from sould.agents.permissions.remembered import Entry, ProjectKey, Remembered
 from sould.agents.permissions.rules import Rule, RulesError, read_entries
-from sould.agents.sessions.settings.projectkey import project_key
+from sould.agents.sessions.settings.projectmemory import project_key
 
 Reach: TypeAlias = Literal["user", "project", "always"]
 

@@ -15,9 +15,17 @@ from sould.agents.base.gitplaces import work_tree_of
 from sould.agents.base.projectowners import Owners
 from sould.agents.files.projects.authors import described
 from sould.agents.journal.log import SessionLog
-from sould.agents.permissions.projectfiles import Change, Contents, Seen, contents, digest, stamp_of
+from sould.agents.permissions.projectfiles import (
+    HOOKS_FILE,
+    MCP_FILES,
+    Change,
+    Contents,
+    Seen,
+    contents,
+    digest,
+    stamp_of,
+)
 from sould.agents.permissions.questions import Questions
-from sould.agents.permissions.servedfiles import HOOKS_FILE, MCP_FILES
 from sould.agents.permissions.trust import SessionTrust, Trust, TrustError, TrustStore
 from sould.agents.sessions.settings.seen_notices import ToldOnce
 from sould.agents.soul.catalog import PROJECT_FOLDERS

@@ -1,13 +1,16 @@
-"""Where a session's agents work, and what their prompts and the conditions of their tools say of it."""
+"""Where a session's agents work: its directory and those added to it, and what prompts and conditions of tools say of them."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import overload
 
 from msgspec import Struct
 
 from sould.agents.base.config import can_search
 from sould.agents.base.environment import Environment
+from sould.agents.base.errors import OptionError
 from sould.agents.base.filechanges import FileChanges
 from sould.agents.base.liveconfig import LiveConfig
 from sould.agents.base.regularfile import read_text
@@ -15,13 +18,60 @@ from sould.agents.journal.log import SessionLog
 from sould.agents.llm.pool import key_variables
 from sould.agents.llm.provider import ModelInfo
 from sould.agents.permissions.trust import TrustStore
-from sould.agents.sessions.settings.directories import Directories
 from sould.agents.soul.instructions import prompt_arguments, render_prompt
 from sould.agents.soul.projectinstructions import project_instructions
 from sould.agents.soul.session_request import SessionRequest
 from sould.agents.soul.skills.catalog import SkillCatalog, open_catalog
 from sould.agents.soul.spec import AgentSpec
 from sould.agents.soul.tool_conditions import Situation
+
+
+class Directories(Sequence[Path]):
+    """Absolute and resolved, each once."""
+
+    def __init__(self, root: Path, named: Iterable[Path]) -> None:
+        self._root = Path(os.path.realpath(root))
+        self._all = list(dict.fromkeys(Path(os.path.realpath(path)) for path in named))
+
+    @overload
+    def __getitem__(self, index: int) -> Path: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Path]: ...
+    def __getitem__(self, index: int | slice) -> Path | Sequence[Path]:
+        return self._all[index]
+
+    def __iter__(self) -> Iterator[Path]:
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def find(self, given: str, home: Path) -> Path:
+        """Where the words of a user lead: relative to the session's directory, `~` is their home, every link followed.
+
+        Raises:
+            OptionError: it is no directory, or the session works there already.
+        """
+        path = self._root / (home / given[2:] if given.startswith("~/") else home if given == "~" else given)
+        real = Path(os.path.realpath(path)) if "\0" not in given else path
+        if "\0" in given or not real.is_dir():
+            raise OptionError(f"{given} is not a directory; `/add-dir` takes the path of one that exists.")
+        inside = next((each for each in (self._root, *self._all) if real.is_relative_to(each)), None)
+        if inside is not None:
+            raise OptionError(f"{real} is part of this session's workspace already: it is inside {inside}.")
+        return real
+
+    def status_lines(self) -> Iterable[str]:
+        """See `StatusSource`."""
+        return (f"- also works in: `{path}`" for path in self)
+
+    def add(self, directory: Path) -> bool:
+        """From now on the session works there, too; False when it did already."""
+        real = Path(os.path.realpath(directory))
+        if real in (self._root, *self._all):
+            return False
+        self._all.append(real)
+        return True
 
 
 class Workplace(Struct, frozen=True):

@@ -4,11 +4,17 @@ It is done behind the running turn and before the prompts that wait, in the sess
 """
 
 import asyncio
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Generic, Protocol, TypeVar
 
 from sould.agents.base.errors import SouldError
 from sould.agents.base.tasks import shared
+from sould.agents.journal.channel import Channel, Record
+from sould.agents.wire.messages import ContextNote, DirectoryAdded, SessionChanged, StepBegin
 
+_LASTING = (ContextNote, DirectoryAdded, SessionChanged, StepBegin)
+"""The model is told or asked something, or the user chose something."""
 ResultT = TypeVar("ResultT")
 ResultT_co = TypeVar("ResultT_co", covariant=True)
 
@@ -77,3 +83,21 @@ class Operation(Generic[ResultT]):
     def _withdraw(self) -> None:
         self._result.set_exception(OperationCancelledError())
         self._result.exception()  # nobody needs to have waited for it
+
+
+@contextmanager
+def noticing(channel: Channel, used: Callable[[], None]) -> Generator[None]:
+    """Call `used` once, as soon as what happens inside leaves something in the session that somebody would miss.
+
+    So a blank session becomes one to keep: a prompt does that by itself, a slash command only by what it leaves behind.
+    """
+
+    def take(_: Record) -> None:
+        listening.close()
+        used()
+
+    listening = channel.listen(_LASTING, take)
+    try:
+        yield
+    finally:
+        listening.close()

@@ -19,7 +19,7 @@ from sould.agents.base.errors import ConfigError
 from sould.agents.base.parsed import Parsed
 from sould.agents.base.regularfile import read_beginning, read_regular
 from sould.agents.base.text import faulty
-from sould.agents.permissions.servedfiles import HOOKS_FILE, WRITTEN, pieces
+from sould.agents.permissions.projectfiles import HOOKS_FILE, WRITTEN, pieces
 from sould.agents.permissions.shelltext import words_of
 from sould.agents.permissions.trust import TrustStore
 

@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
+import msgspec
+import orjson
 from msgspec import Struct
 from msgspec.structs import replace
 from pydantic import BaseModel
@@ -23,15 +25,19 @@ from sould.agents.tools.editor.catalogue import EditorTool
 from sould.agents.tools.editor.disk import asked_about, decided, state_of
 from sould.agents.tools.editor.errors import EditorToolError
 from sould.agents.tools.editor.judged import Json, QuietReader, admitted, shown
-from sould.agents.tools.editor.limits import bounded
 from sould.agents.tools.editor.newproblems import is_noted
-from sould.agents.tools.editor.results import Problem, Problems, QuickFixes, ReviewState, Symbols
+from sould.agents.tools.editor.results import Problem, Problems, QuickFixes, ReviewState, Shape, Symbols
 from sould.agents.tools.editor.routing import Answered, EditorBackends
 from sould.agents.tools.editor.site import Site
 from sould.agents.tools.editor.writing import EditWriter, Written
 from sould.agents.wire.display import DisplayBlock
 from sould.agents.wire.messages import ToolReturn
 
+LARGEST_ANSWER: Final = 4 * 1024 * 1024
+"""Bytes of what a client answers."""
+CUT: Final = " [...]"
+_SHORTEST: Final = 200
+"""Characters that stay of a text that is cut."""
 USUAL_ROOM: Final = 8_000
 """Characters of an answer, where its caller cannot say."""
 OUTLINE: Final[Mapping[str, Any]] = {"depth": 10, "limit": 1_000}
@@ -39,6 +45,74 @@ MOST_PROBLEMS: Final = 1_000
 """That are looked through for those that hunks brought."""
 OF_BACKEND: Final = "/"
 """Between a backend's id and the id of a quick fix that it offered."""
+
+
+def bounded(data: Shape, limit: int, most: int) -> tuple[dict[str, Any], bool]:
+    """As JSON, with at most `most` items in a list and about `limit` characters in all; and whether anything was left out."""
+    value: dict[str, Any] = orjson.loads(msgspec.json.encode(data))
+    cut = _shorten_lists(value, most)
+    while (size := len(orjson.dumps(value))) > limit:
+        if not _halve(value, size - limit):
+            break
+        cut = True
+    return value, cut
+
+
+def _shorten_lists(value: Any, most: int) -> bool:
+    cut = False
+    for each in _values(value):
+        if isinstance(each, list) and len(each) > most:  # pyright: ignore[reportUnknownArgumentType] -- JSON
+            del each[most:]
+            cut = True
+        cut |= _shorten_lists(each, most)
+    return cut
+
+
+def _halve(value: dict[str, Any], over: int) -> bool:
+    """Take half of what is largest away, or less where less is too much; False: nothing is left to be cut."""
+    place = _largest(value)
+    if place is None:
+        return False
+    holder, key = place
+    each = holder[key]
+    if isinstance(each, str):
+        kept = max(_SHORTEST, len(each) - max(over, len(each) // 8))
+        holder[key] = each[:kept] + CUT
+    else:
+        del each[max(1, len(each) - max(1, len(each) // 4)) :]
+    return True
+
+
+def _largest(value: dict[str, Any]) -> tuple[Any, Any] | None:
+    """Where the largest list or text stands that can be cut: its holder, and its name or number there."""
+    found: list[tuple[int, Any, Any]] = []
+    pending: list[Any] = [value]
+    while pending:
+        holder: Any = pending.pop()
+        for key, each in _items(holder):
+            if isinstance(each, str) and len(each) > _SHORTEST + len(CUT):
+                found.append((len(each), holder, key))
+            elif isinstance(each, list) and len(_values(each)) > 1:
+                found.append((len(orjson.dumps(each)), holder, key))
+            if isinstance(each, dict | list):
+                pending.append(each)
+    if not found:
+        return None
+    _, holder, key = max(found, key=lambda each: each[0])
+    return holder, key
+
+
+def _items(value: Any) -> list[tuple[Any, Any]]:
+    if isinstance(value, dict):
+        return list(value.items())  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] -- JSON
+    items: list[Any] = value
+    return list(enumerate(items))
+
+
+def _values(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return list(value.values())  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] -- JSON
+    return value if isinstance(value, list) else []  # pyright: ignore[reportUnknownVariableType] -- JSON
 
 
 async def files_of(hunks: Collection[int], reader: Reader) -> list[Path]:

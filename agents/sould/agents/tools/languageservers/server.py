@@ -24,10 +24,8 @@ from sould.agents.base.tasks import beside, first_of, in_time, run_shielded_in_t
 from sould.agents.base.text import last_words
 from sould.agents.base.workspace import TextFile, WorkspaceError
 from sould.agents.files.directories.watching import Watches
-from sould.agents.tools.languageservers.documents import Documents
+from sould.agents.tools.languageservers.documents import Documents, ServerMessages, ToldProblems, folders
 from sould.agents.tools.languageservers.footprint import footprint
-from sould.agents.tools.languageservers.inbound import ServerMessages, folders
-from sould.agents.tools.languageservers.problems import ToldProblems
 from sould.agents.tools.languageservers.programs import Launch
 from sould.agents.tools.languageservers.shapes import members, text_of
 from sould.agents.tools.languageservers.sources import SourceFiles

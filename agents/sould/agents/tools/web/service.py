@@ -13,8 +13,7 @@ from pydantic import BaseModel, SecretStr, ValidationError
 
 from sould.agents.base.config import Service
 from sould.agents.llm.provider import ProviderError
-from sould.agents.tools.web.fetching import FetchError, Limits, client_for, read_body
-from sould.agents.tools.web.reading import plain
+from sould.agents.tools.web.fetching import FetchError, Limits, client_for, plain, read_body
 
 NAME = "Moonshot's fetch service"
 

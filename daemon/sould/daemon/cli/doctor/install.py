@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from sould.agents.base.process.ripgrep import RIPGREP, bundled
+from sould.agents.base.process.searching import RIPGREP, bundled
 from sould.daemon.cli.doctor.finding import Finding, SetUp, fail, ok, warn
 from sould.daemon.hello import VERSION
 from sould.daemon.paths import quote

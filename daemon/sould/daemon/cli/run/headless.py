@@ -13,8 +13,8 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, cast
 
 from sould.agents.base.rpc.errors import ConnectionGoneError, RpcError
+from sould.daemon.cli.conversation import Link
 from sould.daemon.cli.daemon_client import Asked, DaemonClient, Params
-from sould.daemon.cli.link import Link
 from sould.daemon.cli.output import (
     APPROVAL,
     BROKEN_PIPE,

@@ -391,7 +391,7 @@ def diffs(call: Update) -> list[str]:
     blocks = [block for block in _blocks(call) if block.get("type") == "diff"]
     if not blocks:
         return []
-    from sould.agents.permissions.difftext import diff_lines  # noqa: PLC0415 -- a run that edits nothing starts without it
+    from sould.agents.permissions.visible import diff_lines  # noqa: PLC0415 -- a run that edits nothing starts without it
 
     return [
         line

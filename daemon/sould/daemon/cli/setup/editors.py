@@ -19,8 +19,7 @@ from sould.daemon.cli.setup.entry import Entry
 from sould.daemon.cli.setup.format import Format, Launch, UnfitError
 from sould.daemon.cli.setup.helix import Languages
 from sould.daemon.cli.setup.places import Box, Locating, Places, flatpak, plugin, program
-from sould.daemon.cli.setup.programs import LispBlock, LuaFile
-from sould.daemon.cli.setup.shells import ShellBlock, shell
+from sould.daemon.cli.setup.programs import LispBlock, LuaFile, ShellBlock, shell
 
 Traces: TypeAlias = Callable[[Places], Sequence[Path]]
 """What is there where somebody uses an editor."""
