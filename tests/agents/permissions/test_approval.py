@@ -1,8 +1,10 @@
 """Approvals: who is asked, what is shown, what an answer means and what is remembered."""
 
 import asyncio
+import os
 import re
 import sys
+import time
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -66,6 +68,25 @@ async def test_while_the_rules_cannot_be_read_nothing_goes_ahead_and_why_is_said
     assert refused is not None
     assert f"run `chmod go-w {file}`" in refused.message
     assert person.seen == []
+
+
+def test_a_changed_rule_holds_at_the_next_decision_also_in_a_file_that_had_settled(tmp_path: Path) -> None:
+    file, denied = tmp_path / "rules.toml", '[[rule]]\ndecision = "deny"\ntool = "edit"\npath = "{}.py"\n'
+    file.write_text(denied.format("a"))
+    file.chmod(0o600)
+    written, rules = file.stat(), UserRules(file)
+    door = approval_of(Person(), place_of(ROOT), "full", lambda: rules.now(date(2026, 1, 1)), "unknown")
+
+    def decided() -> tuple[str, str]:
+        return door.judge(edit("a.py")).decision, door.judge(edit("b.py")).decision
+
+    while time.time_ns() - written.st_ctime_ns < 3 * 10**8:  # decisions go on until what the file says is kept
+        assert decided() == ("deny", "allow")
+    file.write_text(denied.format("b"))
+    os.utime(file, ns=(written.st_atime_ns, written.st_mtime_ns))
+    assert decided() == ("allow", "deny")
+    file.unlink()
+    assert decided() == ("allow", "allow")
 
 
 async def request(

@@ -1,5 +1,6 @@
 """Decisions: modes, rules, protected paths."""
 
+import os
 from datetime import date
 from pathlib import Path
 from typing import NoReturn
@@ -23,7 +24,7 @@ from sould.agents.permissions.policy import (
 )
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.protected import account_places
-from sould.agents.permissions.rules import Rule, Rules, RulesError, UserRules
+from sould.agents.permissions.rules import ReadOnce, Rule, RuleEntry, Rules, RulesError, UserRules, read_entries
 from sould.agents.permissions.secrets import SecretFiles
 from soultest.policy import NOWHERE, ROOT, environment_of, place_of
 
@@ -398,6 +399,26 @@ def test_a_rules_file_counts_as_it_is_now_however_fast_it_changes(tmp_path: Path
         rules.now(TODAY)
     file.unlink()
     assert rules.now(TODAY) == Rules()
+
+
+def test_a_rules_file_that_has_settled_is_read_once_until_it_changes(tmp_path: Path) -> None:
+    file = tmp_path / "rules.toml"
+    file.write_text(GOOD)
+    file.chmod(0o600)
+    status, read = file.stat(), list[str]()
+    times = {"st_mtime_ns": status.st_mtime_ns}
+    settled, later = (
+        os.stat_result(tuple(status), {**times, "st_ctime_ns": status.st_ctime_ns - ago}) for ago in (10**12, 10**11)
+    )
+    rules = ReadOnce[RuleEntry]()
+
+    def reading(when: str) -> tuple[tuple[int, RuleEntry], ...]:
+        read.append(when)
+        return read_entries(file)
+
+    for state in (settled, settled, later, later, settled):
+        assert rules.entries(state, lambda: reading("once")) == read_entries(file)
+    assert len(read) == 3, "with the first look and after each change, also one that left size and time of writing"
 
 
 @pytest.mark.parametrize(

@@ -288,6 +288,8 @@ class UserRules:
         """
         try:
             status = os.stat(self._path)
+        except FileNotFoundError:
+            return Rules()
         except OSError:
             entries = read_entries(self._path)
         else:
