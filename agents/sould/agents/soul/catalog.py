@@ -124,12 +124,11 @@ class AgentCatalog:
             return AgentFile(name, path, "builtin")
         return AgentFile(name, path, "project" if self._is_ours(path) else "user")
 
-    def read_ahead(self, name: str) -> None:
-        """Parse what an agent is made of, and what others it starts, so that the loop finds that parsed. Says nothing. Blocks."""
-        with contextlib.suppress(SouldError):
-            for entry in self.load(self.find(name)).fields.subagents.values():
-                with contextlib.suppress(SouldError):
-                    self.load(self.at(entry.path))
+    def read_ahead(self, spec: AgentSpec) -> None:
+        """Parse the agents that it starts, so that the loop finds them parsed. Says nothing. Blocks."""
+        for entry in spec.fields.subagents.values():
+            with contextlib.suppress(SouldError):
+                self.load(self.at(entry.path))
 
     def load(self, file: AgentFile) -> AgentSpec:
         """Read it. A project's must be trusted as it is now.

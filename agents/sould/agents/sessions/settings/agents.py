@@ -18,7 +18,7 @@ from sould.agents.sessions.settings.options import Choice, SessionOption
 from sould.agents.sessions.settings.state import SessionState
 from sould.agents.sessions.settings.workspace_info import Workplace
 from sould.agents.soul.catalog import SUBAGENTS, AgentCatalog, AgentFile
-from sould.agents.soul.spec import BUILTIN, AgentSpec, builtin_spec, ships
+from sould.agents.soul.spec import BUILTIN, AgentSpec, builtin_path, builtin_spec, load_spec, ships
 from sould.agents.soul.specfile import digests, stamps
 from sould.agents.soul.subagents.crew import Crew
 from sould.agents.soul.tool_conditions import Situation
@@ -80,10 +80,9 @@ class SessionAgent(Struct):
 
     def read_ahead(self, name: str, *, chosen: bool = False) -> None:
         """Parse the agent's files, so that `choose` and `refresh` find them parsed. `chosen`: by the user's own word. Blocks."""
-        if chosen:
-            with contextlib.suppress(SouldError):  # which `choose` says
-                self.catalog.choose(name)
-        self.catalog.read_ahead(name)
+        with contextlib.suppress(SouldError):  # which `choose` and `refresh` say
+            file = self.catalog.choose(name) if chosen else self.catalog.find(name)
+            self.catalog.read_ahead(self.catalog.load(file))
 
     @property
     def unchanged(self) -> bool:
@@ -196,18 +195,23 @@ class AgentOption:
 
 def first_spec(catalog: AgentCatalog, name: str) -> tuple[str, AgentSpec, str]:
     """The agent a session begins or goes on with, and why it is not the one that was chosen ("": it is)."""
-    catalog.read_ahead(name)
     try:
-        return name, catalog.load(catalog.find(name)), ""
+        spec = catalog.load(catalog.find(name))
     except SouldError as error:
         if name == DEFAULT:
             raise
         return DEFAULT, catalog.load(catalog.find(DEFAULT)), error.message
+    if spec.document.path != builtin_path(DEFAULT):  # what that one starts was read by `load_default`
+        catalog.read_ahead(spec)
+    return name, spec, ""
 
 
 def load_default() -> None:
-    """Read the agent that most sessions have and import its tools, so that the first session waits for neither."""
-    offered = (tool.path for tool in builtin_spec(DEFAULT).tools() if not tool.reason and not tool.condition)
+    """Read the agent that most sessions have with those it starts, and import its tools: the first session waits for neither."""
+    spec = builtin_spec(DEFAULT)
+    for entry in spec.fields.subagents.values():
+        load_spec(entry.path)
+    offered = (tool.path for tool in spec.tools() if not tool.reason and not tool.condition)
     load_here(*(path.rpartition(":")[0] for path in offered))
 
 
