@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
+from sould.agents.sessions.settings.notices import Item
 from sould.daemon.configuration.configlines import json_lines, toml_lines
-from sould.daemon.configuration.configuration import ConfigFileError, ConfigReader, Loaded, load
+from sould.daemon.configuration.configuration import ConfigFileError, Loaded, load
 from sould.daemon.paths import Paths
+from sould.daemon.process.compose import Configuration
 
+BROKEN = "The configuration has an error and was not reloaded"
 GOOD = """\
 default_model = "kimi"
 theme = "dark"
@@ -164,22 +167,28 @@ def test_a_key_others_can_read_is_mentioned(environment: dict[str, str]) -> None
     assert f"chmod 600 {path}" in configured(environment).notices[-1]
 
 
+def told(live: Configuration) -> tuple[Item, ...]:
+    """What a session hears of the next look at the file."""
+    heard = live.news.last
+    live.look()
+    return live.news.after(heard)
+
+
 def test_a_file_others_may_write_is_refused_and_the_last_good_one_holds(environment: dict[str, str]) -> None:
     path = write(environment, "default_yolo = true\n")
-    live = ConfigReader(Paths(environment), environment)
+    live = Configuration(Paths(environment))
+    assert told(live) == ()
     path.chmod(0o666)
     assert f"run `chmod go-w {path}`" in mistake(environment).message
-    read = live.refresh()
-    assert read is not None
-    assert read.mistake
-    assert f"run `chmod go-w {path}`" in read.sentence
+    (read,) = told(live)
+    assert read.title == BROKEN
+    assert f"run `chmod go-w {path}`" in read.body
     path.write_text("default_yolo = false\n")
-    live.refresh()
+    told(live)
     assert live.now.default_yolo, "nothing of it counts"
     path.chmod(0o644)
-    read = live.refresh()
-    assert read is not None
-    assert not read.mistake
+    (read,) = told(live)
+    assert read.title != BROKEN
     assert not live.now.default_yolo
 
 
@@ -197,21 +206,19 @@ def test_scripts_are_named_relative_to_the_file(environment: dict[str, str]) -> 
 
 def test_a_changed_file_is_taken_up_and_a_broken_one_is_not(environment: dict[str, str]) -> None:
     path = write(environment, "default_yolo = false\n")
-    live = ConfigReader(Paths(environment), environment)
-    assert live.refresh() is None
+    live = Configuration(Paths(environment))
+    assert told(live) == told(live) == ()
     path.write_text("default_yolo = true   \n")
-    read = live.refresh()
-    assert read is not None
-    assert str(path) in read.sentence
+    (read,) = told(live)
+    assert str(path) in read.body
     assert live.now.default_yolo
     path.write_text("nonsense\n")
     os.utime(path, ns=(1, 1))
-    broken = live.refresh()
-    assert broken is not None
-    assert broken.mistake
-    assert f"{path}, line 1" in broken.sentence
+    (broken,) = told(live)
+    assert broken.title == BROKEN
+    assert f"{path}, line 1" in broken.body
     assert live.now.default_yolo
-    assert live.refresh() is None
+    assert told(live) == ()
 
 
 def test_lines_of_toml_are_found_across_values_of_many_lines() -> None:

@@ -5,7 +5,6 @@ names the key, the file, the line and the nearest valid key; the value itself is
 """
 
 import difflib
-import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -22,7 +21,7 @@ from sould.agents.base.file_ownership import why_not_own
 from sould.agents.base.regularfile import read_text
 from sould.agents.llm.registry import TYPES, VENDORS, public_types
 from sould.agents.soul.hooks.events import EVENTS
-from sould.daemon.configuration.configfile import config_path, config_places
+from sould.daemon.configuration.configfile import config_path
 from sould.daemon.configuration.configlines import Place, json_lines, json_object, toml_lines
 from sould.daemon.paths import Paths
 
@@ -91,56 +90,6 @@ def load(
         raise ConfigFileError(problem, file=str(path))
     document = _Document.parse(content, str(path), "{" if path.suffix == ".json" else "")
     return _parsed(document, path, overrides or {})
-
-
-class Refreshed(Struct, frozen=True):
-    """What became of a changed file. `mistake`: it changed nothing; `sentence` says what is wrong, or what was read."""
-
-    sentence: str
-    mistake: bool = False
-
-
-class ConfigReader:
-    """The configuration of a running daemon: `now` is the current one, `refresh` takes up changes of the file (D23)."""
-
-    def __init__(self, paths: Paths, environment: Mapping[str, str], **options: Any) -> None:
-        self._paths = paths
-        self._environment = dict(environment)
-        self._options = options
-        self._places = tuple(map(str, config_places(paths, self._environment, options.get("file"))))
-        self._version = self._stamp()
-        self.loaded = load(paths, self._environment, **options)
-
-    @property
-    def now(self) -> Config:
-        """What was read last without a mistake."""
-        return self.loaded.config
-
-    def refresh(self, *, anew: bool = False) -> Refreshed | None:
-        """What to tell the user when the file has changed (or is to be read `anew`); None when it has not.
-
-        A file with a mistake changes nothing: the last good one holds.
-        """
-        version = self._stamp()
-        if version == self._version and not anew:
-            return None
-        self._version = version
-        try:
-            self.loaded = load(self._paths, self._environment, **self._options)
-        except ConfigFileError as error:
-            return Refreshed(error.message, mistake=True)
-        source = next(iter(self.loaded.sources), "its defaults")
-        return Refreshed(" ".join((f"The configuration was reloaded from {source}.", *self.loaded.notices)))
-
-    def _stamp(self) -> tuple[object, ...] | None:
-        """Asked around every tool call, so of plain names: two microseconds."""
-        for place in self._places:
-            try:
-                status = os.stat(place)
-            except OSError:
-                continue
-            return place, status.st_mtime_ns, status.st_size, status.st_ino, status.st_mode, status.st_uid
-        return None
 
 
 class _Document(Struct, frozen=True):

@@ -36,8 +36,8 @@ from sould.agents.sessions.store.store import SessionStore
 from sould.agents.sessions.worktrees.worktrees import WorktreeRecords, Worktrees
 from sould.agents.tools.editor.routing import EditorBackends
 from sould.agents.tools.languageservers.backend import LanguageServers
-from sould.daemon.configuration.configfile import config_path, other_configuration
-from sould.daemon.configuration.configuration import ConfigReader, Refreshed
+from sould.daemon.configuration.configfile import config_path, config_places, other_configuration
+from sould.daemon.configuration.configuration import ConfigFileError, Loaded, load
 from sould.daemon.configuration.credentials import Credentials
 from sould.daemon.hello import VERSION
 from sould.daemon.paths import Paths
@@ -61,25 +61,31 @@ class Configuration:
 
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
-        self._live: ConfigReader | None = None
+        self._places: tuple[str, ...] = ()
+        self._stamp: tuple[object, ...] | None = None
+        """What the disk said of the file when it was read."""
+        self._loaded: Loaded | None = None
+        """What was read last without a mistake."""
         self._anew = False
         self.news = News(self.differing)
 
     @property
     def now(self) -> Config:
         """See `LiveConfig`. Raises ConfigError while the file that was never read well holds a mistake."""
-        return self._live.now if self._live is not None else self.look()
+        return self._loaded.config if self._loaded is not None else self.look()
 
     def look(self) -> Config:
         """See `LiveConfig`."""
-        if self._live is None:
-            self._live = ConfigReader(self._paths, self._paths.environment)
-            self._remark()
-        read = self._live.refresh(anew=self._anew)
-        self._anew = False
-        if read is not None:
-            self._tell(read)
-        return self._live.now
+        loaded = self._loaded
+        if loaded is None:
+            self._places = tuple(map(str, config_places(self._paths, self._paths.environment)))
+        stamp = self._stamp_now()
+        if loaded is None:
+            loaded = self._take(load(self._paths, self._paths.environment))
+        elif stamp != self._stamp or self._anew:
+            loaded = self._read_again(loaded)
+        self._stamp, self._anew = stamp, False
+        return loaded.config
 
     def reload(self) -> None:
         """Read the file anew at the next look, changed or not."""
@@ -88,32 +94,48 @@ class Configuration:
     @property
     def idle_exit(self) -> float | None:
         """The user's choice, once the file was read."""
-        return self._live.now.daemon.idle_exit_s if self._live else None
+        return self._loaded.config.daemon.idle_exit_s if self._loaded else None
 
     def differing(self, environment: Mapping[str, str]) -> str:
         """What is to be said to a client whose SOULD_CONFIG names another file than the daemon reads; else ""."""
         return other_configuration(environment, str(config_path(self._paths, self._paths.environment)))
 
-    def _tell(self, read: Refreshed) -> None:
-        _log.log(logging.WARNING if read.mistake else logging.INFO, "%s", read.sentence)
-        if read.mistake:
-            body = f"{read.sentence}\nThe last valid one stays in use until this is fixed."
-            self.news.stand("configuration", "The configuration has an error and was not reloaded", body)
-            return
-        self.news.settle("configuration")
-        self.news.tell("The configuration has changed", read.sentence)
-        self._remark()
+    def _stamp_now(self) -> tuple[object, ...] | None:
+        """Asked around every tool call, so of plain names: two microseconds."""
+        for place in self._places:
+            try:
+                status = os.stat(place)
+            except OSError:
+                continue
+            return place, status.st_mtime_ns, status.st_size, status.st_ino, status.st_mode, status.st_uid
+        return None
 
-    def _remark(self) -> None:
-        """What the user may not expect of the configuration as it is, said once (D22)."""
-        assert self._live is not None
-        config, notices = self._live.now, self._live.loaded.notices
-        for notice in notices:
+    def _read_again(self, last: Loaded) -> Loaded:
+        """A file with a mistake changes nothing: the last good one holds."""
+        try:
+            loaded = load(self._paths, self._paths.environment)
+        except ConfigFileError as error:
+            _log.warning("%s", error.message)
+            body = f"{error.message}\nThe last valid one stays in use until this is fixed."
+            self.news.stand("configuration", "The configuration has an error and was not reloaded", body)
+            return last
+        source = next(iter(loaded.sources), "its defaults")
+        said = " ".join((f"The configuration was reloaded from {source}.", *loaded.notices))
+        _log.info("%s", said)
+        self.news.settle("configuration")
+        self.news.tell("The configuration has changed", said)
+        return self._take(loaded)
+
+    def _take(self, loaded: Loaded) -> Loaded:
+        """From now on this one holds. What the user may not expect of it is said once (D22)."""
+        self._loaded = loaded
+        for notice in loaded.notices:
             _log.warning("%s", notice)
-        for sentence in troubles(config):
+        for sentence in troubles(loaded.config):
             self.news.tell("A model cannot be used", sentence, "warning", keep=True)
-        for sentence in (*remarks(config), *notices):
+        for sentence in (*remarks(loaded.config), *loaded.notices):
             self.news.tell("About the configuration", sentence, keep=True)
+        return loaded
 
 
 class Composition(Struct, frozen=True):
