@@ -12,7 +12,6 @@ import signal
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 from typing import Any, Final
 
@@ -48,6 +47,8 @@ BUNDLED = Ripgrep()
 @cache
 def bundled(distribution: str) -> str | None:
     """The `rg` that a package has installed, wherever its installer puts programs; None: it is not there."""
+    from importlib.metadata import PackageNotFoundError, files  # noqa: PLC0415 -- with the first search, not with the daemon
+
     try:
         installed = files(distribution) or ()
     except PackageNotFoundError:
