@@ -6,11 +6,15 @@ Each group is given the parts of the session that it is about, and nothing else.
 from collections.abc import Iterable
 from functools import partial
 
-from sould.agents.sessions.commands.choosing import ModeCommands, OptionCommands
+from sould.agents.sessions.commands.choosing import EditorContextCommands, ModeCommands, OptionCommands
 from sould.agents.sessions.commands.context import ContextCommands
 from sould.agents.sessions.commands.conversation import Conversation
-from sould.agents.sessions.commands.directory_commands import WorkplaceCommands
-from sould.agents.sessions.commands.editorcontext import EditorContextCommands
+from sould.agents.sessions.commands.directory_commands import (
+    GoOnInWorktree,
+    WorkplaceCommands,
+    WorktreeCommands,
+    WorktreeStatus,
+)
 from sould.agents.sessions.commands.flows import FlowCommands
 from sould.agents.sessions.commands.loops import LoopCommands
 from sould.agents.sessions.commands.looptasks import LoopTasks
@@ -21,7 +25,6 @@ from sould.agents.sessions.commands.skills import SkillCommands
 from sould.agents.sessions.commands.slash import CommandRegistry, Entry, SlashCommand
 from sould.agents.sessions.commands.status_commands import ShowingCommands
 from sould.agents.sessions.commands.travel import TravelCommands
-from sould.agents.sessions.commands.worktree import GoOnInWorktree, WorktreeCommands, WorktreeStatus
 from sould.agents.sessions.furthertools import project_memory
 from sould.agents.sessions.session_builder import Parts
 from sould.agents.sessions.turns.loopcontrols import LoopControls

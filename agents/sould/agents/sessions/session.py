@@ -15,9 +15,9 @@ from sould.agents.base.tasks import run_shielded_in_thread
 from sould.agents.base.workspace import TextFiles
 from sould.agents.journal.channel import Cursor, Record, Resolution
 from sould.agents.sessions.commands.conversation import Conversation
+from sould.agents.sessions.commands.directory_commands import GoOnInWorktree
 from sould.agents.sessions.commands.router import PromptRouter
 from sould.agents.sessions.commands.slash import CommandRegistry, SlashCommand
-from sould.agents.sessions.commands.worktree import GoOnInWorktree
 from sould.agents.sessions.commandset import command_sources, make_loops, make_review
 from sould.agents.sessions.modeltitle import ModelTitle
 from sould.agents.sessions.operations.whosechanges import AskingWhose

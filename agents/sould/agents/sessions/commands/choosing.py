@@ -1,6 +1,8 @@
-"""The commands that show or choose an option of the session, for clients without menus of their own: `/mode` and kin."""
+"""The commands that show or choose a setting, for clients without menus of their own: `/mode` and kin, `/editor-context`."""
 
 from collections.abc import Iterator
+from pathlib import Path
+from typing import cast, get_args
 
 from msgspec import Struct
 
@@ -9,11 +11,18 @@ from sould.agents.sessions.commands.conversation import Conversation
 from sould.agents.sessions.settings.modes import Modes
 from sould.agents.sessions.settings.modeswitch import AFK, GONE, YOLO, ModeSwitch
 from sould.agents.sessions.settings.options import SessionOptions
+from sould.agents.sessions.settings.projectmemory import ProjectMemory
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
+from sould.agents.tools.editor.site import Sharing
 from sould.agents.tools.planmode import PlanMode
 
 _FULL = "Full access for this session: only secrets and changes to protected files still ask."
+_SAID: dict[Sharing, str] = {
+    "off": "Agents in this project are not told what you have open in the editor.",
+    "ask": "Agents in this project ask before they are told what you have open in the editor.",
+    "on": "Agents in this project may see what you have open in the editor: files, cursor and selection.",
+}
 
 
 class OptionCommands(Struct, frozen=True):
@@ -82,3 +91,19 @@ class ModeCommands(Struct, frozen=True):
             return self.conversation.say(f"The mode is {self.modes.mode}.")
         await self.options.choose("mode", mode, "")
         return self.conversation.say(said)
+
+
+class EditorContextCommands(Struct, frozen=True):
+    """Of one session, in `cwd`."""
+
+    conversation: Conversation
+    memory: ProjectMemory
+    cwd: Path
+
+    async def choose(self, _: Turn, argument: str) -> Ending:
+        """Choose what `argument` says; without one, show what holds."""
+        if argument and argument not in get_args(Sharing):
+            return self.conversation.refuse(f"Say `off`, `ask` or `on`, not `{argument[:40]}`.")
+        if argument:
+            self.memory.remember_editor_context(self.cwd, cast("Sharing", argument))
+        return self.conversation.say(_SAID[self.memory.editor_context(self.cwd)])

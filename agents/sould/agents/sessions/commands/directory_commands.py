@@ -1,18 +1,28 @@
-"""The commands about where the session works and what goes on there: `/add-dir`, `/trust`, `/tasks`."""
+"""The commands about where the session works and what goes on there: `/add-dir`, `/trust`, `/tasks`, `/worktree`."""
 
 import asyncio
 import re
 import secrets
+from collections.abc import Awaitable, Callable, Iterable
+from pathlib import Path
+from typing import TypeAlias
 
 from msgspec import Struct
 
-from sould.agents.base.errors import OptionError
+from sould.agents.base.errors import OptionError, SouldError
 from sould.agents.sessions.commands.conversation import Conversation
 from sould.agents.sessions.operations.directories import AddedDirectories
 from sould.agents.sessions.settings.trusting import TrustQuestion
+from sould.agents.sessions.worktrees.worktrees import Worktree, Worktrees
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
 from sould.agents.toolapi.background import BackgroundTasks, TaskError
+
+GoOnInWorktree: TypeAlias = Callable[[str], Awaitable[tuple[str, Worktree]]]
+"""Begins a session in a worktree made for it, with all that was said in this one.
+
+Its id, and where it works. `name`: of the worktree, "" for any. Raises SouldError: nothing was begun.
+"""
 
 
 class WorkplaceCommands(Struct, frozen=True):
@@ -57,3 +67,34 @@ class WorkplaceCommands(Struct, frozen=True):
         text, path = await asyncio.to_thread(self.tasks.output, task_id)
         fence = "`" * max([3, *(1 + len(run) for run in re.findall("`+", text))])
         return f"{fence}\n{text.rstrip()}\n{fence}\nThe full output is in `{path}`."
+
+
+class WorktreeCommands(Struct, frozen=True):
+    """Of one session."""
+
+    conversation: Conversation
+    go_on: GoOnInWorktree
+
+    async def begin(self, _: Turn, argument: str) -> Ending:
+        """`argument`: the worktree's name, "" for any."""
+        try:
+            session_id, worktree = await self.go_on(argument.strip())
+        except SouldError as error:
+            return self.conversation.refuse(error.message)
+        return self.conversation.say(
+            f"This conversation goes on in session `{session_id}`, in `{worktree.directory}` on the branch `{worktree.branch}`. "
+            f"Open it from your list of sessions, or with `sould run --session {session_id}`. Here nothing has changed."
+        )
+
+
+class WorktreeStatus(Struct, frozen=True):
+    """Of the session in `directory`. A `StatusSource`."""
+
+    worktrees: Worktrees
+    directory: Path
+
+    def status_lines(self) -> Iterable[str]:
+        """See `StatusSource`."""
+        worktree = self.worktrees.around(self.directory)
+        if worktree is not None:
+            yield f"- worktree: `{worktree.name}` of `{worktree.repository}`, branch `{worktree.branch}`"
