@@ -68,7 +68,7 @@ class Mode(TypedDict):
     description: NotRequired[str]
 
 
-class Modes(TypedDict):
+class SessionModes(TypedDict):
     """The mode option once more, for clients that know only modes."""
 
     currentModeId: str
@@ -80,4 +80,4 @@ class SessionState(TypedDict):
 
     sessionId: NotRequired[str]
     configOptions: list[ConfigOption]
-    modes: NotRequired[Modes]
+    modes: NotRequired[SessionModes]

@@ -20,7 +20,7 @@ class AuthenticateParams(Inbound):
     method_id: str
 
 
-class NoParams(Inbound):
+class EmptyParams(Inbound):
     """`logout`, `auth/status`."""
 
 
@@ -130,7 +130,7 @@ class ListMeta(Inbound):
     sould: Lenient[OwnList] = Field(default_factory=OwnList)
 
 
-class ListParams(Inbound):
+class ListSessionsParams(Inbound):
     """`session/list`."""
 
     cwd: Lenient[str | None] = None
@@ -243,7 +243,7 @@ class OptionParams(SessionParams):
     value: str | bool
 
 
-class ToolsParams(SessionParams):
+class RegisterToolsParams(SessionParams):
     """`_sould/tools/register`."""
 
     tools: list[Json]

@@ -21,7 +21,7 @@ from sould.agents.journal.log import SessionLog
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.soul.repeats import RepeatGuard
 from sould.agents.soul.stepcalls import NOT_BEGUN, StepCalls
-from sould.agents.soul.tool_runner import Stop, ToolRunner
+from sould.agents.soul.tool_runner import ToolRunner, ToolsStop
 from sould.agents.soul.turn import Turn
 from sould.agents.toolapi.toolset import Toolset
 from sould.agents.wire.content import FunctionCall
@@ -103,7 +103,7 @@ class Step:
             self.results.append(record.message.return_value)
         return True
 
-    async def run(self) -> Stop | None:
+    async def run(self) -> ToolsStop | None:
         try:
             return await self._runner.run(self._turn, self._calls, 1, RepeatGuard(self._turn.limits))
         except BaseException:

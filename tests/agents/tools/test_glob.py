@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sould.agents.tools.globmatch import Walk, expand_braces, name_matches, parse
+from sould.agents.tools.globmatch import GlobWalk, expand_braces, name_matches, parse
 from soultest.bench.tools import ToolBench, output
 
 
@@ -132,7 +132,7 @@ def test_a_bomb_of_stars_takes_bounded_steps(tmp_path: Path) -> None:
         deep /= "a" * 60
         deep.mkdir()
     pattern = "a*/" + "**/*a*a*a*a*a*a*a*a*b/" * 10 + "x"
-    walk = Walk.of(tmp_path, [pattern], limit=10, seconds=30, include_dirs=True)
+    walk = GlobWalk.of(tmp_path, [pattern], limit=10, seconds=30, include_dirs=True)
     walk.run()
     assert (walk.found, walk.ended) == ([], "complete")
     assert not name_matches(parse("*a" * 40 + "b")[0], "a" * 250)
@@ -140,7 +140,7 @@ def test_a_bomb_of_stars_takes_bounded_steps(tmp_path: Path) -> None:
 
 def test_a_walk_stops_when_it_is_told_to(tmp_path: Path) -> None:
     (tmp_path / "a").touch()
-    walk = Walk.of(tmp_path, ["*"], limit=10, seconds=-1, include_dirs=True)
+    walk = GlobWalk.of(tmp_path, ["*"], limit=10, seconds=-1, include_dirs=True)
     walk.run()
     assert walk.ended == "stopped"
 

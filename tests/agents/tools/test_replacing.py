@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sould.agents.base.lookalikes import differences
-from sould.agents.tools.lineends import PlainText
+from sould.agents.tools.lineends import LfText
 from sould.agents.tools.replacing import EditError, replace_exactly
 
 text = st.text(alphabet="ab \n\r\té", max_size=60)
@@ -20,7 +20,7 @@ def plain(value: str) -> str:
 
 @given(mixed)
 def test_every_position_of_the_plain_text_maps_back(original: str) -> None:
-    view = PlainText.of(original)
+    view = LfText.of(original)
     for index in range(len(view.text) + 1):
         assert plain(original[: view.original(index)]) == view.text[:index]
 
@@ -29,7 +29,7 @@ def test_every_position_of_the_plain_text_maps_back(original: str) -> None:
 def test_a_replacement_is_that_of_the_plain_text_and_touches_nothing_else(
     original: str, data: st.DataObject, new: str
 ) -> None:
-    view = PlainText.of(original)
+    view = LfText.of(original)
     if not view.text:
         return
     start = data.draw(st.integers(0, len(view.text) - 1))

@@ -19,7 +19,7 @@ from sould.agents.toolapi.base import ToolCallContext
 from sould.agents.wire.display import DiffBlock, DisplayBlock, ShellBlock
 from sould.agents.wire.extensions import ToolKind
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse
-from sould.daemon.cli.run.dialogs import DETAILS, Permission
+from sould.daemon.cli.run.dialogs import DETAILS, PermissionDialog
 from sould.daemon.cli.run.render import DIFF_LINES, TextRenderer, Update, diffs
 from soultest.luck import examples
 from soultest.policy import approval_of
@@ -28,9 +28,9 @@ ROOT = Path("/w")
 OLD = "one\r\ntwo \nthree"
 
 
-def explained(text: str) -> Permission:
+def explained(text: str) -> PermissionDialog:
     content = [{"type": "content", "content": {"type": "text", "text": text}}]
-    return Permission.model_validate({"toolCall": {"title": "a command", "content": content}})
+    return PermissionDialog.model_validate({"toolCall": {"title": "a command", "content": content}})
 
 
 def test_the_end_of_a_long_line_and_of_many_lines_is_shown_and_all_of_them_can_be() -> None:
@@ -80,7 +80,7 @@ def at_the_terminal(request: ApprovalRequest, *, whole: bool) -> str:
     """`sould run`: the difference, and the question directly below."""
     kind: ToolKind = "execute" if request.action == "run command" else "other"
     call = Call("c1", request.sender, "/w", title="title", kind=kind)
-    asked = Permission.model_validate(permission("s1", call, request))
+    asked = PermissionDialog.model_validate(permission("s1", call, request))
     above = () if whole else both_ends(diffs(asked.tool_call), DIFF_LINES)
     return click.unstyle("\n".join([*above, asked.question(whole=whole)]))
 
@@ -163,7 +163,7 @@ def test_nothing_comes_between_a_difference_and_its_question_and_nothing_of_it_i
 def test_every_answer_on_offer_has_a_key_of_its_own() -> None:
     asked = question(RunCommand("make", ROOT)).model_copy(update={"changed": True})
     params = permission("s1", Call("c1", "Shell", "/w", title="make"), asked, lasting=True)
-    offered = Permission.model_validate(params)
+    offered = PermissionDialog.model_validate(params)
     assert {key: option.option_id for key, option in offered.choices.items()} == {
         "y": "allow_once",
         "a": "allow_always",

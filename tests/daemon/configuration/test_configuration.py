@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sould.agents.sessions.settings.notices import Item
+from sould.agents.sessions.settings.notices import NoticeItem
 from sould.daemon.configuration.configlines import json_lines, toml_lines
 from sould.daemon.configuration.configuration import ConfigFileError, Loaded, load
 from sould.daemon.paths import Paths
@@ -167,7 +167,7 @@ def test_a_key_others_can_read_is_mentioned(environment: dict[str, str]) -> None
     assert f"chmod 600 {path}" in configured(environment).notices[-1]
 
 
-def told(live: Configuration) -> tuple[Item, ...]:
+def told(live: Configuration) -> tuple[NoticeItem, ...]:
     """What a session hears of the next look at the file."""
     heard = live.news.last
     live.look()

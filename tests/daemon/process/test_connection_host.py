@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sould.agents.clients.connections import AttachedSession, ConnectionRecord, Unanswered
 from sould.agents.wire.stream import Cursor
 from sould.daemon.process.connection_host import NotesFile, ResumeRecorder
-from sould.daemon.process.records import Record, read_record
+from sould.daemon.process.records import StoredRecord, read_record
 
 SESSIONS = ("s1", "s2", "s3")
 
@@ -92,7 +92,7 @@ def test_the_record_is_never_ahead_of_the_client_and_right_whenever_everything_h
         path = Path(scratch) / "c"
         talk = Talk()
         notes = NotesFile(str(path) + ".notes")
-        recorder = ResumeRecorder(Record(str(path)), None, talk, talk, notes)  # pyright: ignore[reportArgumentType] -- of both no more is used
+        recorder = ResumeRecorder(StoredRecord(str(path)), None, talk, talk, notes)  # pyright: ignore[reportArgumentType] -- of both no more is used
         recorder.watch(talk)
         recorder.remember()
         for op, which, size in steps:

@@ -12,7 +12,7 @@ from tests.acp.server.test_inbox import asks, looking
 
 from sould.agents.base.config import AttentionSettings, Config
 from sould.agents.base.liveconfig import FixedConfig
-from sould.daemon.process.desktop_notifications import Attention, Notification, desktop
+from sould.daemon.process.desktop_notifications import Attention, DesktopNotification, desktop
 from soultest.acpclient import ignore
 from soultest.bench import Bench, call
 from soultest.bench.acp import Connect
@@ -94,7 +94,7 @@ async def test_text_is_one_argument_of_the_desktop_s_program_and_its_number_take
     program.chmod(0o755)
     found = desktop({"PATH": str(programs), "DBUS_SESSION_BUS_ADDRESS": "unix:path=/nowhere"})
     assert found is not None
-    notification = Notification("id", "sould waits for you", f"An agent wants to run: {HOSTILE}\\", "s", "/p")
+    notification = DesktopNotification("id", "sould waits for you", f"An agent wants to run: {HOSTILE}\\", "s", "/p")
     await found.show(notification)
     await found.withdraw(notification)
     await found.withdraw(notification)

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from sould.daemon.process.records import Record, read_record, record_path, sweep_records
+from sould.daemon.process.records import StoredRecord, read_record, record_path, sweep_records
 
 TOKEN = "0123456789abcdef" * 2
 
 
 def test_what_was_written_last_is_read_with_the_note_whether_a_line_was_cut(tmp_path: Path) -> None:
     path = record_path(str(tmp_path), TOKEN)
-    record = Record(path)
+    record = StoredRecord(path)
     assert read_record(path) is None
     record.write(b"one")
     record.write(b"three")
@@ -32,7 +32,7 @@ def test_what_was_written_last_is_read_with_the_note_whether_a_line_was_cut(tmp_
 
 def test_a_state_larger_than_the_file_makes_it_grow(tmp_path: Path) -> None:
     path = record_path(str(tmp_path), TOKEN)
-    record = Record(path, capacity=16)
+    record = StoredRecord(path, capacity=16)
     record.note_taking(under_way=True)
     for size in (10, 100, 10_000, 5):
         record.write(b"x" * size, range(size))
@@ -49,7 +49,7 @@ def test_on_a_full_disk_a_connection_is_served_and_no_state_is_left_that_holds_n
     try:
         if at == "its beginning":
             resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
-        record = Record(path, capacity=16)
+        record = StoredRecord(path, capacity=16)
         record.write(b"one")
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
         for size in (10, 100, 10_000, 5):
@@ -79,7 +79,7 @@ def test_what_an_earlier_version_left_is_read(tmp_path: Path) -> None:
 
 
 def _write_for_ever(path: str) -> None:
-    record = Record(path)
+    record = StoredRecord(path)
     number = 0
     while True:
         number += 1
@@ -113,7 +113,7 @@ def test_a_kill_at_any_moment_leaves_one_whole_state(tmp_path: Path) -> None:
 def test_records_nobody_came_back_for_are_removed_after_a_day(tmp_path: Path) -> None:
     for token, age in ((TOKEN, 100_000), (TOKEN[::-1], 10)):
         path = record_path(str(tmp_path), token)
-        Record(path).close()
+        StoredRecord(path).close()
         then = os.stat(path).st_mtime - age
         os.utime(path, (then, then))
     (tmp_path / "sock").touch()

@@ -15,7 +15,7 @@ from sould.agents.base.liveconfig import FixedConfig
 from sould.agents.base.process.guard import ProcessGuard
 from sould.agents.files.directories.watching import Watches
 from sould.agents.tools.languageservers.pool import LanguageServerPool
-from sould.agents.tools.languageservers.programs import LANGUAGES, Launch, launch_for
+from sould.agents.tools.languageservers.programs import LANGUAGES, ServerLaunch, launch_for
 
 SERVER = str(Path(__file__).with_name("langserver.py"))
 PYTHON = next(language for language in LANGUAGES if language.name == "python")
@@ -36,7 +36,7 @@ class Served:
 
     def launch(
         self, mode: str = "ok", *, root: Path | None = None, variables: Mapping[str, str] | None = None
-    ) -> Launch:
+    ) -> ServerLaunch:
         """How the scripted server is started here."""
         found = launch_for(PYTHON, root or self.root, variables or {"PATH": os.environ["PATH"]}, self.settled(mode))
         assert found is not None

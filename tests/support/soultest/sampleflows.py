@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from sould.agents.soul.flows.graph import Edge, Flow, FlowError, Node, Place, Problem
+from sould.agents.soul.flows.graph import Edge, Flow, FlowError, FlowProblem, Node, SourcePlace
 
 UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 """A busy machine is no failure."""
@@ -22,7 +22,7 @@ def flows(draw: st.DrawFn) -> Flow:
     """Sound flows: a chain of tasks and decisions, the decisions' further edges leading anywhere."""
     names = draw(st.lists(IDS, min_size=1, max_size=6, unique=True))
     kinds = [draw(st.sampled_from(["task", "decision"])) for _ in names]
-    place = Place(1, 1)
+    place = SourcePlace(1, 1)
     nodes = {"BEGIN": Node("BEGIN", "begin", draw(NAMED), place)}
     for name, kind in zip(names, kinds, strict=True):
         nodes[name] = Node(name, "decision" if kind == "decision" else "task", draw(NAMED), place)
@@ -130,7 +130,7 @@ def shape(flow: Flow) -> Shape:
     return nodes, [(edge.source, edge.target, edge.label) for edge in flow.edges]
 
 
-def misplaced(parse: Callable[[str], Flow], text: str) -> list[Problem]:
+def misplaced(parse: Callable[[str], Flow], text: str) -> list[FlowProblem]:
     """What is wrong with a text, or passed over, as far as it is said without a place that the text has, or without words."""
     try:
         said = parse(text).warnings
@@ -140,6 +140,6 @@ def misplaced(parse: Callable[[str], Flow], text: str) -> list[Problem]:
     return [problem for problem in said if not _stands_in(problem, lines)]
 
 
-def _stands_in(problem: Problem, lines: Sequence[str]) -> bool:
+def _stands_in(problem: FlowProblem, lines: Sequence[str]) -> bool:
     line, column = problem.place.line, problem.place.column
     return 1 <= line <= len(lines) and 1 <= column <= len(lines[line - 1]) + 1 and bool(problem.message)

@@ -54,7 +54,7 @@ MOST_KNOWN_TEXT = 1_000_000
 """Characters of them all; the latest is remembered whatever its size."""
 
 
-class Shown(Struct, frozen=True):
+class ShownText(Struct, frozen=True):
     """The text the client last showed, and the disk's time then."""
 
     mtime_ns: int
@@ -97,7 +97,7 @@ class ClientTexts:
         self._gone = False
         self._synced: dict[Path, Synced] = {}
         self._unsaved: set[Path] = set()
-        self._shown: dict[Path, Shown] = {}
+        self._shown: dict[Path, ShownText] = {}
         """The latest, oldest first."""
         self._leaves_unsaved = False
         """It was seen to keep what it is given in its buffer, so that a disk without it means nothing."""
@@ -267,7 +267,7 @@ class ClientTexts:
 
     def _remember(self, mtime_ns: int, file: TextFile) -> None:
         self._shown.pop(file.path, None)
-        self._shown[file.path] = Shown(mtime_ns, file)
+        self._shown[file.path] = ShownText(mtime_ns, file)
         size = sum(len(shown.file.text) for shown in self._shown.values())
         while len(self._shown) > 1 and (size > MOST_KNOWN_TEXT or len(self._shown) > MOST_KNOWN):
             size -= len(self._shown.pop(next(iter(self._shown))).file.text)

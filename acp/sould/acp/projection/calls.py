@@ -19,7 +19,7 @@ CallMessage: TypeAlias = (
 )
 
 
-class Calls:
+class ShownCalls:
     """The open cards."""
 
     def __init__(self, facts: Facts, features: Features) -> None:

@@ -153,7 +153,7 @@ def custom_line(session_id: str, message: wire.Custom, agent_id: str) -> bytes:
     return orjson.dumps({"jsonrpc": "2.0", "method": "_sould/custom", "params": params}) + b"\n"
 
 
-class Plan:
+class ShownPlan:
     """The plan a client was shown last: the agent's list of what is to do, or how far a flow has come."""
 
     def __init__(self) -> None:
@@ -199,7 +199,7 @@ def restored(message: wire.FilesRestored, cwd: str) -> Json:
     }
 
 
-class Waiting:
+class ShownQueue:
     """One client's view of its session's queue."""
 
     def __init__(self, facts: Facts, client_id: str) -> None:

@@ -24,8 +24,8 @@ from sould.acp.content import (
 )
 from sould.acp.features import SIGN_IN, Facts, Features
 from sould.acp.outbound import Json
-from sould.acp.projection.calls import Calls
-from sould.acp.projection.notices import STOPPED, Notices, Plan, Waiting, custom_in, custom_line, restored
+from sould.acp.projection.calls import ShownCalls
+from sould.acp.projection.notices import STOPPED, Notices, ShownPlan, ShownQueue, custom_in, custom_line, restored
 from sould.acp.projection.status import SessionStatus
 from sould.agents.journal.channel import Record
 from sould.agents.wire import messages as wire
@@ -60,7 +60,7 @@ _OF_CALLS = (
     wire.RequestClosed,
     wire.TurnEnd,
 )
-"""What `Calls` puts in order itself."""
+"""What `ShownCalls` puts in order itself."""
 _OFTEN = (wire.ToolCall, wire.ToolCallPart, wire.ToolCallDetail)
 """Taken before the table is looked at: as frequent as text when a session is read again."""
 
@@ -85,13 +85,13 @@ class UpdatesV1:
         self._end = END
         """What ends each update: while a record is fed, with its place."""
         self._chunks = TextChunks(self._head)
-        self.calls = Calls(facts, features)
-        self.waiting = Waiting(facts, client_id)
+        self.calls = ShownCalls(facts, features)
+        self.waiting = ShownQueue(facts, client_id)
         self.status = SessionStatus(facts)
         self._notices = Notices(features)
         self._told_once = features.notices and not features.sequence
         """Notices are events to this client, and no part of what is kept."""
-        self._plan = Plan()
+        self._plan = ShownPlan()
         self._in_turn = self._mine = False
         self._late: dict[int, Record] = {}
         """What was said since the last turn, where that is shown with the next one."""

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from sould.acp.features import Facts
-from sould.acp.outbound import ConfigOption, Json, Mode, Modes, SelectOption, SessionState
+from sould.acp.outbound import ConfigOption, Json, Mode, SelectOption, SessionModes, SessionState
 from sould.agents.base.text import iso_time
-from sould.agents.sessions.settings.options import Choice, SessionOption
+from sould.agents.sessions.settings.options import OptionChoice, SessionOption
 from sould.agents.wire import messages as wire
 
 
@@ -90,11 +90,11 @@ def config_options(options: Sequence[SessionOption]) -> list[ConfigOption]:
     return [_option(option) for option in options]
 
 
-def session_modes(options: Sequence[SessionOption]) -> Modes | None:
+def session_modes(options: Sequence[SessionOption]) -> SessionModes | None:
     """The mode option as modes, for clients that know only those."""
     for option in options:
         if option.category == "mode":
-            return Modes(currentModeId=option.value, availableModes=[_mode(choice) for choice in option.choices])
+            return SessionModes(currentModeId=option.value, availableModes=[_mode(choice) for choice in option.choices])
     return None
 
 
@@ -112,14 +112,14 @@ def _option(option: SessionOption) -> ConfigOption:
     return shown
 
 
-def _choice(choice: Choice) -> SelectOption:
+def _choice(choice: OptionChoice) -> SelectOption:
     shown = SelectOption(value=choice.value, name=choice.name)
     if choice.description:
         shown["description"] = choice.description
     return shown
 
 
-def _mode(choice: Choice) -> Mode:
+def _mode(choice: OptionChoice) -> Mode:
     shown = Mode(id=choice.value, name=choice.name)
     if choice.description:
         shown["description"] = choice.description

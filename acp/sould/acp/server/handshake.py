@@ -10,7 +10,7 @@ from sould.agents.base.rpc.errors import INVALID_PARAMS, INVALID_REQUEST, METHOD
 from sould.agents.soul.hooks.events import EVENTS
 
 if TYPE_CHECKING:
-    from sould.acp.schema import AuthenticateParams, NoParams
+    from sould.acp.schema import AuthenticateParams, EmptyParams
 
 PROTOCOL_VERSION = 1
 KEY_METHOD = "provider-key"
@@ -116,7 +116,7 @@ async def authenticate(client: AcpClient, params: "AuthenticateParams") -> Json:
     return {}
 
 
-async def logout(client: AcpClient, _: "NoParams") -> Json:
+async def logout(client: AcpClient, _: "EmptyParams") -> Json:
     """Forget the keys that `sould login` stored; keys of the environment are not ours to remove."""
     client.require_initialized()
     if client.accounts is None:
@@ -125,7 +125,7 @@ async def logout(client: AcpClient, _: "NoParams") -> Json:
     return {}
 
 
-async def auth_status(client: AcpClient, _: "NoParams") -> Json:
+async def auth_status(client: AcpClient, _: "EmptyParams") -> Json:
     """Whether a model can be used, and whose keys were found."""
     client.require_initialized()
     if client.accounts is None:

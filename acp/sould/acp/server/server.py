@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 async def serve_acp(stream: ByteStream, services: ConnectionServices, accounts: Accounts | None = None) -> None:
     """Serve one client until it is gone; its turns go on in the host (D12). What an earlier daemon left goes on (D11)."""
     client = AcpClient(services, accounts)
-    await client.serve(stream, Methods(client), go_on=partial(_go_on, client))
+    await client.serve(stream, AcpMethods(client), go_on=partial(_go_on, client))
 
 
-class Methods:
+class AcpMethods:
     """The connection's handler: `initialize` at once, everything else by the table, in the order in which it came."""
 
     def __init__(self, client: AcpClient) -> None:

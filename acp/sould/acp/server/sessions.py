@@ -22,7 +22,7 @@ from sould.acp.schema import (
     ArchiveParams,
     ImportParams,
     ImportsParams,
-    ListParams,
+    ListSessionsParams,
     OpeningParams,
     SessionParams,
     StoredOpeningParams,
@@ -91,7 +91,7 @@ async def fork(client: AcpClient, params: StoredOpeningParams) -> Reply:
     return Reply({"sessionId": session.id, **_state(host, attachment)}, attachment.begin)
 
 
-async def list_sessions(client: AcpClient, params: ListParams) -> Json:
+async def list_sessions(client: AcpClient, params: ListSessionsParams) -> Json:
     """One page, most recently used first."""
     cwd = absolute(params.cwd, "cwd") if params.cwd is not None else None
     host = await client.host()

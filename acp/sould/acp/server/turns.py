@@ -16,11 +16,11 @@ from sould.acp.schema import (
     ModeParams,
     OptionParams,
     PromptParams,
+    RegisterToolsParams,
     RewindParams,
     SessionParams,
     TaskParams,
     TimelineParams,
-    ToolsParams,
     UndoTurnParams,
     WaitingEditParams,
     WaitingMoveParams,
@@ -175,7 +175,7 @@ async def _travelled(operation: Awaitable[TravelResult]) -> Json:
     return {"outcome": "done", "files": [file.model_dump(exclude_defaults=True) for file in done.restored.files]}
 
 
-async def register_tools(client: AcpClient, params: ToolsParams) -> Json:
+async def register_tools(client: AcpClient, params: RegisterToolsParams) -> Json:
     """The client's tools for a session, in place of those it registered before; the answer says what became of each."""
     if not client.capabilities.own.tools:
         raise RpcError(INVALID_REQUEST, "Say `tools` in `_meta.sould` of the clientCapabilities to register tools.")

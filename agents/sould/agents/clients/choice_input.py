@@ -10,7 +10,7 @@ from msgspec import Struct
 _NUMBERED = re.compile(r"(\d+)[.:)]?(?:\s+(.*))?", re.DOTALL)
 
 
-class Chosen(Struct, frozen=True):
+class ChosenOptions(Struct, frozen=True):
     """The options' labels, or words; neither: the number of the words alone was typed, and they are still to come."""
 
     labels: tuple[str, ...] = ()
@@ -35,21 +35,21 @@ class Choices(Struct, frozen=True):
         offered = (*self.labels, *([self.words] if self.words else []))
         return {str(number): label for number, label in enumerate(offered, 1)}
 
-    def read(self, typed: str) -> Chosen | None:
+    def read(self, typed: str) -> ChosenOptions | None:
         """What was meant by `typed`, None for a slip."""
         text = typed.strip()
         if not self.labels:
-            return Chosen(words=text) if text else None
+            return ChosenOptions(words=text) if text else None
         number = _NUMBERED.fullmatch(text)
         if self.words and number is not None and number[1] == str(len(self.labels) + 1):
-            return Chosen(words=(number[2] or "").strip())
+            return ChosenOptions(words=(number[2] or "").strip())
         parts = [part.strip() for part in text.split(",")] if self.several else [text]
         found = [self._label(part) for part in parts]
         if all(found):
-            return Chosen(labels=tuple(dict.fromkeys(filter(None, found))))
+            return ChosenOptions(labels=tuple(dict.fromkeys(filter(None, found))))
         # a number beyond the options, or one stray key, is no words
         slip = len(text) < 2 or any(part.isdecimal() for part in parts)
-        return Chosen(words=text) if self.words and not slip else None
+        return ChosenOptions(words=text) if self.words and not slip else None
 
     def _label(self, part: str) -> str | None:
         if part.isdecimal():

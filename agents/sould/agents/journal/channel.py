@@ -32,7 +32,7 @@ from sould.agents.wire.messages import (
 )
 from sould.agents.wire.stream import VOLATILE, Cursor, Record, is_delta, is_volatile, joined, length, piece
 
-__all__ = ["MIB", "Channel", "Cursor", "Record", "RequestClosedError", "Resolution", "Sink", "Subscription"]
+__all__ = ["MIB", "Channel", "ChannelSubscription", "Cursor", "Record", "RequestClosedError", "Resolution", "Sink"]
 
 MIB = 1024 * 1024
 REMEMBERED_ANSWERS = 1000
@@ -92,7 +92,7 @@ class _Held(Struct):
         return Record(first.seq, first.offset, joined(first.message, self.pieces), first.timestamp)
 
 
-class Subscription:
+class ChannelSubscription:
     """One subscriber of a channel. Made by `Channel.subscribe`."""
 
     __slots__ = (
@@ -211,7 +211,7 @@ class Channel:
         """`tap` sees every record before any subscriber does: the journal and the context."""
         self._next = next_seq
         self._tap = tap
-        self._subscribers: tuple[Subscription, ...] = ()
+        self._subscribers: tuple[ChannelSubscription, ...] = ()
         self._listeners: dict[type[WireMessage], tuple[Listening, ...]] = {}
         self._open: type[WireMessage] | None = None
         """What kind of message streams, if one does; `_open_call` is its tool call's id, `_offset` its length so far."""
@@ -221,7 +221,7 @@ class Channel:
         self._pushing = False
         self._frozen = False
         self._kept: Collection[str] = ()
-        self._backlog: deque[tuple[Record, tuple[Subscription, ...]]] = deque()
+        self._backlog: deque[tuple[Record, tuple[ChannelSubscription, ...]]] = deque()
         self._requests: dict[str, tuple[WireRequest, asyncio.Future[Response]]] = {}
         self._answered: dict[str, str] = {}
 
@@ -257,7 +257,7 @@ class Channel:
             self._pushing = False
         return record
 
-    def _push(self, record: Record, subscribers: tuple[Subscription, ...]) -> None:
+    def _push(self, record: Record, subscribers: tuple[ChannelSubscription, ...]) -> None:
         for listening in self._listeners.get(type(record.message), ()):
             listening.listener(record)
         for subscription in subscribers:
@@ -276,13 +276,13 @@ class Channel:
         """These requests end here without a word, because the next process asks them again (D16)."""
         self._kept = request_ids
 
-    def subscribe(self, sink: Sink, *, merged: bool = True, limit: int = 8 * MIB, on_cut: OnCut) -> Subscription:
+    def subscribe(self, sink: Sink, *, merged: bool = True, limit: int = 8 * MIB, on_cut: OnCut) -> ChannelSubscription:
         """Push every record published from now on into `sink`.
 
         `merged`: while the sink is behind, deltas of one message are joined. More than `limit` bytes held: the
         subscription ends and `on_cut` gets the cursor to resume from.
         """
-        subscription = Subscription(self, sink, merged=merged, limit=limit, on_cut=on_cut)
+        subscription = ChannelSubscription(self, sink, merged=merged, limit=limit, on_cut=on_cut)
         self._subscribers = (*self._subscribers, subscription)
         return subscription
 
@@ -298,8 +298,8 @@ class Channel:
         for kind in listening.kinds:
             self._listeners[kind] = tuple(other for other in self._listeners.get(kind, ()) if other is not listening)
 
-    def unsubscribe(self, subscription: Subscription) -> None:
-        """Push nothing more to it; `Subscription.close` calls this."""
+    def unsubscribe(self, subscription: ChannelSubscription) -> None:
+        """Push nothing more to it; `ChannelSubscription.close` calls this."""
         self._subscribers = tuple(other for other in self._subscribers if other is not subscription)
 
     async def request(self, request: WireRequest) -> Response:

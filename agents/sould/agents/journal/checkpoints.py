@@ -11,14 +11,14 @@ from sould.agents.journal.entries import Said
 EntryT = TypeVar("EntryT")
 
 
-class Checkpoint(Struct, frozen=True):
+class ContextCheckpoint(Struct, frozen=True):
     """A place in the context to which `ContextReverted` can go back: before a turn, a slash command's, or a step."""
 
     id: int
     kind: Literal["turn", "command", "step"] = "step"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Checkpoint) and self.id == other.id
+        return isinstance(other, ContextCheckpoint) and self.id == other.id
 
     def __hash__(self) -> int:
         return hash(self.id)
@@ -36,13 +36,13 @@ def turns_in(entries: Iterable[object]) -> Iterator[int]:
     command: int | None = None
     for entry, following in pairwise((*entries, None)):
         match entry:
-            case Checkpoint(kind="turn"):
+            case ContextCheckpoint(kind="turn"):
                 command = None
                 if isinstance(following, Said):
                     yield entry.id
-            case Checkpoint(kind="command"):
+            case ContextCheckpoint(kind="command"):
                 command = entry.id
-            case Checkpoint() if command is not None:
+            case ContextCheckpoint() if command is not None:
                 yield command
                 command = None
             case _:
@@ -51,12 +51,12 @@ def turns_in(entries: Iterable[object]) -> Iterator[int]:
 
 def older(entries: Sequence[EntryT], than: Sequence[object]) -> Sequence[EntryT]:
     """What of `entries` was there before the first checkpoint of `than`."""
-    first = next((entry.id for entry in than if isinstance(entry, Checkpoint)), None)
+    first = next((entry.id for entry in than if isinstance(entry, ContextCheckpoint)), None)
     if first is None:
         return entries
-    return list(takewhile(lambda entry: not (isinstance(entry, Checkpoint) and entry.id >= first), entries))
+    return list(takewhile(lambda entry: not (isinstance(entry, ContextCheckpoint) and entry.id >= first), entries))
 
 
 def newest(entries: Sequence[object]) -> int | None:
     """The last checkpoint."""
-    return next((entry.id for entry in reversed(entries) if isinstance(entry, Checkpoint)), None)
+    return next((entry.id for entry in reversed(entries) if isinstance(entry, ContextCheckpoint)), None)

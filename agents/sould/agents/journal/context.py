@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from sould.agents.base.tokens import MEDIA_TOKENS, weight
-from sould.agents.journal.checkpoints import Checkpoint, Undoable, newest, older, turns_in
+from sould.agents.journal.checkpoints import ContextCheckpoint, Undoable, newest, older, turns_in
 from sould.agents.journal.entries import (
     Result,
     Run,
@@ -61,7 +61,7 @@ class Usage(Struct, frozen=True):
     token_count: int
 
 
-Entry: TypeAlias = ChatMessage | Checkpoint | Usage
+Entry: TypeAlias = ChatMessage | ContextCheckpoint | Usage
 _Kept: TypeAlias = Entry | Said | Step
 Handler: TypeAlias = Callable[[Any], None]
 """Folds in a message of one kind."""
@@ -180,7 +180,7 @@ class Context:
 
     def has_checkpoint(self, checkpoint_id: int) -> bool:
         """Whether a D-Mail can go there: it exists and lies after the last compaction."""
-        return Checkpoint(checkpoint_id) in self._entries
+        return ContextCheckpoint(checkpoint_id) in self._entries
 
     def reaches(self, checkpoint_id: int) -> bool:
         """Whether `ContextReverted` can go there, also to before a compaction."""
@@ -317,7 +317,7 @@ class Context:
             self.undone.clear()
             self._left.clear()
         kind = "step" if not isinstance(message, TurnBegin) else "command" if message.command else "turn"
-        self._entries.append(Checkpoint(self.checkpoint, kind))
+        self._entries.append(ContextCheckpoint(self.checkpoint, kind))
 
     def _count(self, status: StatusUpdate) -> None:
         tokens = status.token_usage.total if status.token_usage else status.context_tokens
@@ -369,7 +369,7 @@ class Context:
             if reverted.restore_id:
                 self._left.append(self._entries)
                 self.undone.append(reverted.restore_id)
-            self._replace(entries[: entries.index(Checkpoint(reverted.checkpoint_id)) + 1])
+            self._replace(entries[: entries.index(ContextCheckpoint(reverted.checkpoint_id)) + 1])
 
     def _return(self, _: ContextReturned) -> None:
         if self._left:
@@ -377,7 +377,7 @@ class Context:
             self._replace(self._left.pop())
 
     def _holding(self, checkpoint_id: int) -> list[_Kept] | None:
-        mark = Checkpoint(checkpoint_id)
+        mark = ContextCheckpoint(checkpoint_id)
         return next((entries for entries in (self._entries, *reversed(self._archive)) if mark in entries), None)
 
     def _replace(self, entries: list[_Kept]) -> None:

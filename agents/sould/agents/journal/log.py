@@ -18,7 +18,7 @@ import orjson
 
 from sould.agents.base.errors import JournalFullError
 from sould.agents.journal.channel import Channel, Cursor, Record
-from sould.agents.journal.checkpoints import Checkpoint
+from sould.agents.journal.checkpoints import ContextCheckpoint
 from sould.agents.journal.context import Context, Entry, Usage
 from sould.agents.journal.journal import Journal
 from sould.agents.journal.records import read_records
@@ -131,7 +131,7 @@ def _line(fields: dict[str, Any]) -> bytes:
 
 
 def _as_json(entry: Entry) -> dict[str, Any]:
-    if isinstance(entry, Checkpoint):
+    if isinstance(entry, ContextCheckpoint):
         return {"role": "_checkpoint", "id": entry.id}
     if isinstance(entry, Usage):
         return {"role": "_usage", "token_count": entry.token_count}

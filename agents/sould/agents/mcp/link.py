@@ -35,13 +35,13 @@ from sould.agents.base.network.failures import causes
 from sould.agents.base.network.settings import NetworkSettings
 from sould.agents.mcp.lenient import LenientTransport, bound
 from sould.agents.mcp.results import (
-    Definition,
     Elicitation,
     Elicited,
     PromptDefinition,
     ResourceDefinition,
     Sampled,
     Sampling,
+    ToolDefinition,
     converted,
     sampling,
     within,
@@ -157,14 +157,14 @@ class Link:
         self._client = client
         self._side = side
 
-    async def definitions(self) -> tuple[Definition, ...]:
+    async def definitions(self) -> tuple[ToolDefinition, ...]:
         """The tools as the server describes them; none when it has no tools."""
         capabilities = self._client.server_capabilities
         if capabilities is not None and capabilities.tools is None:
             return ()
         tools = await self._client.list_tools()
         return tuple(
-            Definition(
+            ToolDefinition(
                 tool.name,
                 tool.description or "",
                 tool.input_schema,

@@ -58,7 +58,7 @@ _HEADERS = (
 )
 
 
-class SignInRefusedError(Exception):
+class ServerSignInRefusedError(Exception):
     """There is no sign-in; the sentence is for the user."""
 
 
@@ -123,7 +123,7 @@ class _Callback:
                 for connection in self._connections:
                     connection.cancel()
         if isinstance(answer, str):
-            raise SignInRefusedError(answer)
+            raise ServerSignInRefusedError(answer)
         return answer
 
     async def _answered(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

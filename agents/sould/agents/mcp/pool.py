@@ -15,7 +15,7 @@ from msgspec import Struct
 from sould.agents.base.config import McpClient
 from sould.agents.base.liveconfig import LiveConfig
 from sould.agents.base.process.guard import ProcessGuard
-from sould.agents.mcp.server import Place, Server, SignIns
+from sould.agents.mcp.server import Server, ServerPlace, SignIns
 from sould.agents.mcp.specs import MayStart, ServerSpec
 
 OF_ONE_WINDOW = frozenset(
@@ -127,7 +127,7 @@ class McpPool:
                         entry.ending.cancel()
                 self._entries.clear()
 
-    def acquire(self, spec: ServerSpec, place: Place, may_start: MayStart) -> Server:
+    def acquire(self, spec: ServerSpec, place: ServerPlace, may_start: MayStart) -> Server:
         """The server for this use, started in the background if it does not run yet. Pair with `release`."""
         assert self._group is not None, "the pool does not run"
         own = ""
@@ -145,7 +145,7 @@ class McpPool:
         entry.server.users.append(may_start)
         return entry.take()
 
-    def move(self, server: Server, place: Place, may_start: MayStart) -> Server:
+    def move(self, server: Server, place: ServerPlace, may_start: MayStart) -> Server:
         """The server for a session whose roots have become others: the same, told of them, unless other sessions use it."""
         entry = next((entry for entry in self._entries.values() if entry.server is server), None)
         if entry is None or self._group is None:
@@ -185,7 +185,7 @@ class McpPool:
         entry.task.cancel()
 
 
-def _key(spec: ServerSpec, place: Place) -> str:
+def _key(spec: ServerSpec, place: ServerPlace) -> str:
     """What two uses must have in common to share a process; the environment goes in as a hash only."""
     told = [
         spec.name,

@@ -36,7 +36,7 @@ _BASE64: Final = re.compile(rf"[A-Za-z0-9+/_-]{{{SHORTEST},}}={{0,2}}")
 _NOTHING: Final = object()
 
 
-class Shown:
+class ShownResult:
     """What the blocks of a result show."""
 
     def __init__(self, blocks: Sequence[Block]) -> None:
@@ -101,7 +101,7 @@ LARGEST_STRUCTURE = 256 * 1024
 """Bytes of structured content kept beside the text."""
 
 
-class Definition(Struct, frozen=True):
+class ToolDefinition(Struct, frozen=True):
     """A tool as its server describes it."""
 
     name: str
@@ -175,7 +175,7 @@ class Asking(Protocol):
 
 def converted(result: "CallToolResult", limit: int) -> ToolReturn:
     """A call's result for the model; `limit` is in characters and counts text only."""
-    shown = Shown([block.model_dump(mode="json", by_alias=True, exclude_none=True) for block in result.content])
+    shown = ShownResult([block.model_dump(mode="json", by_alias=True, exclude_none=True) for block in result.content])
     parts = [_part(block) for block in result.content]
     parts = [TextPart(text=shown.left_out(part.text)) if isinstance(part, TextPart) else part for part in parts]
     structured = shown.beyond(result.structured_content)

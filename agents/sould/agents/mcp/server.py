@@ -25,13 +25,13 @@ from sould.agents.base.workspace import WorkspaceError
 from sould.agents.mcp.inflight import CallsInFlight
 from sould.agents.mcp.results import (
     Asking,
-    Definition,
     Elicitation,
     Elicited,
     PromptDefinition,
     ResourceDefinition,
     Sampled,
     Sampling,
+    ToolDefinition,
 )
 from sould.agents.mcp.specs import MayStart, ServerSpec
 from sould.agents.toolapi.base import tool_error
@@ -57,7 +57,7 @@ LISTING = 1
 """Seconds that somebody who looks at a server waits for lists that it said to have changed."""
 
 
-class Place(Struct, frozen=True):
+class ServerPlace(Struct, frozen=True):
     """Where a server runs: the environment, the directory and the roots of the sessions it serves."""
 
     variables: Mapping[str, str]
@@ -101,7 +101,7 @@ class Server:
     def __init__(
         self,
         spec: ServerSpec,
-        place: Place,
+        place: ServerPlace,
         guard: ProcessGuard,
         config: LiveConfig,
         sign_ins: SignIns,
@@ -112,7 +112,7 @@ class Server:
         self.state: State = "pending"
         self.trouble = ""
         """One sentence: why it is not connected."""
-        self.definitions: tuple[Definition, ...] = ()
+        self.definitions: tuple[ToolDefinition, ...] = ()
         self.left_out: tuple[str, ...] = ()
         """Tools that it runs as tasks only."""
         self.prompts: tuple[PromptDefinition, ...] = ()
@@ -172,7 +172,7 @@ class Server:
             self._restarts.forget()
             self._wanted.set()
 
-    def move(self, place: Place) -> None:
+    def move(self, place: ServerPlace) -> None:
         """Its sessions work in other directories now: a server that asked for them is told, and lists its tools again."""
         self.place = place
         self._list_again()

@@ -21,8 +21,8 @@ from sould.agents.mcp.pool import McpPool
 from sould.agents.mcp.resources import NAME as RESOURCES
 from sould.agents.mcp.resources import ReadMcpResource, mentioned, read_mentioned
 from sould.agents.mcp.results import Elicitation, Elicited, PromptDefinition, Sampled, Sampling
-from sould.agents.mcp.server import Place, Server
-from sould.agents.mcp.specs import Loaded, MayStart, ServerSpec, always, from_editor, load_file, merge
+from sould.agents.mcp.server import Server, ServerPlace
+from sould.agents.mcp.specs import LoadedServers, MayStart, ServerSpec, always, from_editor, load_file, merge
 from sould.agents.mcp.tool import McpTool
 from sould.agents.mcp.trusted import TrustedServers
 from sould.agents.permissions.approval import Approval
@@ -278,15 +278,15 @@ class SessionServers:
                 f"Your MCP servers were reloaded, because these changed: {', '.join(changed)}.", "info", again=True
             )
 
-    def _load(self, refused: bool) -> Loaded:
+    def _load(self, refused: bool) -> LoadedServers:
         users = [load_file(path, "user", self._variables) for path in self._files.user]
         files = () if refused else self._files.project.files()
         projects = [load_file(path, "project", self._variables) for path in files]
         return merge(*users, *projects, from_editor(_first_of_each_name(self._asked.values())))
 
     @property
-    def _place(self) -> Place:
-        return Place(self._variables, self._cwd, self._roots, self._umask, sampling=self._can_ask)
+    def _place(self) -> ServerPlace:
+        return ServerPlace(self._variables, self._cwd, self._roots, self._umask, sampling=self._can_ask)
 
     def _take(self, specs: Sequence[ServerSpec]) -> None:
         place = self._place

@@ -67,14 +67,14 @@ class ServerSpec(Struct, frozen=True):
         return last_words([secrets.line(line) for line in lines])
 
 
-class Loaded(Struct, frozen=True):
+class LoadedServers(Struct, frozen=True):
     """The servers of one place, and a sentence for each entry that cannot be used."""
 
     servers: tuple[ServerSpec, ...] = ()
     notices: tuple[str, ...] = ()
 
 
-class Entry(Parsed):
+class ServerEntry(Parsed):
     """One entry of `mcpServers`, as most programs write it; keys of other programs are ignored. Times in milliseconds."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
@@ -101,7 +101,7 @@ class Entry(Parsed):
         return self.type or ("http" if self.url else "stdio")
 
 
-def read_entries(path: Path) -> tuple[dict[str, Entry], tuple[str, ...]]:
+def read_entries(path: Path) -> tuple[dict[str, ServerEntry], tuple[str, ...]]:
     """The entries of one file by name, and what is wrong with it. A missing file has none."""
     try:
         text = read_beginning(path, LARGEST_FILE + 1)
@@ -121,12 +121,12 @@ def read_entries(path: Path) -> tuple[dict[str, Entry], tuple[str, ...]]:
     return _parsed(path, cast("dict[str, Any]", servers))
 
 
-def _parsed(path: Path, servers: dict[str, Any]) -> tuple[dict[str, Entry], tuple[str, ...]]:
-    entries: dict[str, Entry] = {}
+def _parsed(path: Path, servers: dict[str, Any]) -> tuple[dict[str, ServerEntry], tuple[str, ...]]:
+    entries: dict[str, ServerEntry] = {}
     notices: list[str] = []
     for name, raw in servers.items():
         try:
-            entry = Entry.model_validate(raw)
+            entry = ServerEntry.model_validate(raw)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             where = ".".join(str(part) for part in ("mcpServers", name, *first["loc"]))
@@ -140,7 +140,7 @@ def _parsed(path: Path, servers: dict[str, Any]) -> tuple[dict[str, Entry], tupl
     return entries, tuple(notices)
 
 
-def _problem(entry: Entry) -> str:
+def _problem(entry: ServerEntry) -> str:
     if entry.transport == "stdio":
         return "" if entry.command else "needs `command` or `url`"
     if entry.transport == "acp":
@@ -148,13 +148,13 @@ def _problem(entry: Entry) -> str:
     return "" if entry.url.startswith(("http://", "https://", "${")) else "needs a `url` that begins with http"
 
 
-def load_file(path: Path, source: Source, variables: Mapping[str, str]) -> Loaded:
+def load_file(path: Path, source: Source, variables: Mapping[str, str]) -> LoadedServers:
     """The servers of a file that are switched on, with `${NAME}` and `${NAME:-else}` filled in from `variables`.
 
     A user's file that others may change starts nothing; a project's counts as it was trusted.
     """
     if source == "user" and (problem := why_not_own(path)):
-        return Loaded((), (problem,))
+        return LoadedServers((), (problem,))
     entries, notices = read_entries(path)
     found: list[ServerSpec] = []
     said = list(notices)
@@ -167,10 +167,12 @@ def load_file(path: Path, source: Source, variables: Mapping[str, str]) -> Loade
             said.append(f"{path}: mcpServers.{name}: the variable {missing[0]} is not set, so it is not started.")
         else:
             found.append(spec)
-    return Loaded(tuple(found), tuple(said))
+    return LoadedServers(tuple(found), tuple(said))
 
 
-def _spec(name: str, entry: Entry, source: Source, variables: Mapping[str, str], missing: list[str]) -> ServerSpec:
+def _spec(
+    name: str, entry: ServerEntry, source: Source, variables: Mapping[str, str], missing: list[str]
+) -> ServerSpec:
     def filled(text: str) -> str:
         def value(match: re.Match[str]) -> str:
             otherwise = cast("str | None", match[2])
@@ -197,7 +199,7 @@ def _spec(name: str, entry: Entry, source: Source, variables: Mapping[str, str],
     )
 
 
-def from_editor(servers: Sequence[McpServer]) -> Loaded:
+def from_editor(servers: Sequence[McpServer]) -> LoadedServers:
     """What the client that opened the session asked for."""
     found: list[ServerSpec] = []
     notices: list[str] = []
@@ -224,10 +226,10 @@ def from_editor(servers: Sequence[McpServer]) -> Loaded:
                 carrier=server.carrier,
             )
             found.append(spec)
-    return Loaded(tuple(found), tuple(notices))
+    return LoadedServers(tuple(found), tuple(notices))
 
 
-def merge(*places: Loaded) -> Loaded:
+def merge(*places: LoadedServers) -> LoadedServers:
     """One server a name: a later place wins and keeps the position of the one it replaces."""
     servers = {server.name: server for place in places for server in place.servers}
-    return Loaded(tuple(servers.values()), tuple(notice for place in places for notice in place.notices))
+    return LoadedServers(tuple(servers.values()), tuple(notice for place in places for notice in place.notices))

@@ -12,7 +12,7 @@ from typing import Any
 
 from sould.agents.llm.provider import ToolSpec
 from sould.agents.mcp.naming import described, safe_schema, tool_name
-from sould.agents.mcp.results import Asking, Definition
+from sould.agents.mcp.results import Asking, ToolDefinition
 from sould.agents.mcp.server import Server
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.asking import call_words
@@ -27,7 +27,7 @@ class McpTool(Tool[AnyArguments]):
 
     params = AnyArguments
 
-    def __init__(self, server: Server, definition: Definition, approval: Approval, asking: Asking) -> None:
+    def __init__(self, server: Server, definition: ToolDefinition, approval: Approval, asking: Asking) -> None:
         self.name = tool_name(server.spec.name, definition.name)  # pyright: ignore[reportAttributeAccessIssue] -- each instance is a tool of its own
         self.server = server
         self.definition = definition

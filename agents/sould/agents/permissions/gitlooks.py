@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from sould.agents.base.process.bounded import Bounded
+from sould.agents.base.process.bounded import Bounds
 from sould.agents.base.regularfile import read_regular
 
 MOST_INDEX: Final = 16 * 1024 * 1024
@@ -79,7 +79,7 @@ def plain_history(cwd: Path, git: Path | None, variables: Mapping[str, str], hid
         found = _repository(cwd)
         if found is None or git is None:
             return False
-        bounded = Bounded(cwd=cwd, env=variables, deadline=time.monotonic() + HISTORY_S)
+        bounded = Bounds(cwd=cwd, env=variables, deadline=time.monotonic() + HISTORY_S)
         listed = bounded.run((str(git), "rev-list", "--objects", "--all", "--reflog"))
     except (OSError, ValueError):
         return False

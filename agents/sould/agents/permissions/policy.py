@@ -29,7 +29,7 @@ from sould.agents.permissions.actions import (
 from sould.agents.permissions.binding import MOST_PLACES, is_bound
 from sould.agents.permissions.harmless import SEARCHES, harmless
 from sould.agents.permissions.policycontext import PolicyContext
-from sould.agents.permissions.programs import Changed, Programs, changed, programs
+from sould.agents.permissions.programs import ChangedProgram, Programs, changed, programs
 from sould.agents.permissions.protected import change_is_protected, decides_for_the_user, read_is_protected
 from sould.agents.permissions.rules import (
     ANY_WORD,
@@ -80,7 +80,7 @@ class Verdict(Struct, frozen=True):
     grant: Rule | None = None
     searches: bool = False
     """Allowed because it only looks, into files that it does not name: it is to be kept from secrets."""
-    changes: tuple[Changed, ...] = ()
+    changes: tuple[ChangedProgram, ...] = ()
     """What the session would have allowed, had it stayed as it was."""
     all_names: bool = False
     """Of an edit, with a yes: names of the file outside the project change, too, as `reason` says or a person said before."""
@@ -269,7 +269,7 @@ class _Command:
         self.mode = mode
         self.where = where
         self.reading: Reading = read_strictly(action.line)
-        self.changes: dict[tuple[Path, str], Changed] = {}
+        self.changes: dict[tuple[Path, str], ChangedProgram] = {}
 
     def judge(self) -> Verdict:
         if denied := self._denied():

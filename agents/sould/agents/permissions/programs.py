@@ -145,19 +145,20 @@ def _names_project(word: str, place: Path, where: PolicyContext) -> bool:
         return True
 
 
-class Changed(Struct, frozen=True):
+class ChangedProgram(Struct, frozen=True):
     """A program that is not what it was when it was allowed."""
 
     before: Program
     now: Program
 
 
-def changed(before: Programs, now: Programs) -> tuple[Changed, ...]:
+def changed(before: Programs, now: Programs) -> tuple[ChangedProgram, ...]:
     """What differs, what came and what went."""
     old = {(each.path, each.part): each for each in before}
     new = {(each.path, each.part): each for each in now}
     pairs = (
-        Changed(old.get(key) or Program(*key), new.get(key) or Program(*key)) for key in sorted(old.keys() | new.keys())
+        ChangedProgram(old.get(key) or Program(*key), new.get(key) or Program(*key))
+        for key in sorted(old.keys() | new.keys())
     )
     return tuple(pair for pair in pairs if pair.before != pair.now)
 

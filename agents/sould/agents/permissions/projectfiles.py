@@ -92,7 +92,7 @@ def _words(node: object, base: str, depth: int) -> Iterator[tuple[str, str]]:
             yield from _words(each, inner, depth + 1)
 
 
-class Change(Struct, frozen=True):
+class FileDiffers(Struct, frozen=True):
     """One file that is not as the user trusted it. `digest` is of its content now."""
 
     path: Path
@@ -144,14 +144,14 @@ class Seen:
         return known[1]
 
 
-def differences(trusted: Contents, now: Contents) -> tuple[Change, ...]:
+def differences(trusted: Contents, now: Contents) -> tuple[FileDiffers, ...]:
     """What was added, changed and removed, by path."""
     changes = [
-        Change(Path(path), "changed" if path in trusted else "added", found)
+        FileDiffers(Path(path), "changed" if path in trusted else "added", found)
         for path, found in now.items()
         if trusted.get(path) != found
     ]
-    changes += [Change(Path(path), "removed") for path in trusted if path not in now and not os.path.lexists(path)]
+    changes += [FileDiffers(Path(path), "removed") for path in trusted if path not in now and not os.path.lexists(path)]
     return tuple(sorted(changes, key=lambda change: change.path))
 
 

@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 from sould.agents.permissions.actions import Scope
-from sould.agents.permissions.programs import Changed, runs_code
+from sould.agents.permissions.programs import ChangedProgram, runs_code
 from sould.agents.permissions.rules import ANY_WORD, ANY_WORDS, Rule
 from sould.agents.permissions.shelltext import Argv, read_loosely
 from sould.agents.permissions.visible import columns_of, file_name, visible
@@ -177,7 +177,7 @@ def stated(rule: Rule) -> str:
     return f"{rule.decision} {about(rule)}{', and ask before the model sees its output' if rule.output else ''}"
 
 
-def told(change: Changed) -> str:
+def told(change: ChangedProgram) -> str:
     """A sentence about a program that is not what it was."""
     name = _path(change.now.path.name)
     if not change.now.digest:
@@ -185,7 +185,7 @@ def told(change: Changed) -> str:
     return f"{name} {'changed' if change.before.digest else 'is new'} since you allowed this."
 
 
-def difference(change: Changed) -> DiffBlock | None:
+def difference(change: ChangedProgram) -> DiffBlock | None:
     """What changed in it; None where it is no text."""
     before, now = (each.text if each.digest else "" for each in (change.before, change.now))
     if before is None or now is None:

@@ -20,7 +20,7 @@ from sould.agents.base.errors import JournalFullError, SouldError, why_refused
 from sould.agents.base.parsed import LATE, Parsed
 from sould.agents.base.privatefile import write_private
 from sould.agents.base.projectowners import Owners
-from sould.agents.permissions.projectfiles import Change, Contents, contents, differences, digest, unlike
+from sould.agents.permissions.projectfiles import Contents, FileDiffers, contents, differences, digest, unlike
 
 Trust: TypeAlias = Literal["unknown", "trusted", "restricted"]
 
@@ -128,7 +128,7 @@ class TrustStore:
         if any(Path(path).is_relative_to(real) for path in self._load()):
             self._change(lambda entries: {p: each for p, each in entries.items() if not Path(p).is_relative_to(real)})
 
-    def changes(self, workspace: Path, now: Contents) -> tuple[Change, ...]:
+    def changes(self, workspace: Path, now: Contents) -> tuple[FileDiffers, ...]:
         """How the configuration of a trusted workspace, now `contents(workspace)`, is not as trusted; () of any other."""
         if self.state(workspace) != "trusted":
             return ()

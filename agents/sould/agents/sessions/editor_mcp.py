@@ -24,7 +24,7 @@ from sould.agents.sessions.noninteractive_policy import Unasked
 from sould.agents.sessions.services import HostServices
 from sould.agents.sessions.settings.projectmemory import ProjectMemory
 from sould.agents.toolapi.base import RefusedError, ToolCallContext
-from sould.agents.tools.editor.calls import Done, EditorCalls, as_tool_error
+from sould.agents.tools.editor.calls import EditorCallDone, EditorCalls, as_tool_error
 from sould.agents.tools.editor.catalogue import CATALOGUE, EditorTool
 from sould.agents.tools.editor.errors import EditorToolError
 from sould.agents.tools.editor.site import ON_DISK, SHARED, OtherAgent, Sharing, Site
@@ -61,7 +61,7 @@ class OtherAgents:
         served = {*ON_DISK, *self._services.editors.served(self._site(agent))}
         return [tool for name, tool in CATALOGUE.items() if name in served]
 
-    async def call(self, agent: OtherAgent, name: str, arguments: Mapping[str, object], call_id: str) -> Done:
+    async def call(self, agent: OtherAgent, name: str, arguments: Mapping[str, object], call_id: str) -> EditorCallDone:
         """Do it.
 
         Raises:
@@ -77,7 +77,7 @@ class OtherAgents:
             first = error.errors(include_url=False, include_input=False)[0]
             raise EditorToolError("invalid", faulty(".".join(map(str, first["loc"])) or "arguments", first)) from error
         if name in SHARED and self._memory.editor_context(agent.cwd) != "on":
-            return Done({"shared": False}, {"note": NOT_SHARED})
+            return EditorCallDone({"shared": False}, {"note": NOT_SHARED})
         call = ToolCallContext(call_id, 0, tool=name)
         async with self._files(agent) as (recorded, approval):
             files = CallFiles(recorded, approval, self._services.files.projects.locks).for_call(call)

@@ -33,17 +33,17 @@ _JUDGED = 4
 """How many times more names than are wanted are judged, at most."""
 
 
-class FoundFile(Struct, frozen=True):
+class FileMatch(Struct, frozen=True):
     """A file, or a directory; `name` is relative to where was searched, with a slash at a directory's end."""
 
     path: Path
     name: str
 
 
-class FoundFiles(Struct, frozen=True):
+class FileMatches(Struct, frozen=True):
     """The best first. `partial`: the project could not be listed in time, so this is not all."""
 
-    files: tuple[FoundFile, ...]
+    files: tuple[FileMatch, ...]
     partial: bool = False
 
 
@@ -63,7 +63,7 @@ class FileFinder:
         self._ripgrep = Ripgrep()
         self._listed: dict[Path, _Listed] = {}
 
-    async def find(self, place: OtherAgent, query: str, limit: int) -> FoundFiles:
+    async def find(self, place: OtherAgent, query: str, limit: int) -> FileMatches:
         """At most `limit` that have every word of `query`, or its letters in this order; the ones to be judged first.
 
         Raises:
@@ -73,7 +73,7 @@ class FileFinder:
         ranked = await _ranked(query.casefold().split(), listed.names)
         approval = self._unasked.approval(place, self._unasked.environment(place))
         found = await asyncio.to_thread(_allowed, approval, place.cwd, ranked[: limit * _JUDGED], limit)
-        return FoundFiles(found, listed.partial)
+        return FileMatches(found, listed.partial)
 
     async def _names(self, place: OtherAgent) -> _Listed:
         known = self._listed.get(place.cwd)
@@ -150,15 +150,15 @@ def _rank(words: Sequence[str], letters: Sequence[re.Pattern[str]], name: str) -
     return rank
 
 
-def _allowed(approval: Approval, root: Path, names: Sequence[str], limit: int) -> tuple[FoundFile, ...]:
+def _allowed(approval: Approval, root: Path, names: Sequence[str], limit: int) -> tuple[FileMatch, ...]:
     """Those that an agent may read unasked. Blocks."""
-    found: list[FoundFile] = []
+    found: list[FileMatch] = []
     for name in names:
         path = root / name
         if os.path.realpath(path) != str(path):
             continue
         if name.endswith("/") or approval.judge_found_file(path).decision == "allow":
-            found.append(FoundFile(path, name))
+            found.append(FileMatch(path, name))
         if len(found) == limit:
             break
     return tuple(found)

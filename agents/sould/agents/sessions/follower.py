@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from typing import Protocol
 
-from sould.agents.journal.channel import Cursor, Record, Subscription
+from sould.agents.journal.channel import ChannelSubscription, Cursor, Record
 from sould.agents.journal.log import SessionLog
 from sould.agents.wire.stream import head
 
@@ -87,7 +87,7 @@ class SessionFollower:
         self._name = name
         self._opened = log.channel.position
         self._cursor = self._opened
-        self._subscription: Subscription | None = None
+        self._subscription: ChannelSubscription | None = None
         self._successor: SessionFollower | None = None
         self._ended = False
         self._flowing = asyncio.Event()

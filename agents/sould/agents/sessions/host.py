@@ -37,7 +37,7 @@ from sould.agents.sessions.session import Session
 from sould.agents.sessions.session_builder import compose
 from sould.agents.sessions.settings.state import load_state
 from sould.agents.sessions.soulfactory import SoulFactory
-from sould.agents.sessions.store.store import Page, SessionInfo
+from sould.agents.sessions.store.store import InfoPage, SessionInfo
 from sould.agents.sessions.store.waitingnotes import WaitingNotes
 from sould.agents.sessions.worktrees.worktrees import Worktree
 from sould.agents.soul.flows.loopstate import LoopState
@@ -259,7 +259,7 @@ class SessionHost:
                 self._waiting_loops.add(task)
                 task.add_done_callback(self._waiting_loops.discard)
 
-    async def list(self, cwd: Path | None, cursor: str | None, limit: int = 50, *, archived: bool = False) -> Page:
+    async def list(self, cwd: Path | None, cursor: str | None, limit: int = 50, *, archived: bool = False) -> InfoPage:
         """Stored sessions that are not blank, newest first; `archived`: also those.
 
         Raises:

@@ -24,12 +24,12 @@ from sould.agents.sessions.pages import SessionPages
 from sould.agents.sessions.port import SessionPort
 from sould.agents.sessions.store.conversation import as_markdown
 from sould.agents.sessions.store.imported.finding import Agent, Kept, kept_for, read_kept, title_of
-from sould.agents.sessions.store.imported.shape import Conversation
+from sould.agents.sessions.store.imported.shape import ImportedConversation
 from sould.agents.sessions.store.info import JOURNAL
 from sould.agents.sessions.store.store import (
-    FoundSession,
-    Page,
+    InfoPage,
     SessionInfo,
+    SessionMatch,
     SessionStore,
     StoredSession,
     WeighedSession,
@@ -122,7 +122,7 @@ class HostPort:
 
     async def import_session(
         self, opening: SessionRequest, path: Path, agent: Agent | None
-    ) -> tuple[SessionPort, Conversation]:
+    ) -> tuple[SessionPort, ImportedConversation]:
         """A new session that begins with a conversation of another agent, and what was read of that.
 
         Raises:
@@ -201,7 +201,7 @@ class HostPort:
         """
         return self._store.begins_with(beginning)
 
-    async def list(self, cwd: Path | None, cursor: str | None, limit: int = 50, *, archived: bool = False) -> Page:
+    async def list(self, cwd: Path | None, cursor: str | None, limit: int = 50, *, archived: bool = False) -> InfoPage:
         """Stored sessions that are not blank, newest first; `archived`: also those.
 
         Raises:
@@ -216,7 +216,7 @@ class HostPort:
 
     async def search(
         self, query: str, cwd: Path | None = None, limit: int = 20, *, archived: bool = False
-    ) -> tuple[FoundSession, ...]:
+    ) -> tuple[SessionMatch, ...]:
         """Sessions that have every word of `query` in their title or in what user and agent said, newest first.
 
         `cwd`: only that directory's; `archived`: also those.

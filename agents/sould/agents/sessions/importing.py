@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Iterator, Sequence
 
 from sould.agents.base.text import plural
-from sould.agents.sessions.store.imported.shape import Conversation, Part, Said
+from sould.agents.sessions.store.imported.shape import ImportedConversation, ImportedMessage, Part
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import ContextNote, Notification, StepBegin, TurnBegin, TurnEnd, WireMessage
 from sould.agents.wire.notice import notice
@@ -15,7 +15,7 @@ from sould.agents.wire.notice import notice
 _BEFORE = "(What came before is not in the file.)"
 
 
-def turns_of(found: Conversation) -> Iterator[WireMessage]:
+def turns_of(found: ImportedConversation) -> Iterator[WireMessage]:
     """The conversation, turn by turn, with what its model is to know of it first."""
     yield ContextNote(
         text=f"The conversation up to the next note was imported from {_source(found)}. What stands in brackets are calls "
@@ -23,7 +23,7 @@ def turns_of(found: Conversation) -> Iterator[WireMessage]:
     )
     said = list(found.said)
     if said and said[0].who == "assistant":
-        said.insert(0, Said("user", (TextPart(text=_BEFORE),)))
+        said.insert(0, ImportedMessage("user", (TextPart(text=_BEFORE),)))
     turn, step = "", 0
     for each in said:
         if each.who == "user":
@@ -44,14 +44,14 @@ def turns_of(found: Conversation) -> Iterator[WireMessage]:
     yield imported_notice(found)
 
 
-def imported_notice(found: Conversation) -> Notification:
+def imported_notice(found: ImportedConversation) -> Notification:
     """What its user is told: from where it is, and what was passed over."""
     passed = ", ".join(f"{why} ({count})" for why, count in sorted(found.skipped.items()))
     body = f"{plural(len(found.said), 'message')}." + (f" Passed over: {passed}." if passed else "")
     return notice("imported", f"Imported from {_source(found)}", body)
 
 
-def _source(found: Conversation) -> str:
+def _source(found: ImportedConversation) -> str:
     return " ".join(filter(None, (found.agent, "".join(char for char in found.version[:20] if char.isprintable()))))
 
 

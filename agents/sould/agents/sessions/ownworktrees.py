@@ -19,7 +19,7 @@ from sould.agents.sessions.services import HostServices
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.store.info import SessionInfo
 from sould.agents.sessions.worktrees.repository import WorktreeError
-from sould.agents.sessions.worktrees.worktrees import Wish, Worktree, Worktrees
+from sould.agents.sessions.worktrees.worktrees import Worktree, Worktrees, WorktreeWish
 from sould.agents.soul.session_request import SessionRequest
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class OwnWorktrees:
         Raises:
             WorktreeError: and nothing was made.
         """
-        wish = Wish(opening.cwd, opening.environment, opening.umask, opening.worktree or "")
+        wish = WorktreeWish(opening.cwd, opening.environment, opening.umask, opening.worktree or "")
         made = await run_shielded_in_thread(self._worktrees.make, wish)
         additional = (_moved(Path(os.path.realpath(path)), made) for path in opening.additional)
         also = tuple(path for path in additional if path is not None)
@@ -118,7 +118,7 @@ class OwnWorktrees:
             raise WorktreeError(f"The worktree {name} was removed. To make it again: sould worktree restore {name}")
         sessions = await self._sessions_in(worktree)
         author = sessions[0].id if sessions else f"worktree {worktree.name}"
-        asker = Wish(directory, self._variables, umask)
+        asker = WorktreeWish(directory, self._variables, umask)
         from sould.agents.sessions.worktree_merge import Bringing  # noqa: PLC0415 -- hardly any daemon does so
 
         bringing = Bringing(self._services, self._client_files)

@@ -23,7 +23,7 @@ from sould.agents.sessions.operations.travel import (
 )
 from sould.agents.sessions.pendingprompts import recorded_end
 from sould.agents.sessions.store.store import SessionInfo
-from sould.agents.sessions.turns.operating import Work
+from sould.agents.sessions.turns.operating import OperationWork
 from sould.agents.sessions.turns.turns import Prompt
 from sould.agents.soul.compaction.breakdown import Breakdown
 from sould.agents.soul.hooks.events import Subscription as HookSubscription
@@ -233,7 +233,7 @@ class SessionPort:
         """To where the last undo or rewind left from, as long as nobody went on from there."""
         return await self._travel(client_id, self._session.operations.travel.redo)
 
-    async def _travel(self, client_id: str, work: Work[TravelT]) -> TravelT:
+    async def _travel(self, client_id: str, work: OperationWork[TravelT]) -> TravelT:
         async def travel() -> TravelT:
             done = await work()
             if not isinstance(done, NothingToGoTo):

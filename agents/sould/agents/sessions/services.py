@@ -35,7 +35,7 @@ from sould.agents.soul.hooks.engine import Hooks
 from sould.agents.soul.timetravel.rewind import Rewinder
 from sould.agents.toolapi.sources import ToolSources
 from sould.agents.tools.editor.routing import EditorBackends
-from sould.agents.tools.languageservers.backend import LanguageServers
+from sould.agents.tools.languageservers.backend import LanguageServersBackend
 from sould.agents.tools.planmode import PlanMode
 
 KeyedProviders: TypeAlias = Callable[[], frozenset[str]]
@@ -106,7 +106,7 @@ class HostServices(Struct, frozen=True):
     """What the sessions tell their users of the daemon."""
     editors: EditorBackends
     """Who can serve editor tools."""
-    languages: LanguageServers
+    languages: LanguageServersBackend
     """The last of them before the disk: the daemon's own language servers."""
     dmail: DMailRouter = field(default_factory=DMailRouter)
     """Through which sessions reach each other."""

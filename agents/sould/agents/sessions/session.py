@@ -29,7 +29,7 @@ from sould.agents.sessions.turns import queueing, sidequestions
 from sould.agents.sessions.turns.approval_requests import Standstill
 from sould.agents.sessions.turns.immediate_commands import AwayCommand, CommandsAtOnce
 from sould.agents.sessions.turns.loopcontrols import LoopControls
-from sould.agents.sessions.turns.operating import Work, noticing
+from sould.agents.sessions.turns.operating import OperationWork, noticing
 from sould.agents.sessions.turns.queueing import PromptQueue
 from sould.agents.sessions.turns.recovery import leave_waiting, recover
 from sould.agents.sessions.turns.sidequestions import SideQuestions
@@ -224,7 +224,7 @@ class Session:
         """What a `ToolCallRequest` came to, by the client whose tool it is: Wire's `return_value`; anything else is an error."""
         return self._parts.further.clients.answer(call_id, answer, client_id)
 
-    async def between_turns(self, client_id: str, work: Work[ResultT]) -> ResultT:
+    async def between_turns(self, client_id: str, work: OperationWork[ResultT]) -> ResultT:
         """Do what is no turn while none runs; see `Turns.between`."""
 
         async def looked() -> ResultT:

@@ -5,46 +5,29 @@ The one place where the parts of a session meet. Nothing here runs a turn or tal
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from functools import partial
-from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from sould.agents.base.config import Config, Hook
 from sould.agents.base.liveconfig import LiveConfig
-from sould.agents.files.directories.checkouts import linked_worktree
 from sould.agents.journal.log import SessionLog
-from sould.agents.mcp.session import SessionServers
-from sould.agents.permissions.approval import Approval
-from sould.agents.permissions.lasting import Lasting
 from sould.agents.permissions.policy import Mode
-from sould.agents.permissions.policycontext import PolicyContext, SecretNames
-from sould.agents.permissions.protected import account_places
-from sould.agents.permissions.questions import Questions
-from sould.agents.sessions.agenttools import OUTPUTS
 from sould.agents.sessions.furthertools import FurtherTools, make_servers, project_memory
-from sould.agents.sessions.operations.applying import Applying
-from sould.agents.sessions.operations.committing import Committing
-from sould.agents.sessions.operations.context import ModelContext
-from sould.agents.sessions.operations.directories import AddedDirectories
-from sould.agents.sessions.operations.reviews import SessionReview
-from sould.agents.sessions.operations.sharing import Sharing
-from sould.agents.sessions.operations.travel import TimeTravel
-from sould.agents.sessions.services import HostServices, Permission, SessionServices
+from sould.agents.sessions.operationset import Operations, make_operations
+from sould.agents.sessions.permission import make_permission
+from sould.agents.sessions.services import HostServices, SessionServices
 from sould.agents.sessions.settings.loopoption import LoopOption
 from sould.agents.sessions.settings.models import open_model_use
 from sould.agents.sessions.settings.modes import Modes, UserPresence, usual_mode
 from sould.agents.sessions.settings.modeswitch import AwayMode, ModeSwitch
 from sould.agents.sessions.settings.options import SessionOptions
-from sould.agents.sessions.settings.projectmemory import project_key
 from sould.agents.sessions.settings.state import SessionState, load_state
 from sould.agents.sessions.settings.trusting import TrustQuestion
-from sould.agents.sessions.settings.workspace_info import Workplace, open_workplace
+from sould.agents.sessions.settings.workspace_info import open_workplace
 from sould.agents.sessions.soulfactory import SoulBasis, SoulFactory, Work
 from sould.agents.sessions.store.entry import SessionEntry
 from sould.agents.sessions.store.store import StoredSession
-from sould.agents.sessions.turns.approval_requests import ApprovalRequester
 from sould.agents.sessions.turns.hooking import LOOKED_BEFORE, SessionHooks
 from sould.agents.sessions.workfiles import open_files
 from sould.agents.soul.attachedclients import AttachedClients
@@ -55,95 +38,10 @@ from sould.agents.soul.session_request import SessionRequest
 from sould.agents.soul.soul import Soul
 from sould.agents.toolapi.background import BackgroundTasks, IdleListener
 from sould.agents.tools.external.registry import ExternalTools
-from sould.agents.tools.planmode import PlanMode
 from sould.agents.tools.todo import TodoList
 
 
-def make_permission(
-    host: HostServices,
-    stored: StoredSession,
-    log: SessionLog,
-    workplace: Workplace,
-    switch: ModeSwitch,
-    presence: UserPresence,
-) -> Permission:
-    """What the session may do unasked, and how its user is asked."""
-    asker = ApprovalRequester(log)
-    readable = (stored.directory / OUTPUTS, *workplace.skills.places)
-    approval = make_approval(host, asker, presence.modes, workplace, readable)
-    plan_mode = PlanMode(switch, log, stored.directory)
-    return Permission(approval, asker, presence.modes, plan_mode, Questions(log.channel), presence)
-
-
-def make_approval(
-    host: HostServices,
-    asker: ApprovalRequester,
-    modes: Modes,
-    workplace: Workplace,
-    readable: tuple[Path, ...],
-) -> Approval:
-    """The session's one door to effects, with the user's rules and trust."""
-    policy, config = host.policy, host.configuration.live
-    workspace, environment = workplace.opening.cwd, workplace.environment
-    account = account_places(environment.home)
-    where = PolicyContext.of(workspace, workplace.directories, environment, policy.own, readable, account)
-    worktree = linked_worktree(workspace)
-    if worktree is not None:
-        where = replace(where, in_worktree=worktree.counterpart)
-    return Approval(
-        ask=asker,
-        rules=policy.rules,
-        trust=policy.trust.state(workspace),
-        modes=modes,
-        where=replace(where, secret_names=lambda: _secret_names(config.look())),
-        lasting=Lasting(
-            policy.remembered,
-            partial(project_key, host.files.projects, where.root, environment.home),
-            partial(host.news.tell, "Your answer was not saved", severity="warning", keep=True),
-        ),
-    )
-
-
-def _secret_names(config: Config) -> SecretNames:
-    return SecretNames(config.secrets.certain, config.secrets.likely)
-
-
-class Operations(Struct, frozen=True):
-    """What can be done with a session that is no turn."""
-
-    travel: TimeTravel
-    context: ModelContext
-    sharing: Sharing
-    directories: AddedDirectories
-    review: SessionReview
-    applying: Applying
-    committing: Committing
-
-
-def make_operations(
-    services: SessionServices, log: SessionLog, entry: SessionEntry, soul: Soul, mcp: SessionServers
-) -> Operations:
-    """What can be done with the session that is no turn."""
-    workplace, compactor = services.workplace, soul.compactor
-    context = ModelContext(log, compactor, mcp)
-    disk = services.files.clients.disk
-    return Operations(
-        TimeTravel(log, services.files.rewinder, compactor),
-        context,
-        Sharing(services.stored, services.host.storage.store, context, disk, services.permission.approval),
-        AddedDirectories(log, entry, workplace.directories, workplace.environment.home, soul, mcp, context),
-        SessionReview(services.stored.info.id, workplace.opening.cwd, services.files.recorded, log),
-        Applying(services.files.judged, services.permission.approval, context),
-        Committing(
-            workplace.opening.cwd,
-            services.files.recorded,
-            services.permission.approval,
-            workplace.environment.variables,
-        ),
-    )
-
-
-class Choices(Struct, frozen=True):
+class SessionChoices(Struct, frozen=True):
     """What the user of a session has chosen, and can choose."""
 
     state: SessionState
@@ -161,7 +59,7 @@ class Parts(Struct, frozen=True):
     entry: SessionEntry
     operations: Operations
     attached: AttachedClients
-    choices: Choices
+    choices: SessionChoices
     soul: Soul
     work: Work
     further: FurtherTools
@@ -222,7 +120,7 @@ async def compose(
         entry,
         make_operations(services, log, entry, soul, further.mcp),
         attached,
-        Choices(state, options, switch, repeats, trusting),
+        SessionChoices(state, options, switch, repeats, trusting),
         soul,
         work,
         further,

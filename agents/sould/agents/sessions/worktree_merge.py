@@ -16,7 +16,7 @@ from sould.agents.base.errors import SouldError
 from sould.agents.base.localworkspace import LocalWorkspace
 from sould.agents.base.workspace import FileChangedError, WorkspaceError
 from sould.agents.files.directories.gitprogram import GitProgram
-from sould.agents.files.directories.nodes import Node, Put, digest_of_node, is_file, read_node
+from sould.agents.files.directories.nodes import FileNode, Put, digest_of_node, is_file, read_node
 from sould.agents.files.projects.clientfiles import ClientFiles
 from sould.agents.files.projects.port import ProjectPort, no_commands
 from sould.agents.files.projects.sessionfiles import Author, SessionFiles
@@ -34,7 +34,7 @@ from sould.agents.sessions.worktrees.changed import (
     place_in,
 )
 from sould.agents.sessions.worktrees.repository import Repository
-from sould.agents.sessions.worktrees.worktrees import Wish, Worktree
+from sould.agents.sessions.worktrees.worktrees import Worktree, WorktreeWish
 from sould.agents.tools.editor.site import OtherAgent
 
 BOTH: Final = "it was changed here as well, in the same place"
@@ -42,7 +42,7 @@ PENDING: Final = "it is pending in the review there, and nothing of it was kept"
 _CLIENT: Final = "worktree"
 
 
-class LeftOut(Struct, frozen=True):
+class LeftOutFile(Struct, frozen=True):
     """A file that was not brought over, with why as a clause."""
 
     name: str
@@ -53,7 +53,7 @@ class Brought(Struct, frozen=True):
     """Names of files as seen from the worktree. `pending`: how many files have hunks there that were not brought."""
 
     files: tuple[str, ...]
-    left: tuple[LeftOut, ...]
+    left: tuple[LeftOutFile, ...]
     pending: int = 0
 
 
@@ -64,7 +64,7 @@ class Bringing:
         self._services = services
         self._client_files: ClientFilesOf = client_files
 
-    async def bring(self, worktree: Worktree, asker: Wish, session_id: str, *, undecided: bool) -> Brought:
+    async def bring(self, worktree: Worktree, asker: WorktreeWish, session_id: str, *, undecided: bool) -> Brought:
         """All that can be. `session_id`: whose edits they are; `undecided`: also hunks that nobody decided on.
 
         Raises:
@@ -129,17 +129,17 @@ class _One(Struct, frozen=True):
     async def bring_all(self, changed: Sequence[ChangedFile], kept: Mapping[str, str | None]) -> Brought:
         call_id = f"merge_{secrets.token_hex(6)}"
         done: list[str] = []
-        left: list[LeftOut] = []
+        left: list[LeftOutFile] = []
         for file in changed:
             try:
                 if await self._bring(file, kept, call_id):
                     done.append(file.name)
             except _LeftError as error:
-                left.append(LeftOut(file.name, error.reason))
+                left.append(LeftOutFile(file.name, error.reason))
             except MergeConflictError:
-                left.append(LeftOut(file.name, BOTH))
+                left.append(LeftOutFile(file.name, BOTH))
             except (WorkspaceError, SouldError) as error:
-                left.append(LeftOut(file.name, str(error).rstrip(".")))
+                left.append(LeftOutFile(file.name, str(error).rstrip(".")))
         return Brought(tuple(done), tuple(left), len(kept))
 
     async def _bring(self, file: ChangedFile, kept: Mapping[str, str | None], call_id: str) -> bool:
@@ -151,7 +151,7 @@ class _One(Struct, frozen=True):
             text = kept[str(source)]
             if text is None:
                 raise _LeftError(PENDING)
-            theirs = Node(theirs.mode if is_file(theirs) and theirs else None, text.encode())
+            theirs = FileNode(theirs.mode if is_file(theirs) and theirs else None, text.encode())
         target = place_in(self.worktree.repository, file.name)
         if target is None:
             raise _LeftError("a directory above it is a link here")
@@ -160,7 +160,7 @@ class _One(Struct, frozen=True):
         except FileChangedError:  # somebody typed just now: look once more
             return await self._write(target, base, theirs, call_id)
 
-    async def _write(self, target: Path, base: Node | None, theirs: Node | None, call_id: str) -> bool:
+    async def _write(self, target: Path, base: FileNode | None, theirs: FileNode | None, call_id: str) -> bool:
         async with self.files.editing(target):
             project = await self.files.looked_at(target)
             ours = await self.files.node(target)
@@ -172,7 +172,7 @@ class _One(Struct, frozen=True):
             await self.files.put(target, Put(ours, wanted), call_id, call_id)
         return True
 
-    async def _admit(self, target: Path, wanted: Node | None) -> None:
+    async def _admit(self, target: Path, wanted: FileNode | None) -> None:
         path = self.files.resolve(str(target))
         verdict = await asyncio.to_thread(self.approval.judge, EditFile(path, "delete" if wanted is None else "modify"))
         text = wanted.data.decode(errors="replace") if wanted is not None else ""

@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from sould.agents.files.directories.refs import is_kept
 from sould.agents.files.edits.blobs import BlobMissingError, BlobStore
-from sould.agents.files.projects.changes import MOST_NAMED, Change, Findings
+from sould.agents.files.projects.changes import MOST_NAMED, CallChange, Findings
 from sould.agents.wire.display import CHANGED, DiffBlock
 from sould.agents.wire.messages import ToolReturn
 
@@ -32,12 +32,12 @@ def with_findings(result: ToolReturn, findings: Findings, diffs: Sequence[DiffBl
     return result.model_copy(update=update) if update else result
 
 
-def found_diffs(changes: Sequence[Change], store: BlobStore) -> tuple[DiffBlock, ...]:
+def found_diffs(changes: Sequence[CallChange], store: BlobStore) -> tuple[DiffBlock, ...]:
     """The changes as diffs for people, on the card of the call: texts only, no secrets, as many as may be shown. Blocks."""
     return _merged(_within(changes, store))
 
 
-def _within(changes: Sequence[Change], store: BlobStore) -> Iterator[DiffBlock]:
+def _within(changes: Sequence[CallChange], store: BlobStore) -> Iterator[DiffBlock]:
     room, files = MOST_TEXT, MOST_SHOWN
     for change in changes:
         if files == 0:
@@ -51,7 +51,7 @@ def _within(changes: Sequence[Change], store: BlobStore) -> Iterator[DiffBlock]:
             yield DiffBlock(path=str(change.path), old_text=texts[0], new_text=texts[1], is_new=change.before is None)
 
 
-def _texts(change: Change, store: BlobStore) -> tuple[str, str] | None:
+def _texts(change: CallChange, store: BlobStore) -> tuple[str, str] | None:
     refs = (change.before, change.after)
     if change.secret or change.before == change.after or not all(ref is None or is_kept(ref) for ref in refs):
         return None

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 
 from sould.agents.base.liveconfig import LiveConfig
 from sould.agents.files.projects.patches import NOT_COMPARED, patch, shortened
-from sould.agents.files.projects.untold import Ancestry, OthersEdit, Rejected, Untold, Who
+from sould.agents.files.projects.untold import Ancestry, OthersEdit, RejectedEdit, Untold, Who
 from sould.agents.journal.log import SessionLog
 from sould.agents.permissions.approval import Approval
 from sould.agents.soul.loop import StepExtension
@@ -97,7 +97,7 @@ class PlanReminder(StepExtension, Struct):
                 self.log.publish(ContextNote(text=FULL if self._steps % (EVERY * EVERY) == 0 else BRIEF))
 
 
-class Presence(Protocol):
+class AwaySource(Protocol):
     """Who knows whether the user has said that they are away."""
 
     @property
@@ -110,7 +110,7 @@ class AwayReminder(StepExtension, Struct):
     """Once that nobody is there to answer, and once that somebody is again; never under `skip_afk_prompt_injection`."""
 
     log: SessionLog
-    presence: Presence
+    presence: AwaySource
     config: LiveConfig
     _told: bool = False
 
@@ -234,11 +234,11 @@ class ReviewNews(StepExtension, Struct, frozen=True):
             await self.untold.rejects_told([(project, told) for project, told, _ in rejects])
         await self.untold.keep()
 
-    def _words(self, rejects: Sequence[Rejected], edits: Sequence[OthersEdit]) -> str:
+    def _words(self, rejects: Sequence[RejectedEdit], edits: Sequence[OthersEdit]) -> str:
         """Blocks."""
         return "\n".join((*self._rejected(rejects), *self._edited(edits)))
 
-    def _rejected(self, rejects: Sequence[Rejected]) -> Iterator[str]:
+    def _rejected(self, rejects: Sequence[RejectedEdit]) -> Iterator[str]:
         if rejects:
             yield REJECTED
         room = MOST

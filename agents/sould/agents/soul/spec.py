@@ -17,7 +17,7 @@ from pydantic_core import ErrorDetails
 
 from sould.agents.base.parsed import Parsed
 from sould.agents.base.text import fault
-from sould.agents.soul.specfile import INHERIT, Document, fingerprint, merged, read_document, stamps
+from sould.agents.soul.specfile import INHERIT, SpecDocument, fingerprint, merged, read_document, stamps
 from sould.agents.soul.tool_conditions import Situation, When, described, why_not
 from sould.agents.toolapi.decorator import InvalidToolError
 from sould.agents.toolapi.loading import is_retired, resolve_alias, same_tool
@@ -75,7 +75,7 @@ class AgentSpec(Struct, frozen=True):
     """One agent, ready to be made."""
 
     fields: SpecFields
-    document: Document
+    document: SpecDocument
     own_name: str = ""
     own_tools: tuple[str, ...] = ()
     """The tools that its own file lists, in place of taking them from what it extends."""
@@ -205,7 +205,7 @@ def _load(path: Path) -> AgentSpec:
     return spec
 
 
-def _listed(own: Document) -> tuple[str, ...]:
+def _listed(own: SpecDocument) -> tuple[str, ...]:
     entries = [_as_entry(each) for each in own.agent.get("tools") or () if each != INHERIT]
     return tuple(str(cast("dict[str, Any]", each).get("tool")) for each in entries if isinstance(each, dict))
 
@@ -231,7 +231,7 @@ def is_file_tool(tool: str) -> bool:
     return tool.rpartition(":")[0].endswith(".py")
 
 
-def _extended(path: Path, above: tuple[Path, ...]) -> tuple[Document, Document]:
+def _extended(path: Path, above: tuple[Path, ...]) -> tuple[SpecDocument, SpecDocument]:
     """The file itself, and the file merged over what it extends."""
     own = _with_absolute_paths(read_document(path))
     base = own.agent.get("extend")
@@ -251,7 +251,7 @@ def _extended(path: Path, above: tuple[Path, ...]) -> tuple[Document, Document]:
     return own, merged(parent, own)
 
 
-def _check_inherits_nothing(document: Document) -> None:
+def _check_inherits_nothing(document: SpecDocument) -> None:
     for key, value in document.agent.items():
         if value == INHERIT or (isinstance(value, list) and INHERIT in value):
             raise document.error("there is nothing to inherit, because this file extends no agent.", key)
@@ -263,7 +263,7 @@ def _base_path(base: str, path: Path) -> Path:
     return (path.parent / base).resolve()
 
 
-def _with_absolute_paths(document: Document) -> Document:
+def _with_absolute_paths(document: SpecDocument) -> SpecDocument:
     """Paths belong to the file that wrote them, so they are made absolute before anything is merged."""
 
     def absolute(value: object) -> object:

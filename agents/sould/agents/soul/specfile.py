@@ -27,7 +27,7 @@ _DEEPEST = 20
 _MOST_EVENTS = 5_000
 
 
-class Document(Struct, frozen=True):
+class SpecDocument(Struct, frozen=True):
     """The `agent` mapping of one file, or of several merged. `places`: file and line of each key."""
 
     path: Path
@@ -50,7 +50,7 @@ class Document(Struct, frozen=True):
         return ConfigError(f"{self.place(*key)}: {f'{name}: ' if name else ''}{message}")
 
 
-def read_document(path: Path) -> Document:
+def read_document(path: Path) -> SpecDocument:
     """Read one file of `version: 1` with an `agent` mapping; one that has not changed is not read again.
 
     Raises:
@@ -71,14 +71,14 @@ LARGEST = 256 * 1024
 
 
 @lru_cache(maxsize=64)  # a session looks at its agent's files before each turn, and parsing them takes milliseconds
-def _read_once(path: Path, _: tuple[int, int, int]) -> Document | ConfigError:
+def _read_once(path: Path, _: tuple[int, int, int]) -> SpecDocument | ConfigError:
     try:
         return _read(path)
     except ConfigError as error:
         return error
 
 
-def _read(path: Path) -> Document:
+def _read(path: Path) -> SpecDocument:
     try:
         text = read_text(path, LARGEST)
         _check_size(text, path)
@@ -102,7 +102,7 @@ def _read(path: Path) -> Document:
     return _checked(path, raw, places)
 
 
-def merged(parent: Document, child: Document) -> Document:
+def merged(parent: SpecDocument, child: SpecDocument) -> SpecDocument:
     """`child` over `parent`: an absent key or `inherit` is the parent's value (D31)."""
     agent, places = dict(parent.agent), dict(parent.places)
 
@@ -125,11 +125,11 @@ def merged(parent: Document, child: Document) -> Document:
             if isinstance(value, list):
                 agent[key] = _spliced(key, cast("list[object]", value), parent, child, places)
     places[()] = child.place()
-    return Document(child.path, agent, places, (*child.files, *parent.files))
+    return SpecDocument(child.path, agent, places, (*child.files, *parent.files))
 
 
 def _spliced(
-    key: str, value: list[object], parent: Document, child: Document, places: dict[KeyPath, str]
+    key: str, value: list[object], parent: SpecDocument, child: SpecDocument, places: dict[KeyPath, str]
 ) -> list[object]:
     """The list with the parent's entries where it says `inherit`, but those it names itself; each with its place."""
     entries: list[object] = []
@@ -196,8 +196,8 @@ def _check_size(text: str, path: Path) -> None:
             raise ConfigError(f"{path}: the agent file has too many values.")
 
 
-def _checked(path: Path, raw: object, places: dict[KeyPath, str]) -> Document:
-    whole = Document(path, {}, places)
+def _checked(path: Path, raw: object, places: dict[KeyPath, str]) -> SpecDocument:
+    whole = SpecDocument(path, {}, places)
     if not isinstance(raw, dict):
         raise whole.error("an agent file is a mapping with `version: 1` and `agent`.")
     fields = cast("dict[str, Any]", raw)
@@ -210,7 +210,7 @@ def _checked(path: Path, raw: object, places: dict[KeyPath, str]) -> Document:
     if not isinstance(agent, dict) or not all(isinstance(key, str) for key in cast("dict[Any, Any]", agent)):
         raise whole.error("must be a mapping.", "agent")
     own = {key[1:]: place for key, place in places.items() if key[:1] == ("agent",)}
-    return Document(path, cast("dict[str, Any]", agent), own, (path,))
+    return SpecDocument(path, cast("dict[str, Any]", agent), own, (path,))
 
 
 def _note_places(node: yaml.Node, key: KeyPath, path: Path, places: dict[KeyPath, str]) -> None:

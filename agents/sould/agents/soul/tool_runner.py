@@ -124,7 +124,7 @@ class _Step(Struct, frozen=True):
         return self.turn.source is None and any(stops_turn(call.result) for call in self.calls.all)
 
 
-class Stop(Struct, frozen=True):
+class ToolsStop(Struct, frozen=True):
     """The tools of a step end the turn."""
 
     reason: StopReason
@@ -155,7 +155,7 @@ class ToolRunner(Struct):
         """Nothing of the step goes on any more, whatever became of it."""
         await self.work.end(step_name(turn, step), *(call.id for call in calls.all))
 
-    async def run(self, turn: Turn, calls: StepCalls, step: int, repeats: RepeatGuard) -> Stop | None:
+    async def run(self, turn: Turn, calls: StepCalls, step: int, repeats: RepeatGuard) -> ToolsStop | None:
         """Run all calls, at most `parallel` at once; publish results in order. None: the turn goes on.
 
         Calls with effects run one by one, in the model's order; one that fails does not keep those behind it. Cancelling
@@ -347,14 +347,14 @@ def _changes_files(ready: _Prepared | None) -> bool:
     return ready is not None and ready.checked.kind in CHANGES_FILES
 
 
-def _verdict(step: _Step, prepared: Sequence[_Prepared | None]) -> Stop | None:
+def _verdict(step: _Step, prepared: Sequence[_Prepared | None]) -> ToolsStop | None:
     if step.ends_turn:
-        return Stop("tool_rejected")
+        return ToolsStop("tool_rejected")
     if any(step.repeats.exhausted(call.name, call.arguments) for call in step.calls.all):
-        return Stop("repeated_calls")
+        return ToolsStop("repeated_calls")
     if step.repeats.note_step(all_invalid=all(ready is None for ready in prepared)):
         message = "The model sent only invalid tool calls five times in a row; the turn was stopped."
-        return Stop("error", TurnError(kind="malformed", message=message))
+        return ToolsStop("error", TurnError(kind="malformed", message=message))
     return None
 
 

@@ -78,7 +78,7 @@ class TaskRecord(Parsed):
         return BackgroundTaskBlock(task_id=self.id, kind=self.kind, status=self.status, description=self.description)
 
 
-class Ended(Struct, frozen=True):
+class TaskEnded(Struct, frozen=True):
     """How a task's work came out."""
 
     status: TaskStatus
@@ -107,7 +107,7 @@ class Printed:
         os.close(self._fd)
 
 
-Work: TypeAlias = Callable[[Printed], Awaitable[Ended]]
+Work: TypeAlias = Callable[[Printed], Awaitable[TaskEnded]]
 _RECORDS: TypeAdapter[list[TaskRecord]] = TypeAdapter(list[TaskRecord], config=LATE)
 
 
@@ -128,7 +128,7 @@ class BackgroundTasks(Struct):
     listener: IdleListener
     """Told when the last one has ended."""
     _records: dict[str, TaskRecord] = field(default_factory=dict[str, TaskRecord])
-    _tasks: dict[str, "asyncio.Task[Ended]"] = field(default_factory=dict[str, "asyncio.Task[Ended]"])
+    _tasks: dict[str, "asyncio.Task[TaskEnded]"] = field(default_factory=dict[str, "asyncio.Task[TaskEnded]"])
     _stopping: dict[str, str] = field(default_factory=dict[str, str])
     _left: list[tuple[TaskRecord, Work, Printed]] = field(default_factory=list[tuple[TaskRecord, Work, Printed]])
     """Those that waited for an approval when the last daemon stopped, until `serving` begins."""
@@ -309,23 +309,23 @@ class BackgroundTasks(Struct):
         if ended:
             self._save()
 
-    async def _run(self, record: TaskRecord, work: Work, printed: Printed) -> Ended:
+    async def _run(self, record: TaskRecord, work: Work, printed: Printed) -> TaskEnded:
         try:
             return await work(printed)
         except SouldError as error:
-            return Ended("failed", error.message)
+            return TaskEnded("failed", error.message)
         except Exception:  # the main of a task: our bug ends it, not the session
             logger.exception("task %s failed", record.id)
-            return Ended("failed", "sould hit a bug in this task; see `sould logs`.")
+            return TaskEnded("failed", "sould hit a bug in this task; see `sould logs`.")
 
-    def _ended(self, record: TaskRecord, printed: Printed, task: "asyncio.Task[Ended]") -> None:
+    def _ended(self, record: TaskRecord, printed: Printed, task: "asyncio.Task[TaskEnded]") -> None:
         """However it ended, and also when it was cancelled before it had begun."""
         printed.close()
         del self._tasks[record.id]
         stopped = self._stopping.pop(record.id, "") or _why(task)
         if task.cancelled() and record.call_id and record.call_id in self._kept:
             return
-        ended = Ended("stopped", stopped) if task.cancelled() else task.result()
+        ended = TaskEnded("stopped", stopped) if task.cancelled() else task.result()
         record.end(ended.status, ended.message)
         self._save()
         self.log.publish(
@@ -352,7 +352,7 @@ class BackgroundTasks(Struct):
             logger.warning("%s: %s", self._file, error.strerror)
 
 
-def _why(task: "asyncio.Task[Ended]") -> str:
+def _why(task: "asyncio.Task[TaskEnded]") -> str:
     """What whoever cancelled a task said."""
     try:
         task.result()

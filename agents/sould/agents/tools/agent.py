@@ -7,9 +7,9 @@ from msgspec.structs import replace
 from pydantic import AliasChoices, ConfigDict, Field, JsonValue, model_validator
 
 from sould.agents.base.parsed import Parsed
-from sould.agents.soul.subagents.crew import Crew, Job, Outcome, new_agent_id
+from sould.agents.soul.subagents.crew import Crew, Job, SubagentOutcome, new_agent_id
 from sould.agents.soul.subagents.market import SubagentError
-from sould.agents.toolapi.background import BackgroundTasks, Ended, Printed, TaskError, Work
+from sould.agents.toolapi.background import BackgroundTasks, Printed, TaskEnded, TaskError, Work
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
 from sould.agents.toolapi.portable import LONGEST_DESCRIPTION
 from sould.agents.wire.messages import ToolKind, ToolReturn
@@ -116,7 +116,7 @@ class Agent(Tool[Params]):
 
     async def _pipeline(self, params: Params, call: ToolCallContext) -> ToolReturn:
         previous = ""
-        outcome: Outcome | None = None
+        outcome: SubagentOutcome | None = None
         first = max(1, self._crew.begun(call.id))
         for number, stage in enumerate(params.pipeline[first - 1 :], first):
             job = job_of(params, stage.subagent_type, _with_previous(stage.prompt, previous, first=number == 1))
@@ -139,13 +139,13 @@ class Agent(Tool[Params]):
 def in_background(crew: Crew, job: Job, call: ToolCallContext) -> Work:
     """A subagent's job as a task of its own."""
 
-    async def work(printed: Printed) -> Ended:
+    async def work(printed: Printed) -> TaskEnded:
         outcome = await crew.work(job, call)
         printed.write(outcome.text)
         again = f"`resume` with {outcome.agent_id} goes on with it."
         if outcome.problem:
-            return Ended("failed", f"It did not finish: {outcome.problem.rstrip('.')}. {again}")
-        return Ended("completed", again)
+            return TaskEnded("failed", f"It did not finish: {outcome.problem.rstrip('.')}. {again}")
+        return TaskEnded("completed", again)
 
     return work
 
@@ -163,7 +163,7 @@ def job_of(params: Params, kind: str, prompt: str) -> Job:
     )
 
 
-def result_of(outcome: Outcome) -> ToolReturn:
+def result_of(outcome: SubagentOutcome) -> ToolReturn:
     """The outcome as the model that asked for it is told."""
     again = f"`resume` with {outcome.agent_id} goes on with it."
     if outcome.problem:

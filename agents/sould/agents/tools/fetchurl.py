@@ -11,7 +11,7 @@ from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import FetchPage
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error
 from sould.agents.toolapi.result import ToolResultBuilder
-from sould.agents.tools.web.fetching import FetchError, Limits, admitted, fetch, readable
+from sould.agents.tools.web.fetching import FetchError, PageLimits, admitted, fetch, readable
 from sould.agents.tools.web.service import NAME as SERVICE
 from sould.agents.tools.web.service import fetch_through, where
 from sould.agents.wire.messages import ToolKind, ToolReturn
@@ -25,7 +25,7 @@ class Params(ToolParams):
     url: str = Field(min_length=1, description="The complete http or https URL.")
 
 
-class RefusedError(Exception):
+class FetchRefusedError(Exception):
     """The user or a rule refused a host."""
 
     def __init__(self, result: ToolReturn) -> None:
@@ -57,14 +57,14 @@ class FetchURL(Tool[Params]):
         await load("httpx2")
         try:
             return await self._read(params.url, call, _Gate(self._approval, self._service, self.name, call))
-        except RefusedError as refusal:
+        except FetchRefusedError as refusal:
             return refusal.result
         except FetchError as error:
             return tool_error(str(error), brief="Not fetched")
 
     async def _read(self, url: str, call: ToolCallContext, gate: "_Gate") -> ToolReturn:
         """Through the service when there is one, else, and when it fails, directly."""
-        limits = Limits(self._limits.fetch_timeout_s, self._limits.fetch_bytes)
+        limits = PageLimits(self._limits.fetch_timeout_s, self._limits.fetch_bytes)
         private = {host.lower() for host in self._limits.fetch_private_hosts}
         note = ""
         if self._service is not None:
@@ -84,9 +84,9 @@ class FetchURL(Tool[Params]):
         cut = f" Only its first {limits.size} bytes were read." if page.cut else ""
         return result.ok(f"From {page.url}.{cut}{note} {WARNING}")
 
-    async def _through(self, service: Service, url: str, call: ToolCallContext, limits: Limits) -> ToolReturn:
+    async def _through(self, service: Service, url: str, call: ToolCallContext, limits: PageLimits) -> ToolReturn:
         """Half of the time is for the service, so that some is left when it fails."""
-        half = Limits(limits.seconds / 2, limits.size)
+        half = PageLimits(limits.seconds / 2, limits.size)
         text, cut = await fetch_through(service, url, call.id, self._environment.variables, half)
         result = ToolResultBuilder(limit=self._limits.output_chars)
         result.write(text)
@@ -115,5 +115,5 @@ class _Gate:
             description=f"Fetch `{url}` from {host}{self._through}",
         )
         if refused is not None:
-            raise RefusedError(refused)
+            raise FetchRefusedError(refused)
         self._allowed.add(host)

@@ -175,7 +175,7 @@ def top_names(root: Path, most: int) -> list[str]:
     return [f"{name}/" if is_directory else name for name, is_directory in list_directory(root)[:most]]
 
 
-class Walk(Struct):
+class GlobWalk(Struct):
     """One search, until its deadline (of the monotonic clock); the results so far stand when it is over or was cancelled."""
 
     root: Path
@@ -188,7 +188,7 @@ class Walk(Struct):
     _cancelled: bool = False
 
     @classmethod
-    def of(cls, root: Path, patterns: Sequence[str], *, limit: int, seconds: float, include_dirs: bool) -> "Walk":
+    def of(cls, root: Path, patterns: Sequence[str], *, limit: int, seconds: float, include_dirs: bool) -> "GlobWalk":
         """A walk for what fits any of the patterns, with a deadline. Raises PatternError."""
         deadline = time.monotonic() + seconds
         parsed = [parse(one) for pattern in patterns for one in expand_braces(pattern)]

@@ -20,7 +20,7 @@ from sould.agents.base.process.searching import (
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
 from sould.agents.toolapi.paths import failure
-from sould.agents.tools.globmatch import VCS, PatternError, Walk, otherwise, top_names
+from sould.agents.tools.globmatch import VCS, GlobWalk, PatternError, otherwise, top_names
 from sould.agents.wire.messages import ToolKind, ToolReturn
 
 MAX_RESULTS = 1000
@@ -93,19 +93,19 @@ class Glob(Tool[Params]):
         said = f"{count or 'No'} match{'' if count == 1 else 'es'} for `{params.pattern}`.{said}"
         return tool_ok("\n".join(self._files.shown(path) for path in found), message=said)
 
-    async def _walk(self, directory: Path, params: Params) -> Walk:
+    async def _walk(self, directory: Path, params: Params) -> GlobWalk:
         """For the pattern as it is written; where that fits nothing, as it may be meant. Raises PatternError."""
 
-        async def walk(patterns: Sequence[str]) -> Walk:
+        async def walk(patterns: Sequence[str]) -> GlobWalk:
             dirs, seconds = params.include_dirs, self._limits.seconds
-            made = Walk.of(directory, patterns, limit=MAX_RESULTS, seconds=seconds, include_dirs=dirs)
+            made = GlobWalk.of(directory, patterns, limit=MAX_RESULTS, seconds=seconds, include_dirs=dirs)
             await _run(made)
             return made
 
         found, meant = await walk([params.pattern]), otherwise(params.pattern)
         return await walk(meant) if meant and not found.found and found.ended == "complete" else found
 
-    async def _own_first(self, walk: Walk, patterns: Sequence[str]) -> Sequence[Path]:
+    async def _own_first(self, walk: GlobWalk, patterns: Sequence[str]) -> Sequence[Path]:
         """The files that git does not ignore, then what the walk found: ignored ones must not take the place of the project's own."""
         program = await asyncio.to_thread(self._ripgrep.program, self._environment)
         if program is None:
@@ -127,7 +127,7 @@ class Glob(Tool[Params]):
         )
 
 
-async def _run(walk: Walk) -> None:
+async def _run(walk: GlobWalk) -> None:
     try:
         await asyncio.to_thread(walk.run)
     finally:

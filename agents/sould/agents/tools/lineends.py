@@ -25,7 +25,7 @@ def with_line_ends(text: str, end: str | None) -> str:
     return plain.replace("\n", CRLF) if end == CRLF else plain
 
 
-class PlainText(Struct, frozen=True):
+class LfText(Struct, frozen=True):
     """A text with LF line ends, and the way back to positions in the original."""
 
     text: str
@@ -33,7 +33,7 @@ class PlainText(Struct, frozen=True):
     """Where in `text` the LF was a CRLF, ascending."""
 
     @classmethod
-    def of(cls, original: str) -> "PlainText":
+    def of(cls, original: str) -> "LfText":
         """The plain form of `original`."""
         positions: list[int] = []
         at = original.find(CRLF)

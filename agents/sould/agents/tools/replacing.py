@@ -7,7 +7,7 @@ import difflib
 import re
 
 from sould.agents.base.lookalikes import differences, looks
-from sould.agents.tools.lineends import CRLF, PlainText, dominant, with_line_ends
+from sould.agents.tools.lineends import CRLF, LfText, dominant, with_line_ends
 
 MAX_SHOWN = 5
 MAX_LINES_COMPARED = 5_000
@@ -26,7 +26,7 @@ def replace_exactly(text: str, old: str, new: str, *, replace_all: bool) -> tupl
     Raises:
         EditError: `old` is not there, or is there more than once and `replace_all` is false.
     """
-    plain = PlainText.of(text)
+    plain = LfText.of(text)
     wanted = old.replace(CRLF, "\n")
     found = _matches(plain.text, wanted, overlapping=not replace_all)
     if not found:

@@ -15,7 +15,7 @@ from sould.agents.base.terminaltext import PlainText
 from sould.agents.base.workspace import Command, WorkspaceError
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
-from sould.agents.toolapi.background import BackgroundTasks, Ended, Printed, TaskError
+from sould.agents.toolapi.background import BackgroundTasks, Printed, TaskEnded, TaskError
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
 from sould.agents.tools.commands import (
     MOST_FOREGROUND,
@@ -125,12 +125,12 @@ class Shell(Tool[Params]):
             message=f"Running in the background as {record.id}. You are told when it ends.", display=(record.block,)
         )
 
-    async def _go_on(self, command: Command, printed: Printed) -> Ended:
+    async def _go_on(self, command: Command, printed: Printed) -> TaskEnded:
         cut_off = partial(end, write=printed.write)
         try:
             running = await self._commands.start(command, cut_off)
         except WorkspaceError as error:
-            return Ended("failed", str(error))
+            return TaskEnded("failed", str(error))
         text = PlainText()
         try:
             async for data in running.output():
@@ -141,7 +141,7 @@ class Shell(Tool[Params]):
             await finish(cut_off(running))
             raise
         if ended.timed_out:
-            return Ended("timed_out", f"Ended by sould after {command.timeout:g} s.")
+            return TaskEnded("timed_out", f"Ended by sould after {command.timeout:g} s.")
         if ended.code is None:
-            return Ended("failed", f"Ended by signal {signal_name(ended.signal)}.")
-        return Ended("completed" if ended.code == 0 else "failed", f"Exit code {ended.code}.{left_behind(ended)}")
+            return TaskEnded("failed", f"Ended by signal {signal_name(ended.signal)}.")
+        return TaskEnded("completed" if ended.code == 0 else "failed", f"Exit code {ended.code}.{left_behind(ended)}")

@@ -23,7 +23,7 @@ from sould.agents.toolapi.decorator import SERVICES, InvalidToolError
 from sould.agents.toolapi.loading import same_tool
 from sould.agents.toolapi.toolset import check_tool
 from sould.agents.wire.messages import SubagentCreated
-from sould.daemon.cli.output import CommandError, Group, plural, table, visible
+from sould.daemon.cli.output import CommandError, CommandGroup, plural, table, visible
 from sould.daemon.cli.running import DaemonError, NotRunningError, RunningDaemon, running
 from sould.daemon.cli.trust import trust_store
 from sould.daemon.configuration.configuration import load
@@ -34,7 +34,7 @@ _LATEST = 10
 """Sessions that are looked through."""
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def agents() -> None:
     """List the agents of this directory, and explain one.
 

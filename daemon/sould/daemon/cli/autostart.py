@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 
 from sould.daemon.cli import units
-from sould.daemon.cli.output import FAILED, CommandError, Group, complain, plural
+from sould.daemon.cli.output import FAILED, CommandError, CommandGroup, complain, plural
 from sould.daemon.cli.running import DaemonError, RunningDaemon
 from sould.daemon.identity import Identity, read_owner
 from sould.daemon.launch import socket_unit, take_lock
@@ -32,7 +32,7 @@ ENVIRONMENT = (
 )
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def service() -> None:
     """Start the daemon when you log in, so that no editor ever waits for it.
 

@@ -17,7 +17,7 @@ from sould.agents.llm.discovery import ServedModel
 from sould.agents.llm.pool import ProviderPool
 from sould.agents.llm.provider import ProviderError
 from sould.daemon.cli.modeltrial import Trial, try_model
-from sould.daemon.cli.output import CommandError, Group, complain, plural, table, visible
+from sould.daemon.cli.output import CommandError, CommandGroup, complain, plural, table, visible
 from sould.daemon.cli.running import tell_configured
 from sould.daemon.cli.terminal.keyboard import editor
 from sould.daemon.configuration.configfile import config_path
@@ -28,7 +28,7 @@ from sould.daemon.paths import Paths
 TEMPLATE = Path(__file__).with_name("config.toml")
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def config() -> None:
     """Check, find and edit the configuration.
 

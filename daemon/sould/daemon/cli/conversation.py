@@ -24,7 +24,7 @@ Heard: TypeAlias = Callable[[str, Params], None]
 """Takes what the daemon tells, as it is read. Must not block."""
 
 
-class Link:
+class DaemonLink:
     """Our end is `conversation`; `control` tells what becomes of the daemon that has the other end."""
 
     def __init__(self, paths: Paths) -> None:
@@ -104,14 +104,14 @@ def nothing(method: str, params: Params, /) -> None:
     """For those who are told nothing. A `Heard`."""
 
 
-class Conversation:
+class DaemonConversation:
     """It begins with `open` and ends with `close`; all else raises CommandError."""
 
     def __init__(self, name: str, heard: Heard = nothing) -> None:
         """`name`: who we are, as others are told."""
         self._name = name
         self._heard = heard
-        self._link = Link(Paths(os.environ))
+        self._link = DaemonLink(Paths(os.environ))
         self._daemon = DaemonClient(self._link, self)
 
     def open(self) -> None:

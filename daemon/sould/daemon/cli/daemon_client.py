@@ -32,7 +32,7 @@ class Asked(NamedTuple):
     params: Params
 
 
-class Handler(Protocol):
+class RequestHandler(Protocol):
     """What the daemon's calls reach."""
 
     def notification(self, method: str, params: Params) -> None:
@@ -68,7 +68,7 @@ class Carrier(Protocol):
 class DaemonClient:
     """One conversation with the daemon over `link`."""
 
-    def __init__(self, link: Carrier, handler: Handler) -> None:
+    def __init__(self, link: Carrier, handler: RequestHandler) -> None:
         self._link = link
         self._handler = handler
         link.conversation.setblocking(False)

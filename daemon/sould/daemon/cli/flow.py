@@ -12,9 +12,9 @@ from sould.agents.base.errors import SouldError
 from sould.agents.soul.flows.graph import Edge, Flow, FlowError, Node
 from sould.agents.soul.flows.mermaidtext import to_mermaid
 from sould.agents.soul.flows.source import read_flow
-from sould.agents.soul.skills.discovery import Found, discover, skill_roots
+from sould.agents.soul.skills.discovery import FoundSkills, discover, skill_roots
 from sould.agents.soul.skills.skill import is_skill_file
-from sould.daemon.cli.output import FAILED, CommandError, Group, plural, visible
+from sould.daemon.cli.output import FAILED, CommandError, CommandGroup, plural, visible
 from sould.daemon.configuration.configuration import load
 from sould.daemon.paths import Paths
 
@@ -23,7 +23,7 @@ _MARKS = {"begin": "●", "end": "◉", "task": "▢", "decision": "◇"}
 _FLOW = click.argument("flow_", metavar="NAME|FILE")
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def flow() -> None:
     """Check and show flows: procedures drawn as Mermaid or D2 graphs, run by `/flow:NAME` in a session.
 
@@ -103,7 +103,7 @@ def _file(named: str) -> Path:
     return skill.path
 
 
-def _missing(name: str, found: Found) -> str:
+def _missing(name: str, found: FoundSkills) -> str:
     other = found.skills.get(name)
     if other is not None:
         return f"{name} is a skill, not a flow ({other.path}): its front matter lacks `type: flow`. {other.mistake}".strip()

@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 
 from sould.agents.soul.flows.loopstate import LoopState, LoopStore
-from sould.daemon.cli.output import CommandError, Group, one_line
+from sould.daemon.cli.output import CommandError, CommandGroup, one_line
 from sould.daemon.cli.run.headless import Headless
 from sould.daemon.cli.run.render import renderer
-from sould.daemon.cli.run.request import Request
+from sould.daemon.cli.run.request import RunRequest
 from sould.daemon.cli.running import NotRunningError, RunningDaemon
 from sould.daemon.methods import CancelSession, GetStatus
 from sould.daemon.paths import Paths
@@ -19,7 +19,7 @@ from sould.daemon.paths import Paths
 _ID = click.argument("session", required=False, default="")
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def loop() -> None:
     """List, resume and stop loops: tasks repeated until they are complete, begun with /loop in a session.
 
@@ -84,7 +84,7 @@ def resume(session: str, *, new_session: bool, tokens: str, cost: str, seconds: 
     words = ["/loop resume", *([found.session_id] if new_session else [])]
     for option, amount in (("--tokens", tokens), ("--cost", cost), ("--time", seconds)):
         words += [option, amount] if amount else []
-    request = Request(
+    request = RunRequest(
         text=" ".join(words),
         cwd=str(found.cwd),
         session_id="" if new_session else found.session_id,

@@ -13,13 +13,13 @@ from typing import NamedTuple, NoReturn, cast
 import click
 
 from sould.agents.base.errors import JournalFullError, SouldError, as_disk_full
-from sould.daemon.cli.output import BROKEN_PIPE, CANCELLED, FAILED, TEMPORARY, CommandError, Group, complain
+from sould.daemon.cli.output import BROKEN_PIPE, CANCELLED, FAILED, TEMPORARY, CommandError, CommandGroup, complain
 from sould.daemon.dial import BridgeError
 from sould.daemon.hello import VERSION
 from sould.daemon.paths import UnsafePathError
 
 
-class Entry(NamedTuple):
+class CommandEntry(NamedTuple):
     """Where a command is, and its line in `sould --help`, which must not import them all."""
 
     module: str
@@ -27,41 +27,43 @@ class Entry(NamedTuple):
     summary: str
 
 
-COMMANDS: dict[str, Entry] = {
-    "run": Entry("run.command", "run", "Run one prompt and print the answer."),
-    "acp": Entry("frontends", "acp", "Speak ACP on standard input and output; editors start this."),
-    "lsp": Entry("frontends", "lsp", "Speak LSP on standard input and output; editors start this."),
-    "review": Entry("review.command", "review", "Review what agents changed: list, show, keep, reject."),
-    "inbox": Entry("inbox.command", "inbox", "Show what waits for you in all projects, and answer it."),
-    "approve": Entry("answering", "approve", "Approve what a session asks, from here."),
-    "reject": Entry("answering", "reject", "Reject what a session asks, from here."),
-    "answer": Entry("answering", "answer", "Answer a question of a session, from here."),
-    "flow": Entry("flow", "flow", "Check and show flows."),
-    "loop": Entry("loop", "loop", "List, resume and stop loops."),
-    "sessions": Entry("sessions.command", "sessions", "List, search, read, export, fork, archive and delete sessions."),
-    "worktree": Entry("worktree", "worktree", "List, merge, restore and remove worktrees of sessions."),
-    "agents": Entry("agents", "agents", "List the agents of this directory, and explain one."),
-    "mcp": Entry("mcp", "mcp", "Add, list, test and remove MCP servers."),
-    "editor-mcp": Entry("editormcp.command", "editor_mcp", "Serve what editors know to other agents, over MCP."),
-    "status": Entry("service", "status", "Show the daemon, who is connected, and what runs."),
-    "stop": Entry("service", "stop", "Stop the daemon when its running turns have finished."),
-    "restart": Entry("service", "restart", "Restart the daemon."),
-    "service": Entry("autostart", "service", "Start the daemon when you log in: no editor waits for it."),
-    "logs": Entry("logs", "logs", "Show the daemon's log."),
-    "doctor": Entry("doctor.command", "doctor", "Find problems with this installation, and how to fix them."),
-    "fsck": Entry("service", "fsck", "Check the journals of sessions for damage."),
-    "setup": Entry("setup.command", "setup", "Connect an editor: edit its settings, check or undo that."),
-    "config": Entry("config", "config", "Check, find and edit the configuration."),
-    "login": Entry("login", "login", "Store a model provider's key."),
-    "logout": Entry("login", "logout", "Remove a model provider's key."),
-    "rules": Entry("rules", "rules", "List what is allowed here unasked, and forget it."),
-    "trust": Entry("trust", "trust", "Trust this project's own configuration."),
-    "daemon": Entry("frontends", "daemon", "Run the daemon in the foreground."),
+COMMANDS: dict[str, CommandEntry] = {
+    "run": CommandEntry("run.command", "run", "Run one prompt and print the answer."),
+    "acp": CommandEntry("frontends", "acp", "Speak ACP on standard input and output; editors start this."),
+    "lsp": CommandEntry("frontends", "lsp", "Speak LSP on standard input and output; editors start this."),
+    "review": CommandEntry("review.command", "review", "Review what agents changed: list, show, keep, reject."),
+    "inbox": CommandEntry("inbox.command", "inbox", "Show what waits for you in all projects, and answer it."),
+    "approve": CommandEntry("answering", "approve", "Approve what a session asks, from here."),
+    "reject": CommandEntry("answering", "reject", "Reject what a session asks, from here."),
+    "answer": CommandEntry("answering", "answer", "Answer a question of a session, from here."),
+    "flow": CommandEntry("flow", "flow", "Check and show flows."),
+    "loop": CommandEntry("loop", "loop", "List, resume and stop loops."),
+    "sessions": CommandEntry(
+        "sessions.command", "sessions", "List, search, read, export, fork, archive and delete sessions."
+    ),
+    "worktree": CommandEntry("worktree", "worktree", "List, merge, restore and remove worktrees of sessions."),
+    "agents": CommandEntry("agents", "agents", "List the agents of this directory, and explain one."),
+    "mcp": CommandEntry("mcp", "mcp", "Add, list, test and remove MCP servers."),
+    "editor-mcp": CommandEntry("editormcp.command", "editor_mcp", "Serve what editors know to other agents, over MCP."),
+    "status": CommandEntry("service", "status", "Show the daemon, who is connected, and what runs."),
+    "stop": CommandEntry("service", "stop", "Stop the daemon when its running turns have finished."),
+    "restart": CommandEntry("service", "restart", "Restart the daemon."),
+    "service": CommandEntry("autostart", "service", "Start the daemon when you log in: no editor waits for it."),
+    "logs": CommandEntry("logs", "logs", "Show the daemon's log."),
+    "doctor": CommandEntry("doctor.command", "doctor", "Find problems with this installation, and how to fix them."),
+    "fsck": CommandEntry("service", "fsck", "Check the journals of sessions for damage."),
+    "setup": CommandEntry("setup.command", "setup", "Connect an editor: edit its settings, check or undo that."),
+    "config": CommandEntry("config", "config", "Check, find and edit the configuration."),
+    "login": CommandEntry("login", "login", "Store a model provider's key."),
+    "logout": CommandEntry("login", "logout", "Remove a model provider's key."),
+    "rules": CommandEntry("rules", "rules", "List what is allowed here unasked, and forget it."),
+    "trust": CommandEntry("trust", "trust", "Trust this project's own configuration."),
+    "daemon": CommandEntry("frontends", "daemon", "Run the daemon in the foreground."),
 }
 """Every command, in the order of `sould --help`."""
 
 
-class LazyGroup(Group):
+class LazyGroup(CommandGroup):
     """A group whose commands come from `COMMANDS`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

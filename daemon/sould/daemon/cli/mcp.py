@@ -17,11 +17,11 @@ from sould.agents.base.environment import Environment
 from sould.agents.base.privatefile import write_private
 from sould.agents.llm.registry import KEY_VARIABLES
 from sould.agents.mcp.signins import StoredSignIns
-from sould.agents.mcp.specs import Loaded, ServerSpec, always, load_file, merge, read_entries
+from sould.agents.mcp.specs import LoadedServers, ServerSpec, always, load_file, merge, read_entries
 from sould.agents.mcp.trusted import TrustedServers
 from sould.agents.permissions.trust import TrustStore
 from sould.daemon.cli.caller_check import refuse_agent
-from sould.daemon.cli.output import CommandError, Group, complain, one_line, plural, table, visible
+from sould.daemon.cli.output import CommandError, CommandGroup, complain, one_line, plural, table, visible
 from sould.daemon.cli.running import tell_configured
 from sould.daemon.dial import read_umask
 from sould.daemon.hello import VERSION
@@ -38,7 +38,7 @@ START_S = 60.0
 """Seconds a server gets when a person waits for it: it may be installing itself."""
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def mcp() -> None:
     """Add, list, try and remove MCP servers: programs that bring tools.
 
@@ -237,7 +237,7 @@ def _sign_ins() -> StoredSignIns:
     return StoredSignIns(Path(Paths(os.environ).state) / "mcp-sign-ins")
 
 
-def _loaded() -> Loaded:
+def _loaded() -> LoadedServers:
     """What a session in this directory would have."""
     environment, state = _environment(), Path(Paths(os.environ).state)
     share = environment.variables.get("KIMI_SHARE_DIR")
@@ -246,7 +246,7 @@ def _loaded() -> Loaded:
     project = TrustedServers(TrustStore(state / "trust.json"), Path.cwd())
     refusal = project.refusal()
     if refusal:
-        places.append(Loaded(notices=(refusal,)))
+        places.append(LoadedServers(notices=(refusal,)))
     else:
         places += [load_file(path, "project", environment.variables) for path in project.files()]
     return merge(*places)
@@ -286,14 +286,14 @@ async def _tried(spec: ServerSpec) -> "_Tried":
     from sould.agents.base.liveconfig import FixedConfig  # noqa: PLC0415 -- as above
     from sould.agents.base.process.guard import ProcessGuard  # noqa: PLC0415 -- as above
     from sould.agents.mcp.pool import McpPool  # noqa: PLC0415 -- as above
-    from sould.agents.mcp.server import Place  # noqa: PLC0415 -- as above
+    from sould.agents.mcp.server import ServerPlace  # noqa: PLC0415 -- as above
 
     guard, umask = ProcessGuard(), read_umask()
     config = Config(mcp=Mcp(client=McpClient(start_timeout_ms=int(START_S * 1000))))
     pool = McpPool(guard, FixedConfig(config), _sign_ins(), VERSION)
     try:
         async with pool.running():
-            server = pool.acquire(spec, Place(_environment().variables, Path.cwd(), (Path.cwd(),), umask), always)
+            server = pool.acquire(spec, ServerPlace(_environment().variables, Path.cwd(), (Path.cwd(),), umask), always)
             await server.attempted.wait()
             return _Tried(server)
     finally:

@@ -99,7 +99,7 @@ class Command(click.Command):
         super().__init__(*args, help=_unwrapped(help), **kwargs)
 
 
-class Group(click.Group):
+class CommandGroup(click.Group):
     """A group; its commands are `Command`s."""
 
     command_class = Command

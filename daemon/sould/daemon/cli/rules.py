@@ -14,11 +14,11 @@ from sould.agents.permissions.remembered import FILE, Remembered
 from sould.agents.permissions.scopes import about, stated
 from sould.agents.sessions.settings.standingrules import Reach, StandingRule, StandingRules, standing_rules
 from sould.daemon.cli.caller_check import refuse_agent
-from sould.daemon.cli.output import FAILED, CommandError, Group, complain, one_line, visible
+from sould.daemon.cli.output import FAILED, CommandError, CommandGroup, complain, one_line, visible
 from sould.daemon.paths import Paths
 
 
-@click.group(cls=Group, invoke_without_command=True)
+@click.group(cls=CommandGroup, invoke_without_command=True)
 @click.option("--all", "everything", is_flag=True, help="Also what was allowed in other projects.")
 @click.option("--json", "as_json", is_flag=True, help="Print them as JSON.")
 @click.pass_context

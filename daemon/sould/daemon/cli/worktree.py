@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from sould.daemon.cli.output import FAILED, USAGE, CommandError, Group, complain, one_line, plural, span, table
+from sould.daemon.cli.output import FAILED, USAGE, CommandError, CommandGroup, complain, one_line, plural, span, table
 from sould.daemon.cli.running import running
 from sould.daemon.methods import ListWorktrees, MergeWorktree, RemoveWorktree, RestoreWorktree, WorktreeRow
 
@@ -15,7 +15,7 @@ NAMED = 10
 """Files that are named in one line; the rest is counted."""
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def worktree() -> None:
     """Show and end git worktrees that sessions have of their own: directories on branches sould/NAME.
 

@@ -35,7 +35,7 @@ from sould.agents.sessions.soulfactory import SoulFactory
 from sould.agents.sessions.store.store import SessionStore
 from sould.agents.sessions.worktrees.worktrees import WorktreeRecords, Worktrees
 from sould.agents.tools.editor.routing import EditorBackends
-from sould.agents.tools.languageservers.backend import LanguageServers
+from sould.agents.tools.languageservers.backend import LanguageServersBackend
 from sould.daemon.configuration.configfile import config_path, config_places, other_configuration
 from sould.daemon.configuration.configuration import ConfigFileError, Loaded, load
 from sould.daemon.configuration.credentials import Credentials
@@ -181,7 +181,7 @@ def compose(paths: Paths, souls: SoulFactory = make_own_soul) -> Composition:
     projects = Projects(state, variables={"PATH": os.defpath, **paths.environment}, config=config)
     trust = TrustStore(state / "trust.json")
     worktrees = Worktrees(Path(paths.worktrees), WorktreeRecords(state / "worktrees"), trust)
-    languages = LanguageServers(guard, config, projects.buffers, projects.watches, VERSION)
+    languages = LanguageServersBackend(guard, config, projects.buffers, projects.watches, VERSION)
     rules = UserRules(Path(paths.config, "rules.toml"))
     services = HostServices(
         storage=Storage(store, writer, state),

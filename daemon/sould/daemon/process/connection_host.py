@@ -20,7 +20,7 @@ from sould.agents.clients.connections import ClientProcess, ConnectionRecord, Co
 from sould.daemon.hello import VERSION
 from sould.daemon.partial_lines import LineTail, NewTail
 from sould.daemon.paths import Paths
-from sould.daemon.process.records import Record, read_record, record_path
+from sould.daemon.process.records import StoredRecord, read_record, record_path
 from sould.daemon.process.server import Connection
 from sould.daemon.process.sessions import Sessions
 
@@ -117,7 +117,7 @@ class ConnectionHost:
         path = record_path(self._paths.runtime, connection.hello.token)
         resume = _resume(path, connection)  # before a record of our own takes its place
         notes = NotesFile(notes_path(self._paths.runtime, connection.hello.token))
-        recorder = ResumeRecorder(Record(path), resume, connection, self._sessions, notes)
+        recorder = ResumeRecorder(StoredRecord(path), resume, connection, self._sessions, notes)
         stream = connection.open_stream(recorder, self._tail())
         hello = connection.hello
         umask = self._sessions.umask if hello.umask is None else hello.umask
@@ -155,7 +155,7 @@ class ResumeRecorder:
 
     def __init__(
         self,
-        record: Record,
+        record: StoredRecord,
         resume: ConnectionRecord | None,
         connection: Connection,
         sessions: Sessions,

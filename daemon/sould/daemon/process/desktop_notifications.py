@@ -46,7 +46,7 @@ LastWord: TypeAlias = Callable[[], float]
 """When a client said something last, by the loop's clock; 0 for never."""
 
 
-class Notification(Struct, frozen=True):
+class DesktopNotification(Struct, frozen=True):
     """What is told: `title` and `text` are one line each, and begin with words of ours."""
 
     id: str
@@ -59,11 +59,11 @@ class Notification(Struct, frozen=True):
 class Notifier(Protocol):
     """Shows notifications, and takes them back where that is possible."""
 
-    async def show(self, notification: Notification) -> None:
+    async def show(self, notification: DesktopNotification) -> None:
         """Show it; whatever goes wrong is logged."""
         ...
 
-    async def withdraw(self, notification: Notification) -> None:
+    async def withdraw(self, notification: DesktopNotification) -> None:
         """It was answered."""
         ...
 
@@ -92,7 +92,7 @@ class Freedesktop:
         self._shown: dict[str, str] = {}
         """The server's number by ours."""
 
-    async def show(self, notification: Notification) -> None:
+    async def show(self, notification: DesktopNotification) -> None:
         """See `Notifier`."""
         text = notification.text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
         said = [_literal(NAME), "uint32 0", _literal(""), _literal(notification.title), _literal(text)]
@@ -102,7 +102,7 @@ class Freedesktop:
         if number:
             self._shown[notification.id] = number
 
-    async def withdraw(self, notification: Notification) -> None:
+    async def withdraw(self, notification: DesktopNotification) -> None:
         """See `Notifier`."""
         number = self._shown.pop(notification.id, None)
         if number is not None:
@@ -116,13 +116,13 @@ class NotifySend:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
 
-    async def show(self, notification: Notification) -> None:
+    async def show(self, notification: DesktopNotification) -> None:
         """See `Notifier`."""
         await _run(
             ["notify-send", f"--app-name={NAME}", "--", notification.title, notification.text], self._environment
         )
 
-    async def withdraw(self, notification: Notification) -> None:
+    async def withdraw(self, notification: DesktopNotification) -> None:
         """See `Notifier`."""
 
 
@@ -132,12 +132,12 @@ class TerminalNotifier:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
 
-    async def show(self, notification: Notification) -> None:
+    async def show(self, notification: DesktopNotification) -> None:
         """See `Notifier`."""
         said = ["-title", notification.title, "-message", notification.text, "-group", f"{NAME}-{notification.id}"]
         await _run(["terminal-notifier", *said], self._environment)
 
-    async def withdraw(self, notification: Notification) -> None:
+    async def withdraw(self, notification: DesktopNotification) -> None:
         """See `Notifier`."""
         await _run(["terminal-notifier", "-remove", f"{NAME}-{notification.id}"], self._environment)
 
@@ -148,12 +148,12 @@ class OsaScript:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
 
-    async def show(self, notification: Notification) -> None:
+    async def show(self, notification: DesktopNotification) -> None:
         """See `Notifier`."""
         script = [word for line in _SCRIPT for word in ("-e", line)]
         await _run(["osascript", *script, notification.title, notification.text], self._environment)
 
-    async def withdraw(self, notification: Notification) -> None:
+    async def withdraw(self, notification: DesktopNotification) -> None:
         """See `Notifier`."""
 
 
@@ -164,15 +164,15 @@ class UserCommand:
         self._command = command
         self._environment = environment
 
-    async def show(self, notification: Notification) -> None:
+    async def show(self, notification: DesktopNotification) -> None:
         """See `Notifier`."""
         await self._tell("waiting", notification)
 
-    async def withdraw(self, notification: Notification) -> None:
+    async def withdraw(self, notification: DesktopNotification) -> None:
         """See `Notifier`."""
         await self._tell("ended", notification)
 
-    async def _tell(self, event: Literal["waiting", "ended"], told: Notification) -> None:
+    async def _tell(self, event: Literal["waiting", "ended"], told: DesktopNotification) -> None:
         said = {"event": event, "id": told.id, "title": told.title, "text": told.text}
         data = json.dumps({**said, "session": told.session, "project": told.project})
         await _run(self._command, self._environment, data.encode())
@@ -220,7 +220,7 @@ class Attention:
         self._last_word = last_word
         self._since: dict[str, float] = {}
         """By the loop's clock: what waits, as far as it was seen."""
-        self._shown: dict[str, tuple[Notifier, Notification]] = {}
+        self._shown: dict[str, tuple[Notifier, DesktopNotification]] = {}
         self._desktop = desktop(environment)
         self._changed = asyncio.Event()
 
@@ -266,7 +266,7 @@ class Attention:
         return self._desktop if settings.notify == "auto" else None
 
 
-def _worded(waiting: Waiting) -> Notification:
+def _worded(waiting: Waiting) -> DesktopNotification:
     """In words that begin with ours, on one line each."""
     request, project = waiting.request, _line(os.path.basename(waiting.session.cwd) or str(waiting.session.cwd))
     if isinstance(request, ApprovalRequest):
@@ -275,7 +275,9 @@ def _worded(waiting: Waiting) -> Notification:
     else:
         what = f"asks: {request.questions[0].question if request.questions else 'a question'}"
     title = f"sould waits for you in {project}"
-    return Notification(request.id, title, _line(f"An agent {what}"), waiting.session.id, str(waiting.session.cwd))
+    return DesktopNotification(
+        request.id, title, _line(f"An agent {what}"), waiting.session.id, str(waiting.session.cwd)
+    )
 
 
 def _line(text: str) -> str:

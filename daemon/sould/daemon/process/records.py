@@ -29,7 +29,7 @@ _NAME = re.compile(r"[cn]\.[0-9a-f]{32}")
 _FORGOTTEN = 24 * 3600.0
 
 
-class Record:
+class StoredRecord:
     """One connection's file. Closing keeps it for the next daemon; `forget` removes it."""
 
     def __init__(self, path: str, capacity: int = 8192) -> None:
@@ -102,7 +102,7 @@ def record_path(runtime: str, token: str) -> str:
     return f"{runtime}/c.{token}"
 
 
-class Found(NamedTuple):
+class FoundRecords(NamedTuple):
     """What a daemon left, whether its last write may have been cut, and whether it read something that is not in it."""
 
     state: bytes
@@ -111,7 +111,7 @@ class Found(NamedTuple):
     taking: bool
 
 
-def read_record(path: str) -> Found | None:
+def read_record(path: str) -> FoundRecords | None:
     """What a daemon left; None when there is no usable record."""
     try:
         with open(path, "rb") as file:
@@ -128,7 +128,7 @@ def read_record(path: str) -> Found | None:
     if not length or begin + length > len(data):
         return None
     marks = tuple(mark for (mark,) in _NUMBER.iter_unpack(data[start:begin]))
-    return Found(data[begin : begin + length], marks, data[_CUT] == 1, data[_TAKING] == 1)
+    return FoundRecords(data[begin : begin + length], marks, data[_CUT] == 1, data[_TAKING] == 1)
 
 
 def sweep_records(runtime: str) -> None:

@@ -17,7 +17,7 @@ from sould.agents.permissions.actions import Scope
 from sould.agents.permissions.scopes import approved, offered
 from sould.agents.sessions.port import SessionPort
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, QuestionResponse
-from sould.editors.lsp.attachment import Attachment
+from sould.editors.lsp.attachment import EditorAttachment
 from sould.editors.lsp.client import LspClient
 from sould.editors.lsp.hunks import hunks_of
 from sould.editors.lsp.opened import Place, file_of, place_of
@@ -40,7 +40,7 @@ _SCOPES: Final[Mapping[str, Scope]] = {
 """By the `response` that gives each."""
 
 
-class Reported(Inbound):
+class ReportedDiagnostic(Inbound):
     """A diagnostic, as far as an agent is told of it."""
 
     message: Lenient[str] = ""
@@ -50,7 +50,7 @@ class Reported(Inbound):
     range: Lenient[RangeParams | None] = None
 
 
-def fix_prompt(path: Path, diagnostics: Sequence[Reported], text: str = "") -> str:
+def fix_prompt(path: Path, diagnostics: Sequence[ReportedDiagnostic], text: str = "") -> str:
     """Fix what the editor reports about a file."""
     told = [_diagnostic(path, each) for each in diagnostics[:MOST_DIAGNOSTICS]]
     return _joined(f"Fix {'this problem' if len(told) == 1 else 'these problems'} in {path}:", "\n".join(told), text)
@@ -90,7 +90,7 @@ def _where(path: Path, first: int, count: int) -> str:
     return f"{path}:{first + 1}" if last == first + 1 else f"{path}:{first + 1}-{last}"
 
 
-def _diagnostic(path: Path, given: Reported) -> str:
+def _diagnostic(path: Path, given: ReportedDiagnostic) -> str:
     at = f"{path.name}:{given.range.start.line + 1}: " if given.range is not None else ""
     severity = SEVERITIES.get(given.severity, "error")
     source = " ".join(str(each)[:100] for each in (given.source, given.code) if each != "")
@@ -107,7 +107,7 @@ class SessionArguments(Place):
     session: str = ""
 
 
-class PromptArguments(SessionArguments):
+class PromptCommandArguments(SessionArguments):
     """What the agent is asked."""
 
     text: Annotated[str, Field(min_length=1, max_length=LONGEST_PROMPT)]
@@ -145,7 +145,7 @@ class FixArguments(SessionArguments):
     """What the editor reports."""
 
     uri: str | None = None
-    diagnostics: Annotated[list[Reported], Field(min_length=1)]
+    diagnostics: Annotated[list[ReportedDiagnostic], Field(min_length=1)]
     text: str = ""
 
 
@@ -162,12 +162,12 @@ class WhyArguments(SessionArguments):
     id: Number
 
 
-async def prompt(client: LspClient, given: PromptArguments) -> Json:
+async def prompt(client: LspClient, given: PromptCommandArguments) -> Json:
     """A turn."""
     return _asked(await client.sessions.of(place_of(client, given), given.session), given.text)
 
 
-async def steer(client: LspClient, given: PromptArguments) -> Json:
+async def steer(client: LspClient, given: PromptCommandArguments) -> Json:
     """More input for the running turn, or word that a prompt is needed."""
     attachment = await client.sessions.of(place_of(client, given), given.session)
     steered = attachment.session.steer(given.text)
@@ -183,7 +183,7 @@ async def session(client: LspClient, given: PickArguments) -> Json | None:
     """Choose where prompts go: the session named, a new one, or the one that the user picks."""
     about = place_of(client, given)
     if given.new:
-        chosen: Attachment | None = await client.sessions.new(about)
+        chosen: EditorAttachment | None = await client.sessions.new(about)
     elif given.session:
         chosen = await client.sessions.of(about, given.session)
     else:
@@ -233,7 +233,7 @@ async def why(client: LspClient, given: WhyArguments) -> Json:
     return _asked(await client.sessions.of(path, given.session or writer), why_prompt(hunk))
 
 
-def _asked(attachment: Attachment, text: str) -> Json:
+def _asked(attachment: EditorAttachment, text: str) -> Json:
     return {"sessionId": attachment.session.id, "turnId": attachment.prompt(text)}
 
 

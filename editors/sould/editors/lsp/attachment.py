@@ -80,7 +80,7 @@ class TurnProgress:
 _CLOSINGS = (wire.ApprovalResponse, wire.QuestionResponse, wire.RequestClosed)
 
 
-class Attachment:
+class EditorAttachment:
     """Made with a live session; `begin` or `go_on` starts it, `end` stops it."""
 
     def __init__(self, client: EditorConnection, session: SessionPort) -> None:

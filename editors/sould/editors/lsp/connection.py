@@ -13,7 +13,7 @@ from sould.agents.base.rpc.errors import RpcError
 from sould.agents.base.rpc.framing import ByteStream
 from sould.agents.clients.connections import ConnectionRecord, ConnectionServices
 from sould.agents.clients.frontend.connection import MOST_SIGNED, ClientConnection
-from sould.editors.lsp.introduction import MOST_FOLDERS, EditorCapabilities, Introduction, Json, Settings
+from sould.editors.lsp.introduction import MOST_FOLDERS, EditorCapabilities, EditorIntroduction, Json, Settings
 
 
 class CountedStream:
@@ -75,11 +75,11 @@ class EditorConnection(ClientConnection):
     def __init__(self, services: ConnectionServices, stream: CountedStream) -> None:
         super().__init__(services)
         self._stream = stream
-        self.editor: Introduction | None = None
+        self.editor: EditorIntroduction | None = None
         self.leaving = False
         """It said that it will end."""
 
-    def introduce(self, editor: Introduction, params: Json) -> None:
+    def introduce(self, editor: EditorIntroduction, params: Json) -> None:
         """The editor said who it is and what it can do; `params` are its words."""
         self.editor = editor
         self._initialize = params

@@ -14,7 +14,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from sould.agents.base.rpc.errors import ConnectionGoneError, RpcError
-from sould.agents.clients.review.reported import PATIENCE, PositionEncoding, Reported, Taken, ask_to_write, units
+from sould.agents.clients.review.reported import PATIENCE, PositionEncoding, ReportedFile, Taken, ask_to_write, units
 from sould.agents.files.review.difference import edits_between
 from sould.agents.files.review.lines import split
 from sould.editors.lsp import types
@@ -62,7 +62,7 @@ class EditorEdits:
         """See `BufferEdits`: the protocol has no word to save a document."""
         return self._client.can.writes
 
-    async def edit(self, path: Path, text: str, file: Reported) -> Taken | None:
+    async def edit(self, path: Path, text: str, file: ReportedFile) -> Taken | None:
         """See `BufferEdits`."""
         saved = False
         if self._client.can.writes:
@@ -79,7 +79,7 @@ class EditorEdits:
         now = await self._reported(path, text, file.version)
         return Taken(now.buffer.text, saved) if now is not None and now.buffer is not None else None
 
-    async def _reported(self, path: Path, text: str, version: int) -> Reported | None:
+    async def _reported(self, path: Path, text: str, version: int) -> ReportedFile | None:
         """What the editor reports after an edit, some of them line by line; None: nothing."""
         reports, now, patience = await self._client.reports(), None, REPORTED_WITHIN
         while now is None or now.buffer is None or now.buffer.text != text:
@@ -93,7 +93,7 @@ class EditorEdits:
             now, version, patience = found, found.version, MORE_WITHIN
         return now
 
-    async def _apply(self, path: Path, text: str, file: Reported) -> bool:
+    async def _apply(self, path: Path, text: str, file: ReportedFile) -> bool:
         if file.buffer is None or not self._client.can.applies_edits:
             return False
         ends = self._documents.ends

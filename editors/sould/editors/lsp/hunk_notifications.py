@@ -17,7 +17,7 @@ from sould.agents.base.rpc.errors import ConnectionGoneError, RpcError
 from sould.editors.lsp.connection import EditorConnection
 
 if TYPE_CHECKING:
-    from sould.agents.clients.review.projects import ReviewedProject
+    from sould.agents.clients.review.projects import FollowedProject
 
 logger = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ ShowHints: TypeAlias = Callable[[set[Path]], Awaitable[None]]
 class _Followed(Struct):
     """A project with open documents."""
 
-    project: "ReviewedProject"
+    project: "FollowedProject"
     stack: ExitStack
     paths: set[Path]
 

@@ -57,7 +57,7 @@ class EditorCapabilities(Struct, frozen=True):
     """Ours: it shows hunks itself."""
 
 
-class Introduction(Struct, frozen=True):
+class EditorIntroduction(Struct, frozen=True):
     """`initialize`. `folders`: the URIs of the window's roots, the first one first."""
 
     name: str = ""
@@ -67,10 +67,10 @@ class Introduction(Struct, frozen=True):
     settings: Settings = field(default_factory=Settings)
 
 
-def read_introduction(raw: Json) -> Introduction:
+def read_introduction(raw: Json) -> EditorIntroduction:
     """What the editor says."""
     client = _object(raw, "clientInfo")
-    return Introduction(
+    return EditorIntroduction(
         name=_typed(client, "name", str, ""),
         version=_typed(client, "version", str, ""),
         folders=_folders(raw),

@@ -10,7 +10,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from sould.agents.base.regularfile import read_regular
-from sould.agents.clients.review.reports import Change, Report
+from sould.agents.clients.review.reports import BufferChange, Report
 
 MOST_READ: Final = 32_000_000
 """Bytes of a file that are looked at."""
@@ -46,7 +46,7 @@ class LineEnds:
         if path not in self._hidden:
             return report
         text = report.text.replace("\n", "\r\n") if report.text is not None else None
-        changes = tuple(Change(each.text.replace("\n", "\r\n"), each.start, each.stop) for each in report.changes)
+        changes = tuple(BufferChange(each.text.replace("\n", "\r\n"), each.start, each.stop) for each in report.changes)
         return replace(report, text=text, changes=changes)
 
     def outward(self, path: Path, text: str) -> str:

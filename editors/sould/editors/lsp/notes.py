@@ -13,8 +13,8 @@ from msgspec.json import decode, encode
 
 from sould.agents.base.diskfile import digest_of
 from sould.agents.clients.connections import ConnectionNotes
-from sould.agents.clients.review.reported import PositionEncoding, Reported, TextBuffer
-from sould.agents.clients.review.reports import Change, Report
+from sould.agents.clients.review.reported import PositionEncoding, ReportedFile, TextBuffer
+from sould.agents.clients.review.reports import BufferChange, Report
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.secretnames import likelihood
 from sould.editors.lsp.lineends import LineEnds
@@ -30,7 +30,7 @@ class _Line(Struct, frozen=True, omit_defaults=True):
     version: int = 0
     digest: str = ""
     text: str | None = None
-    changes: tuple[Change, ...] = ()
+    changes: tuple[BufferChange, ...] = ()
     open: bool = False
     hides_ends: bool = False
 
@@ -90,14 +90,14 @@ class DocumentNotes:
         self._texts.discard(uri)
         self._add(_Line(uri))
 
-    def reported(self, uri: str, path: Path, report: Report, file: Reported) -> None:
+    def reported(self, uri: str, path: Path, report: Report, file: ReportedFile) -> None:
         """It is open, and this is how."""
         if report.changes and uri in self._texts and file.dirty and file.buffer is not None:
             self._add(_Line(uri, file.version, changes=report.changes, open=True))
         else:
             self._add(self._whole(uri, path, file))
 
-    def renew(self, documents: Iterator[tuple[str, Path, Reported]]) -> None:
+    def renew(self, documents: Iterator[tuple[str, Path, ReportedFile]]) -> None:
         """Note all of them as they are now."""
         self._texts.clear()
         self._added = 0
@@ -109,7 +109,7 @@ class DocumentNotes:
         """Much was added since they were noted as a whole."""
         return self._added > MOST_ADDED
 
-    def _whole(self, uri: str, path: Path, file: Reported) -> _Line:
+    def _whole(self, uri: str, path: Path, file: ReportedFile) -> _Line:
         self._texts.discard(uri)
         hides = self._ends.hides(path)
         if file.buffer is None:
@@ -128,7 +128,9 @@ class DocumentNotes:
         self._notes.append(data)
 
 
-def _changed(buffer: TextBuffer | None, changes: tuple[Change, ...], encoding: PositionEncoding) -> TextBuffer | None:
+def _changed(
+    buffer: TextBuffer | None, changes: tuple[BufferChange, ...], encoding: PositionEncoding
+) -> TextBuffer | None:
     for change in changes:
         if change.start is None or change.stop is None:
             buffer = TextBuffer(change.text, encoding)

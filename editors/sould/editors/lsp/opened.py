@@ -18,8 +18,8 @@ from sould.agents.base.diskfile import digest_of
 from sould.agents.base.regularfile import read_regular
 from sould.agents.base.rpc.errors import INVALID_PARAMS, RpcError
 from sould.agents.clients.params import Inbound, absolute
-from sould.agents.clients.review.reported import Position
-from sould.agents.clients.review.reports import Change, Report, ReportOutcome, is_on_disk
+from sould.agents.clients.review.reported import BufferPosition
+from sould.agents.clients.review.reports import BufferChange, Report, ReportOutcome, is_on_disk
 from sould.editors.lsp import types
 from sould.editors.lsp.connection import EditorConnection
 from sould.editors.lsp.hunk_notifications import EditorNews
@@ -28,7 +28,7 @@ from sould.editors.lsp.notes import DocumentNotes, KnownDocument
 from sould.editors.lsp.words import tell
 
 if TYPE_CHECKING:
-    from sould.agents.clients.review.reported import Reported
+    from sould.agents.clients.review.reported import ReportedFile
 
 
 LOST: Final = (
@@ -117,7 +117,7 @@ class Documents:
         except (OSError, ValueError):
             return ""
 
-    def _reported(self, path: Path) -> "Reported | None":
+    def _reported(self, path: Path) -> "ReportedFile | None":
         reports = self._client.known_reports
         return reports.reported(path) if reports is not None else None
 
@@ -256,14 +256,14 @@ def file_of(uri: str) -> Path:
     return path
 
 
-def _change(change: types.ContentChange) -> Change:
+def _change(change: types.ContentChange) -> BufferChange:
     if change.range is None:
-        return Change(change.text)
-    return Change(change.text, _position(change.range.start), _position(change.range.end))
+        return BufferChange(change.text)
+    return BufferChange(change.text, _position(change.range.start), _position(change.range.end))
 
 
-def _position(given: types.Position) -> Position:
-    return Position(given.line, given.character)
+def _position(given: types.Position) -> BufferPosition:
+    return BufferPosition(given.line, given.character)
 
 
 class Place(Inbound):

@@ -12,7 +12,7 @@ from sould.agents.journal.channel import Cursor
 from sould.agents.sessions.port import SessionPort
 from sould.agents.soul.session_request import SessionRequest
 from sould.agents.wire.messages import QuestionRequest, WireRequest
-from sould.editors.lsp.attachment import Attachment
+from sould.editors.lsp.attachment import EditorAttachment
 from sould.editors.lsp.connection import EditorConnection
 from sould.editors.lsp.dialogs import listed
 from sould.editors.lsp.opened import roots_of
@@ -30,7 +30,7 @@ class EditorSessions:
 
     def __init__(self, client: EditorConnection) -> None:
         self._client = client
-        self._attached: dict[str, Attachment] = {}
+        self._attached: dict[str, EditorAttachment] = {}
         self._chosen: dict[Path, str] = {}
         """The session that prompts about a directory go to."""
 
@@ -39,7 +39,7 @@ class EditorSessions:
         """What the next daemon must know of them."""
         return {key: each.remembered for key, each in self._attached.items()}
 
-    async def of(self, about: Path, wanted: str = "") -> Attachment:
+    async def of(self, about: Path, wanted: str = "") -> EditorAttachment:
         """The session `wanted`, else the one chosen for the project of a file or directory; a new one where there is none."""
         directory = await self._directory(about)
         name = wanted or self._chosen.get(directory, "")
@@ -51,13 +51,13 @@ class EditorSessions:
         self._chosen[directory] = known.session.id
         return known
 
-    async def new(self, about: Path) -> Attachment:
+    async def new(self, about: Path) -> EditorAttachment:
         """A new session, which is chosen."""
         directory = await self._directory(about)
         self._chosen.pop(directory, None)
         return await self.of(about)
 
-    async def pick(self, about: Path) -> Attachment | None:
+    async def pick(self, about: Path) -> EditorAttachment | None:
         """The one that the user chooses of those of the project; None: none."""
         directory = await self._directory(about)
         page = await (await self._client.host()).list(directory, None, MOST_OFFERED)
@@ -72,7 +72,7 @@ class EditorSessions:
         directory = Path(remembered.cwd)
         session = await (await self._client.host()).open(session_id, self._opening(directory))
         session.attach(self._client)
-        attachment = self._attached[session_id] = Attachment(self._client, session)
+        attachment = self._attached[session_id] = EditorAttachment(self._client, session)
         self._chosen[directory] = session_id
         await attachment.go_on(Cursor(remembered.seq, remembered.offset))
 
@@ -96,7 +96,7 @@ class EditorSessions:
         found = ((session, each) for session in await self._near() for each in session.pending if each.id == request_id)
         return next(found, None)
 
-    def _attached_to(self, session: SessionPort) -> Attachment:
+    def _attached_to(self, session: SessionPort) -> EditorAttachment:
         return self._attached.get(session.id) or self._attach(session)
 
     async def _near(self) -> Iterable[SessionPort]:
@@ -127,12 +127,12 @@ class EditorSessions:
             attachment.end()
         return list(self._attached)
 
-    def _attach(self, session: SessionPort) -> Attachment:
+    def _attach(self, session: SessionPort) -> EditorAttachment:
         before = self._attached.pop(session.id, None)
         if before is not None:
             before.end()
         session.attach(self._client)
-        attachment = self._attached[session.id] = Attachment(self._client, session)
+        attachment = self._attached[session.id] = EditorAttachment(self._client, session)
         attachment.begin()
         self._client.remember()
         return attachment

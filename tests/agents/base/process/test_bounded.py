@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sould.agents.base.process.bounded import Bounded, Ended
+from sould.agents.base.process.bounded import Bounds, ProgramEnded
 from soultest.daemon import until
 from soultest.processes import MARK, descriptors, marked, until_gone
 
@@ -28,19 +28,19 @@ print(bounded.run(["/bin/true"]), flush=True)
 """
 
 
-def bounded(mark: str = "", *, seconds: float = 60.0, grouped: bool = False, most: int = 1 << 20) -> Bounded:
+def bounded(mark: str = "", *, seconds: float = 60.0, grouped: bool = False, most: int = 1 << 20) -> Bounds:
     environment = {"PATH": os.environ["PATH"], MARK: mark}
     deadline = time.monotonic() + seconds
-    return Bounded(cwd=Path("/"), env=environment, deadline=deadline, grouped=grouped, most=most)
+    return Bounds(cwd=Path("/"), env=environment, deadline=deadline, grouped=grouped, most=most)
 
 
 @pytest.mark.parametrize("grouped", [False, True])
 def test_a_program_gets_its_input_and_is_known_by_what_it_prints_and_how_it_ends(*, grouped: bool) -> None:
     given = os.urandom(1 << 19)
     before = descriptors()
-    assert bounded(grouped=grouped).run(["/bin/cat"], given) == Ended(given, b"", 0)
+    assert bounded(grouped=grouped).run(["/bin/cat"], given) == ProgramEnded(given, b"", 0)
     said = bounded(grouped=grouped).run(["/bin/sh", "-c", 'printf "%s" "$1"; echo no >&2; exit 3', "sh", "a 'b' $c"])
-    assert said == Ended(b"a 'b' $c", b"no\n", 3)
+    assert said == ProgramEnded(b"a 'b' $c", b"no\n", 3)
     assert bounded(grouped=grouped).run(["/bin/true"], given).code == 0  # it does not want to know
     assert descriptors() == before
 
@@ -48,13 +48,13 @@ def test_a_program_gets_its_input_and_is_known_by_what_it_prints_and_how_it_ends
 def test_when_the_time_is_up_all_that_was_started_is_ended() -> None:
     mark = secrets.token_hex(8)
     ended = bounded(mark, seconds=0.3).run(["/bin/sh", "-c", LONG])
-    assert ended == Ended(complaint=b"complained\n", why="time")
+    assert ended == ProgramEnded(complaint=b"complained\n", why="time")
     assert until_gone(mark, 10) == []
 
 
 def test_a_program_that_prints_without_an_end_is_ended() -> None:
     mark = secrets.token_hex(8)
-    assert bounded(mark, most=100_000).run(["/usr/bin/env", "yes"]) == Ended(why="output")
+    assert bounded(mark, most=100_000).run(["/usr/bin/env", "yes"]) == ProgramEnded(why="output")
     assert until_gone(mark, 10) == []
 
 
@@ -67,5 +67,5 @@ def test_a_program_is_ended_when_its_daemon_is_killed_or_stops() -> None:
             if how == "killed":
                 daemon.kill()
             printed, _ = daemon.communicate()
-        assert printed.splitlines() == ([str(Ended(why="stopping"))] * 2 if how == "stops" else [])
+        assert printed.splitlines() == ([str(ProgramEnded(why="stopping"))] * 2 if how == "stops" else [])
         assert until_gone(mark, 10) == []

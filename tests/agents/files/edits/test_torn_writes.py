@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from sould.agents.base.diskfile import digest_of
 from sould.agents.files.edits.blobs import BlobStore
-from sould.agents.files.edits.state import Edit
+from sould.agents.files.edits.state import LoggedEdit
 from sould.agents.files.edits.tornwrites import take_back_edit
 
 BEFORE, AFTER = b"KEY=a long secret\n", b"KEY=short\n"
@@ -34,8 +34,10 @@ def store(tmp_path: Path) -> BlobStore:
     return BlobStore(tmp_path / "blobs")
 
 
-def edit(*, in_place: bool = True) -> Edit:
-    return Edit(1, digest_of(BEFORE), digest_of(AFTER), "S", "T", "c", time.time(), secret=True, in_place=in_place)
+def edit(*, in_place: bool = True) -> LoggedEdit:
+    return LoggedEdit(
+        1, digest_of(BEFORE), digest_of(AFTER), "S", "T", "c", time.time(), secret=True, in_place=in_place
+    )
 
 
 def test_a_secret_is_put_back_from_what_lies_beside_it(path: Path, store: BlobStore) -> None:

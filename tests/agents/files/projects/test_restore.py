@@ -8,7 +8,7 @@ import pytest
 
 from sould.agents.base.diskfile import digest_of
 from sould.agents.base.localworkspace import LocalWorkspace
-from sould.agents.files.edits.state import Edit
+from sould.agents.files.edits.state import LoggedEdit
 from sould.agents.files.projects.projects import Projects
 from sould.agents.files.projects.restore import BOTH, FileOutcome, restore_call, take_back
 from sould.agents.files.projects.sessionfiles import Author, SessionFiles
@@ -43,11 +43,11 @@ def project(tmp_path: Path) -> Project:
     return Project(tmp_path)
 
 
-def every(edit: Edit) -> bool:
+def every(edit: LoggedEdit) -> bool:
     return True
 
 
-def of_restore(restore_id: str) -> Callable[[Edit], bool]:
+def of_restore(restore_id: str) -> Callable[[LoggedEdit], bool]:
     return lambda edit: edit.call_id == restore_call(restore_id)
 
 

@@ -23,7 +23,7 @@ from sould.agents.files.review.lines import Lines, stacked
 from sould.agents.files.review.text import ReviewedText
 from sould.agents.files.review.undo import without_calls
 from sould.agents.files.review.useredit import How
-from sould.agents.files.review.weave import Step
+from sould.agents.files.review.weave import WeaveStep
 from sould.agents.files.reviewing.gitversions import hunks_in
 
 ENDS = st.sampled_from(["\n", "\r\n", "\r"])
@@ -334,7 +334,7 @@ class Reviewing(RuleBasedStateMachine):
     def _undone_at_once(self, edits: Sequence[LineEdit]) -> None:
         """A call that is taken back before anything else happened leaves no trace."""
         written = self.text.agent_wrote(edits, agent("undone"))
-        step = Step(written.parts, "call of undone", undone=True)
+        step = WeaveStep(written.parts, "call of undone", undone=True)
         answer = without_calls(written, self.text.parts, [step])
         assert (answer.conflicts, answer.kept) == (0, ())
         assert answer.text.current == self.text.current

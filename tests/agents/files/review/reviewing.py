@@ -10,7 +10,7 @@ from sould.agents.files.review.lines import split
 from sould.agents.files.review.text import ReviewedText
 from sould.agents.files.review.undo import Undone, without_calls
 from sould.agents.files.review.useredit import How
-from sould.agents.files.review.weave import Step
+from sould.agents.files.review.weave import WeaveStep
 
 
 def agent(turn: str, session: str = "S1", call: str = "") -> AgentCall:
@@ -35,7 +35,7 @@ class Past:
         """The text that it came to without some calls."""
         (first, _), *rest = self._texts
         steps = [
-            Step(text.parts, by.call_id if by else "", by is not None and by.call_id in calls) for text, by in rest
+            WeaveStep(text.parts, by.call_id if by else "", by is not None and by.call_id in calls) for text, by in rest
         ]
         return without_calls(self._texts[-1][0], first.parts, steps)
 

@@ -8,7 +8,7 @@ from sould.agents.files.review.difference import LineEdit, edits_between
 from sould.agents.files.review.file import FileChange, TrackedFile
 from sould.agents.files.review.filedecisions import (
     Conflict,
-    Done,
+    DecidedFile,
     Move,
     PutContent,
     PutText,
@@ -93,7 +93,7 @@ def test_a_deletion_is_not_rejected_over_what_the_user_wrote_since() -> None:
 
     assert decide_change(file, change, "reject") == Conflict(change, "notes.md", replaceable=True)
     answer = decide_change(file, change, "reject", choice="replace")
-    assert isinstance(answer, Done)
+    assert isinstance(answer, DecidedFile)
     assert puts(answer) == [("notes.md", ("new\n",), split("x\ny\n"))]
 
 
@@ -221,25 +221,25 @@ def _typed(file: TrackedFile, text: str) -> TrackedFile:
     return file.user_wrote(edits_between(file.text.current, lines))
 
 
-def _decide(file: TrackedFile, verdict: Verdict) -> Done | Refusal:
+def _decide(file: TrackedFile, verdict: Verdict) -> DecidedFile | Refusal:
     hunk = file.text.hunks[0].hunk
     return decide_hunk(file, Decision(verdict, hunk.id, hunk.digest))
 
 
-def _done(answer: Done | Refusal) -> Done:
-    assert isinstance(answer, Done)
+def _done(answer: DecidedFile | Refusal) -> DecidedFile:
+    assert isinstance(answer, DecidedFile)
     return answer
 
 
-def puts(done: Done | Conflict | Refusal) -> list[tuple[str, Lines | None, Lines | None]]:
+def puts(done: DecidedFile | Conflict | Refusal) -> list[tuple[str, Lines | None, Lines | None]]:
     """Path, expected and wanted text of what is to be written."""
-    assert isinstance(done, Done)
+    assert isinstance(done, DecidedFile)
     return [(each.path, each.expected, each.wanted) for each in done.effects if isinstance(each, PutText)]
 
 
-def _settled(file: TrackedFile, change: FileChange, verdict: Verdict) -> Done:
+def _settled(file: TrackedFile, change: FileChange, verdict: Verdict) -> DecidedFile:
     answer = decide_change(file, change, verdict)
-    assert isinstance(answer, Done)
+    assert isinstance(answer, DecidedFile)
     return answer
 
 

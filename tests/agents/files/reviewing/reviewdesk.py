@@ -12,8 +12,8 @@ from sould.agents.files.directories.nodes import read_node
 from sould.agents.files.edits.moments import moment
 from sould.agents.files.edits.project import Project
 from sould.agents.files.edits.reviewstate import DecisionVerdict
-from sould.agents.files.edits.state import Edit
-from sould.agents.files.projects.changes import Change
+from sould.agents.files.edits.state import LoggedEdit
+from sould.agents.files.projects.changes import CallChange
 from sould.agents.files.projects.moves import RESTORE
 from sould.agents.files.projects.projects import Projects
 from sould.agents.files.projects.restore import FileOutcome, is_of, take_back
@@ -135,7 +135,7 @@ class ReviewDesk:
         if target is not None:
             path.symlink_to(target)
         after, after_mode = self._node(path)
-        change = Change(path, before, after, before_mode, after_mode)
+        change = CallChange(path, before, after, before_mode, after_mode)
         await (await self.session(session)).note([change], moment(), AgentCall(session, turn, f"call of {turn}"))
 
     async def makes_executable(self, name: str, turn: str = "T1", session: str = "S1") -> None:
@@ -143,17 +143,17 @@ class ReviewDesk:
         path = self.root / name
         held, before = self._node(path)
         path.chmod(0o755)
-        change = Change(path, held, held, before, path.stat().st_mode)
+        change = CallChange(path, held, held, before, path.stat().st_mode)
         await (await self.session(session)).note([change], moment(), AgentCall(session, turn, f"call of {turn}"))
 
     def _node(self, path: Path) -> tuple[str | None, int | None]:
         node = read_node(path)
         return (self.projects.store.put(node.data), node.mode) if node is not None else (None, None)
 
-    def _changed(self, name: str, old: str | None, new: str | None) -> Change:
+    def _changed(self, name: str, old: str | None, new: str | None) -> CallChange:
         kept, left = (self.projects.store.put(text.encode()) if text is not None else None for text in (old, new))
         self.user(name, new) if new is not None else (self.root / name).unlink(missing_ok=True)
-        return Change(self.root / name, kept, left)
+        return CallChange(self.root / name, kept, left)
 
     async def undo(self, *turns: str, session: str = "S1", name: str = "u1", kept: bool = False) -> list[FileOutcome]:
         """Take turns of a session back."""
@@ -194,7 +194,7 @@ async def _nothing_found() -> None:
     """What the command changed is told when it has ended."""
 
 
-def _since_first(edits: Iterable[Edit], turns: Collection[str]) -> Iterator[Edit]:
+def _since_first(edits: Iterable[LoggedEdit], turns: Collection[str]) -> Iterator[LoggedEdit]:
     """Those of the turns in one file, and the restores that came after the first of them."""
     begun = False
     for edit in edits:

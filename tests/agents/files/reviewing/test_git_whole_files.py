@@ -8,7 +8,7 @@ import pytest
 from tests.agents.files.reviewing.gitdesk import BASE, GitDesk
 
 from sould.agents.files.edits.moments import moment
-from sould.agents.files.projects.changes import Change
+from sould.agents.files.projects.changes import CallChange
 from sould.agents.files.review.hunk import AgentCall
 
 BINARY, OTHER = "\0one", "\0two"
@@ -29,7 +29,7 @@ class Desk(GitDesk):
         path = self.root / name
         before, held = path.stat().st_mode, self.projects.store.put(path.read_bytes())
         path.chmod(mode)
-        change = Change(path, held, held, before, path.stat().st_mode)
+        change = CallChange(path, held, held, before, path.stat().st_mode)
         await (await self.session()).note([change], moment(), AgentCall("S1", "T1", "chmod"))
 
     def mode(self, name: str) -> int:

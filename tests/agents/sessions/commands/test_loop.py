@@ -5,7 +5,7 @@ import pytest
 from sould.agents.base.errors import SouldError
 from sould.agents.sessions.session import Session
 from sould.agents.soul.flows.looprequest import LoopRequest, parse_request
-from sould.agents.soul.flows.loopstate import Budget, LoopState, LoopStore
+from sould.agents.soul.flows.loopstate import LoopBudget, LoopState, LoopStore
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import (
     ApprovalRequest,
@@ -310,10 +310,10 @@ async def test_the_state_of_a_loop_can_be_asked_for_and_the_loop_ended(bench: Be
         ("resume", LoopRequest("resume")),
         ("resume 01AB", LoopRequest("resume", session_id="01AB")),
         ("resume the old work", LoopRequest("start", None, "resume the old work")),
-        ("3 --time 1.5h --tokens 200k --cost 2 go", LoopRequest("start", 3, "go", Budget(tokens=200_000, cost=2, seconds=5400))),
-        ("--tokens 1M 3 go", LoopRequest("start", 3, "go", Budget(tokens=1_000_000))),
-        ("resume --tokens 1k", LoopRequest("resume", budget=Budget(tokens=1000))),
-        ("resume 01AB --time 1m --cost 2", LoopRequest("resume", session_id="01AB", budget=Budget(seconds=60, cost=2))),
+        ("3 --time 1.5h --tokens 200k --cost 2 go", LoopRequest("start", 3, "go", LoopBudget(tokens=200_000, cost=2, seconds=5400))),
+        ("--tokens 1M 3 go", LoopRequest("start", 3, "go", LoopBudget(tokens=1_000_000))),
+        ("resume --tokens 1k", LoopRequest("resume", budget=LoopBudget(tokens=1000))),
+        ("resume 01AB --time 1m --cost 2", LoopRequest("resume", session_id="01AB", budget=LoopBudget(seconds=60, cost=2))),
     ],
 )  # fmt: skip
 def test_what_follows_the_command(text: str, request_: LoopRequest) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from sould.agents.sessions.session import Session
-from sould.agents.soul.flows.loopstate import Budget, LoopState, LoopStore
+from sould.agents.soul.flows.loopstate import LoopBudget, LoopState, LoopStore
 from sould.agents.soul.flows.spending import CONTINUE, STOP
 from sould.agents.wire.messages import Notification, QuestionRequest, QuestionResponse, StepBegin, ToolResult, TurnEnd
 from soultest.bench import Bench, Watcher, call, finish, refused
@@ -76,7 +76,7 @@ async def test_continue_allows_as_much_again_and_the_next_time_it_is_asked_again
         await turn.outcome()
         loop = loop_of(watcher.session)
     assert "280 of 240 tokens" in second.questions[0].question
-    assert (loop.completed, loop.budget, loop.allowance) == (4, Budget(tokens=240), Budget(tokens=100))
+    assert (loop.completed, loop.budget, loop.allowance) == (4, LoopBudget(tokens=240), LoopBudget(tokens=100))
 
 
 async def test_another_amount_may_be_given_and_nonsense_is_asked_again(bench: Bench) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sould.agents.sessions.store.imported import claude, codex, kimi
 from sould.agents.sessions.store.imported.finding import READERS, Agent
-from sould.agents.sessions.store.imported.shape import LARGEST_IMAGE, Conversation
+from sould.agents.sessions.store.imported.shape import LARGEST_IMAGE, ImportedConversation
 from sould.agents.wire.content import ImagePart, TextPart
 from soultest.acpclient import AgentError
 from soultest.bench import Bench, asked, finish
@@ -45,7 +45,7 @@ def lines(*records: object) -> bytes:
     return b"".join(json.dumps(each).encode() + b"\n" for each in records)
 
 
-def texts(found: Conversation, who: str) -> list[str]:
+def texts(found: ImportedConversation, who: str) -> list[str]:
     return [part.text for each in found.said if each.who == who for part in each.parts if isinstance(part, TextPart)]
 
 

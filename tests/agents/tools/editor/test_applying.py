@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sould.agents.tools.editor.anchors import Position
-from sould.agents.tools.editor.backends import FileEdits, TextEdit
+from sould.agents.tools.editor.backends import BackendEdit, FileEdits
 from sould.agents.tools.editor.calls import bounded
 from sould.agents.tools.editor.errors import EditorToolError
 from sould.agents.tools.editor.results import AllReferences, Hit, Hover, References, Span
@@ -14,8 +14,8 @@ from sould.agents.tools.editor.writing import applied
 FILE = Path("/p/a.py")
 
 
-def edit(start: tuple[int, int], end: tuple[int, int], text: str) -> TextEdit:
-    return TextEdit(Span(Position(*start), Position(*end)), text)
+def edit(start: tuple[int, int], end: tuple[int, int], text: str) -> BackendEdit:
+    return BackendEdit(Span(Position(*start), Position(*end)), text)
 
 
 def test_edits_are_all_relative_to_one_text_in_whatever_order() -> None:

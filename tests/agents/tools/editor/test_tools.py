@@ -8,7 +8,7 @@ import pytest
 
 from sould.agents.sessions.session import Session
 from sould.agents.tools.editor.anchors import Position
-from sould.agents.tools.editor.backends import Arguments, EditorResult, FileEdits, TextEdit, Where
+from sould.agents.tools.editor.backends import Arguments, BackendEdit, EditorResult, FileEdits, Where
 from sould.agents.tools.editor.errors import EditorToolError
 from sould.agents.tools.editor.results import (
     AllReferences,
@@ -197,8 +197,8 @@ async def test_edits_of_a_backend_go_through_the_review_and_its_questions(bench:
     b.write_text("say hello\n")
     bench.script(call("rename", file="a.txt", anchor=AT, newName="bye"), "text: done")
     edits = (
-        FileEdits(a, (TextEdit(START, "bye"),)),
-        FileEdits(b, (TextEdit(Span(Position(1, 5), Position(1, 10)), "bye"),)),
+        FileEdits(a, (BackendEdit(START, "bye"),)),
+        FileEdits(b, (BackendEdit(Span(Position(1, 5), Position(1, 10)), "bye"),)),
     )
     async with bench.running():
         bench.port.editors.add(FakeEditor(rename=says(EditorResult(Nothing(), edits))))
@@ -213,7 +213,7 @@ async def test_edits_of_a_backend_go_through_the_review_and_its_questions(bench:
 async def test_a_dry_run_shows_a_patch_and_writes_nothing(bench: Bench) -> None:
     a = bench.project / "a.txt"
     bench.script(call("rename", file="a.txt", anchor=AT, newName="bye", dryRun=True), "text: done")
-    edits = (FileEdits(a, (TextEdit(START, "bye"),)),)
+    edits = (FileEdits(a, (BackendEdit(START, "bye"),)),)
     async with bench.running():
         result = await done(bench, FakeEditor(rename=says(EditorResult(Nothing(), edits))))
     data = answer(result)["data"]
@@ -227,7 +227,7 @@ async def test_edits_that_do_not_fit_one_file_leave_all_files_as_they_were(bench
     a, b = bench.project / "a.txt", bench.project / "b.txt"
     b.write_text("two\n")
     bench.script(call("rename", file="a.txt", anchor=AT, newName="x"), "text: done")
-    edits = (FileEdits(a, (TextEdit(START, "x"),)), FileEdits(b, text="new", digest="0" * 64))
+    edits = (FileEdits(a, (BackendEdit(START, "x"),)), FileEdits(b, text="new", digest="0" * 64))
     async with bench.running():
         result = await done(bench, FakeEditor(rename=says(EditorResult(Nothing(), edits))))
     assert result.return_value.message.startswith("stale: b.txt")

@@ -9,7 +9,7 @@ import pytest
 from sould.agents.base.diskfile import digest_of
 from sould.agents.base.workspace import TextFile
 from sould.agents.tools.languageservers.pool import MOST, LanguageServerPool
-from sould.agents.tools.languageservers.programs import Launch
+from sould.agents.tools.languageservers.programs import ServerLaunch
 from sould.agents.tools.languageservers.server import LanguageServer, ServerBusyError, ServerGoneError
 from soultest.languageservers import Served
 from soultest.processes import descriptors, memory
@@ -19,7 +19,7 @@ AT = {"position": {"line": 0, "character": 0}}
 LONG = 60
 
 
-async def hover(pool: LanguageServerPool, launch: Launch, seconds: float = LONG) -> str:
+async def hover(pool: LanguageServerPool, launch: ServerLaunch, seconds: float = LONG) -> str:
     """Ask a server something."""
     async with pool.used(launch, LONG) as server:
         return (await server.ask("textDocument/hover", AT, seconds))["contents"]["value"]
@@ -184,7 +184,7 @@ async def test_a_project_that_was_renamed_or_replaced_gets_a_server_of_its_own(s
         await until(lambda: len(pool.servers) == 1)
 
 
-async def shown(pool: LanguageServerPool, launch: Launch, *files: TextFile) -> LanguageServer:
+async def shown(pool: LanguageServerPool, launch: ServerLaunch, *files: TextFile) -> LanguageServer:
     """Show files one after the other, and know that the server has read them."""
     async with pool.used(launch, LONG) as server:
         for file in files:

@@ -13,7 +13,7 @@ import pytest
 from sould.agents.permissions.policy import FetchPage, decide
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.rules import Rule, Rules
-from sould.agents.tools.web.fetching import AddressError, Target, asked, client_for, is_public, parse_url, resolve
+from sould.agents.tools.web.fetching import AddressError, FetchTarget, asked, client_for, is_public, parse_url, resolve
 from sould.agents.wire.messages import ApprovalRequest, ToolResult, ToolReturn
 from soultest.bench import Watcher, call, finish, make_bench
 from soultest.website import Website, website
@@ -230,7 +230,7 @@ async def test_the_connection_goes_to_an_address_that_was_judged() -> None:
 async def test_an_address_that_takes_no_connection_is_passed_over() -> None:
     async with website() as site:
         site.page("/a", b"there", "text/plain")
-        target = Target(parse_url(site.url("/a", host="localhost")), ("127.0.0.2", "127.0.0.1"))
+        target = FetchTarget(parse_url(site.url("/a", host="localhost")), ("127.0.0.2", "127.0.0.1"))
         async with client_for("http://localhost", {}) as client:
             response = await asked(client, target)
             assert await response.aread() == b"there"

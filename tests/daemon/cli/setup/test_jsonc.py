@@ -8,11 +8,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sould.daemon.cli.setup import jsonc
-from sould.daemon.cli.setup.entry import Entry
+from sould.daemon.cli.setup.entry import SettingsEntry
 from sould.daemon.cli.setup.format import UnfitError, taken_back
 
 VALUE: dict[str, Any] = {"command": "/opt/sould", "args": ["acp"], "env": {}}
-ENTRY = Entry(("agent_servers",), "sould", VALUE)
+ENTRY = SettingsEntry(("agent_servers",), "sould", VALUE)
 
 COMMENTS = st.sampled_from(["// x\n", "// , } ]\r\n", "/* y */", '/* "z": {\n */', "//\n"])
 BLANKS = st.sampled_from(["", "", " ", "\n", "\n  ", "\r\n\t", "\t"])

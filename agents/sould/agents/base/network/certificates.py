@@ -8,7 +8,7 @@ import ssl
 import sys
 from functools import cache
 
-from sould.agents.base.network.settings import NetworkSettings, NetworkSettingsError, Variable
+from sould.agents.base.network.settings import NetworkSettings, NetworkSettingsError, NetworkVariable
 
 _BUNDLES = (
     "/etc/ssl/certs/ca-certificates.crt",
@@ -50,7 +50,7 @@ def advice(network: NetworkSettings) -> str:
     return f"Trusted are the certificates of {where}{others}: add its authority there."
 
 
-def _add_file(context: ssl.SSLContext, variable: Variable) -> None:
+def _add_file(context: ssl.SSLContext, variable: NetworkVariable) -> None:
     try:
         context.load_verify_locations(cafile=os.path.expanduser(variable.value))
     except ssl.SSLError:
@@ -60,7 +60,7 @@ def _add_file(context: ssl.SSLContext, variable: Variable) -> None:
         raise NetworkSettingsError(said) from None
 
 
-def _add_directory(context: ssl.SSLContext, variable: Variable) -> None:
+def _add_directory(context: ssl.SSLContext, variable: NetworkVariable) -> None:
     for directory in map(os.path.expanduser, filter(None, variable.value.split(os.pathsep))):
         if not os.path.isdir(directory):
             raise NetworkSettingsError(f"{variable.name} names {directory}, which is not a directory")

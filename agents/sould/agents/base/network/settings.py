@@ -65,7 +65,7 @@ class NetworkSettingsError(OSError):
     """A proxy or a certificate file that the environment names cannot be used. The message names the variable."""
 
 
-class Variable(Struct, frozen=True):
+class NetworkVariable(Struct, frozen=True):
     """A variable of an environment; "" where it has none of the names that were looked for."""
 
     name: str = ""
@@ -76,34 +76,34 @@ class Variable(Struct, frozen=True):
         return f"Variable({self.name})"
 
     @classmethod
-    def of(cls, environment: Mapping[str, str], *names: str) -> "Variable":
+    def of(cls, environment: Mapping[str, str], *names: str) -> "NetworkVariable":
         """The first of `names` that is set and not empty."""
         name = next((name for name in names if environment.get(name)), "")
         return cls(name, environment[name] if name else "")
 
 
-_UNSET = Variable()
+_UNSET = NetworkVariable()
 
 
 class NetworkSettings(Struct, frozen=True):
     """How an environment reaches servers: directly and with the system's certificates where it says nothing."""
 
-    http_proxy: Variable = _UNSET
-    https_proxy: Variable = _UNSET
-    all_proxy: Variable = _UNSET
+    http_proxy: NetworkVariable = _UNSET
+    https_proxy: NetworkVariable = _UNSET
+    all_proxy: NetworkVariable = _UNSET
     no_proxy: str = ""
-    ca_file: Variable = _UNSET
-    ca_directory: Variable = _UNSET
-    extra_ca_file: Variable = _UNSET
+    ca_file: NetworkVariable = _UNSET
+    ca_directory: NetworkVariable = _UNSET
+    extra_ca_file: NetworkVariable = _UNSET
     """Certificates that are trusted besides the system's."""
 
     @property
-    def proxies(self) -> tuple[Variable, ...]:
+    def proxies(self) -> tuple[NetworkVariable, ...]:
         """Those that are named."""
         return tuple(variable for variable in (self.http_proxy, self.https_proxy, self.all_proxy) if variable.value)
 
     @property
-    def certificates(self) -> tuple[Variable, ...]:
+    def certificates(self) -> tuple[NetworkVariable, ...]:
         """The files and directories that are named."""
         return tuple(variable for variable in (self.ca_file, self.ca_directory, self.extra_ca_file) if variable.value)
 
@@ -115,13 +115,13 @@ class NetworkSettings(Struct, frozen=True):
     def of(cls, environment: Mapping[str, str]) -> "NetworkSettings":
         """What an environment says. Of a proxy's two names the one in small letters wins, as with curl."""
         return cls(
-            http_proxy=Variable.of(environment, "http_proxy", "HTTP_PROXY"),
-            https_proxy=Variable.of(environment, "https_proxy", "HTTPS_PROXY"),
-            all_proxy=Variable.of(environment, "all_proxy", "ALL_PROXY"),
-            no_proxy=Variable.of(environment, "no_proxy", "NO_PROXY").value,
-            ca_file=Variable.of(environment, "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"),
-            ca_directory=Variable.of(environment, "SSL_CERT_DIR"),
-            extra_ca_file=Variable.of(environment, "NODE_EXTRA_CA_CERTS"),
+            http_proxy=NetworkVariable.of(environment, "http_proxy", "HTTP_PROXY"),
+            https_proxy=NetworkVariable.of(environment, "https_proxy", "HTTPS_PROXY"),
+            all_proxy=NetworkVariable.of(environment, "all_proxy", "ALL_PROXY"),
+            no_proxy=NetworkVariable.of(environment, "no_proxy", "NO_PROXY").value,
+            ca_file=NetworkVariable.of(environment, "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"),
+            ca_directory=NetworkVariable.of(environment, "SSL_CERT_DIR"),
+            extra_ca_file=NetworkVariable.of(environment, "NODE_EXTRA_CA_CERTS"),
         )
 
     def proxy_for(self, url: str) -> str:
@@ -133,7 +133,7 @@ class NetworkSettings(Struct, frozen=True):
         variable = self.proxy_variable(url)
         return proxy_address(variable) if variable.value else ""
 
-    def proxy_variable(self, url: str) -> Variable:
+    def proxy_variable(self, url: str) -> NetworkVariable:
         """The variable that names the proxy to an address; one without a value where there is none."""
         parts = urlsplit(url)
         own = {"http": self.http_proxy, "https": self.https_proxy}.get(parts.scheme, _UNSET)
@@ -141,7 +141,7 @@ class NetworkSettings(Struct, frozen=True):
         return _UNSET if _is_exempt(parts, self.no_proxy) else variable
 
 
-def proxy_address(variable: Variable) -> str:
+def proxy_address(variable: NetworkVariable) -> str:
     """The proxy that a variable names. Raises NetworkSettingsError."""
     address = variable.value if "://" in variable.value else f"http://{variable.value}"
     scheme = address.partition("://")[0].lower()

@@ -36,7 +36,7 @@ exit $code
 Why: TypeAlias = Literal["", "time", "output", "stopping"]
 
 
-class Ended(Struct, frozen=True):
+class ProgramEnded(Struct, frozen=True):
     """A program has ended by itself with `code`, or was ended: then that is None, and `why` says the reason."""
 
     output: bytes = b""
@@ -45,7 +45,7 @@ class Ended(Struct, frozen=True):
     why: Why = ""
 
 
-class Bounded(Struct, frozen=True, kw_only=True):
+class Bounds(Struct, frozen=True, kw_only=True):
     """How a program is run: in `cwd` with exactly `env`, until `deadline` (of `time.monotonic`) at the latest.
 
     `holding`: descriptors that it keeps open. `grouped`: it stays in the process group of this process, and is ended with that.
@@ -59,20 +59,20 @@ class Bounded(Struct, frozen=True, kw_only=True):
     grouped: bool = False
     most: int = MOST_OUTPUT
 
-    def run(self, argv: Sequence[str], given: bytes = b"") -> Ended:
+    def run(self, argv: Sequence[str], given: bytes = b"") -> ProgramEnded:
         """What the program makes of `given`, its standard input. Raises OSError: it could not be started."""
         if self.grouped:
             return self._run(argv, given)
         leash = _LEASHES.new()
         if leash is None:
-            return Ended(why="stopping")
+            return ProgramEnded(why="stopping")
         try:
             ended = self._run(("/bin/sh", "-c", _LEASHED, argv[0], f"/dev/fd/{leash.held}", *argv), given, leash.held)
         finally:
             is_ours = _LEASHES.let_go(leash)
-        return ended if is_ours else Ended(why="stopping")  # it was ended by `end_programs`
+        return ended if is_ours else ProgramEnded(why="stopping")  # it was ended by `end_programs`
 
-    def _run(self, argv: Sequence[str], given: bytes, *passed: int) -> Ended:
+    def _run(self, argv: Sequence[str], given: bytes, *passed: int) -> ProgramEnded:
         process = subprocess.Popen(
             argv,
             cwd=self.cwd,
@@ -95,8 +95,8 @@ class Bounded(Struct, frozen=True, kw_only=True):
                 if was_ended:
                     self._kill(process)
         if was_ended:
-            return Ended(complaint=bytes(exchange.complaint), why=why or "time")
-        return Ended(bytes(exchange.output), bytes(exchange.complaint), process.returncode)
+            return ProgramEnded(complaint=bytes(exchange.complaint), why=why or "time")
+        return ProgramEnded(bytes(exchange.output), bytes(exchange.complaint), process.returncode)
 
     def _kill(self, process: "subprocess.Popen[bytes]") -> None:
         if self.grouped:

@@ -25,7 +25,7 @@ from sould.agents.base.rpc.errors import (
     RpcError,
 )
 from sould.agents.base.rpc.framing import LINES, MAX_LINE, ByteStream, Dialect, Malformed, TooLong
-from sould.agents.base.rpc.messages import Invalid, Notification, Params, Request, RequestId, Response, parse
+from sould.agents.base.rpc.messages import Invalid, Params, Request, RequestId, Response, RpcNotification, parse
 
 logger = logging.getLogger(__name__)
 
@@ -177,7 +177,7 @@ class Connection:
         match parsed:
             case Request():
                 return self._accept(parsed)
-            case Notification():
+            case RpcNotification():
                 self._note(parsed)
             case Response():
                 self._settle(parsed)
@@ -282,7 +282,7 @@ class Connection:
             error = described(full) if full else RpcError(INTERNAL_ERROR, sentence, {"kind": "internal"})
         return self._dialect.encode({"jsonrpc": "2.0", "id": request.id, "error": error.to_json()}), None
 
-    def _note(self, notification: Notification) -> None:
+    def _note(self, notification: RpcNotification) -> None:
         if notification.method == self._dialect.withdraw:
             # after the first part of every task created before it
             asyncio.get_running_loop().call_soon(self._cancel_inbound, notification.params)
@@ -296,7 +296,7 @@ class Connection:
         """Notifications of the peer are acted on."""
         return self._noting > 0
 
-    async def _run_notification(self, notification: Notification) -> None:
+    async def _run_notification(self, notification: RpcNotification) -> None:
         try:
             await self._handler.notification(notification.method, notification.params)
         except (RpcError, SouldError) as error:

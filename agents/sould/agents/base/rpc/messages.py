@@ -25,7 +25,7 @@ class Request(Struct, frozen=True):
     params: Params
 
 
-class Notification(Struct, frozen=True):
+class RpcNotification(Struct, frozen=True):
     """Never answered."""
 
     method: str
@@ -48,7 +48,7 @@ class Invalid(Struct, frozen=True):
     answer: bool = True
 
 
-Inbound: TypeAlias = Request | Notification | Response | Invalid
+Inbound: TypeAlias = Request | RpcNotification | Response | Invalid
 
 _LONE_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 _MIN_INT64, _MAX_INT64 = -(2**63), 2**63 - 1
@@ -89,7 +89,7 @@ def _call(message: dict[str, Any], identifier: RequestId, valid_id: bool) -> Inb
         error = RpcError(INVALID_PARAMS, "The params of every method are a JSON object.")
         return Invalid(identifier, error, answer="id" in message)
     given = cast("Params", params or {})
-    return Request(identifier, method, given) if "id" in message else Notification(method, given)
+    return Request(identifier, method, given) if "id" in message else RpcNotification(method, given)
 
 
 def _response(message: dict[str, Any], identifier: RequestId) -> Response:

@@ -33,7 +33,7 @@ from sould.agents.clients.editor.shapes import (
 )
 from sould.agents.tools.editor import results
 from sould.agents.tools.editor.anchors import Position
-from sould.agents.tools.editor.backends import Arguments, EditorResult, FileEdits, TextEdit, Where
+from sould.agents.tools.editor.backends import Arguments, BackendEdit, EditorResult, FileEdits, Where
 from sould.agents.tools.editor.calls import LARGEST_ANSWER
 from sould.agents.tools.editor.catalogue import CATALOGUE, EditorTool
 from sould.agents.tools.editor.errors import CODES, Candidate, EditorToolError, ErrorCode
@@ -208,5 +208,5 @@ def _error(error: CallErrorParams, name: str) -> EditorToolError:
 
 
 def _edits(given: FileEditsParams) -> FileEdits:
-    edits = tuple(TextEdit(_span(each.range), each.new_text) for each in given.edits)
+    edits = tuple(BackendEdit(_span(each.range), each.new_text) for each in given.edits)
     return FileEdits(Path(given.file), edits, given.new_text, given.digest)

@@ -33,9 +33,9 @@ from sould.agents.clients.review.params import (
     SendCommentsParams,
     UndoParams,
 )
-from sould.agents.clients.review.projects import ReviewedProject, resolve
-from sould.agents.clients.review.reported import Position
-from sould.agents.clients.review.reports import Change, Report
+from sould.agents.clients.review.projects import FollowedProject, resolve
+from sould.agents.clients.review.reported import BufferPosition
+from sould.agents.clients.review.reports import BufferChange, Report
 from sould.agents.files.reviewing.comments import NothingThereError
 from sould.agents.files.reviewing.listing import FileReview, Selection
 from sould.agents.files.reviewing.orders import Order
@@ -58,7 +58,7 @@ REPORT: Final = "_sould/review/report"
 class _Target(Struct, frozen=True):
     """A project that is open for a request, and the resolved paths the request names."""
 
-    project: ReviewedProject
+    project: FollowedProject
     paths: tuple[str, ...]
 
 
@@ -184,14 +184,14 @@ async def report(client: ClientConnection, params: ReportParams) -> Json:
     return as_json(Reported(await (await client.reports()).take(told, absolute(named, "path"))))
 
 
-def _change(params: ChangeParams) -> Change:
+def _change(params: ChangeParams) -> BufferChange:
     if params.range is None:
-        return Change(params.text)
-    return Change(params.text, _position(params.range.start), _position(params.range.end))
+        return BufferChange(params.text)
+    return BufferChange(params.text, _position(params.range.start), _position(params.range.end))
 
 
-def _position(params: PositionParams) -> Position:
-    return Position(params.line, params.character)
+def _position(params: PositionParams) -> BufferPosition:
+    return BufferPosition(params.line, params.character)
 
 
 async def _decide(client: ClientConnection, verdict: Verdict, params: DecisionParams) -> Json:
@@ -225,7 +225,7 @@ def _ids(hunks: Iterable[NamedHunk]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(hunk.id for hunk in hunks))
 
 
-def _list(project: ReviewedProject, files: Iterable[FileReview]) -> Json:
+def _list(project: FollowedProject, files: Iterable[FileReview]) -> Json:
     port = project.port
     comments = shown_comments(port.comments.open)
     shown = ReviewList(

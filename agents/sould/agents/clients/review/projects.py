@@ -32,7 +32,7 @@ MOST_OPEN: Final = 32
 """Projects of one client."""
 
 
-class ReviewedProject:
+class FollowedProject:
     """A project as one client reviews it. `feed` tells the client what changes, once it asked for that."""
 
     def __init__(self, port: ProjectPort, connection: Connection, stack: AsyncExitStack) -> None:
@@ -89,12 +89,12 @@ class OpenProjects:
         self._connection = connection
         self._client_id = client_id
         self._home = Path(os.path.realpath(home))
-        self._open: dict[Path, ReviewedProject] = {}
+        self._open: dict[Path, FollowedProject] = {}
         """By root, the one used last at the end."""
         self._one = asyncio.Lock()
 
     @asynccontextmanager
-    async def of(self, path: Path) -> AsyncGenerator[ReviewedProject, None]:
+    async def of(self, path: Path) -> AsyncGenerator[FollowedProject, None]:
         """The project of a resolved directory or file, for a request.
 
         Raises:
@@ -106,7 +106,7 @@ class OpenProjects:
         finally:
             project.end_use()
 
-    async def hold(self, path: Path) -> ReviewedProject:
+    async def hold(self, path: Path) -> FollowedProject:
         """As `of`, until its `end_use`."""
         root = await self._host.project_root(path, self._home)
         async with self._one:
@@ -120,11 +120,11 @@ class OpenProjects:
         """The roots of those that the client follows."""
         return tuple(str(root) for root, project in self._open.items() if project.is_followed)
 
-    async def _opened(self, root: Path) -> ReviewedProject:
+    async def _opened(self, root: Path) -> FollowedProject:
         await self._make_room()
         async with AsyncExitStack() as opening:
             port = await opening.enter_async_context(self._host.project(root, self._home, self._client_id))
-            return ReviewedProject(port, self._connection, opening.pop_all())
+            return FollowedProject(port, self._connection, opening.pop_all())
 
     async def _make_room(self) -> None:
         if len(self._open) < MOST_OPEN:

@@ -38,7 +38,7 @@ PATIENCE: Final = 30.0
 """Seconds a client has to take an edit."""
 
 
-class Position(Struct, frozen=True, order=True):
+class BufferPosition(Struct, frozen=True, order=True):
     """A place between two characters. Behind a line's end, or the last line, it is that end."""
 
     line: int
@@ -59,11 +59,11 @@ class TextBuffer:
         """As it is."""
         return "".join(self._lines)
 
-    def has(self, at: Position) -> bool:
+    def has(self, at: BufferPosition) -> bool:
         """Its line is there, or the next one that could be."""
         return at.line <= len(self._lines)
 
-    def replace(self, start: Position, stop: Position, text: str) -> None:
+    def replace(self, start: BufferPosition, stop: BufferPosition, text: str) -> None:
         """Put a text in the place of another. `start` is not behind `stop`."""
         first, last = min(start.line, len(self._lines)), min(stop.line, len(self._lines))
         above, below = self._lines[max(0, first - 1) : first], self._lines[last + 1 : last + 2]
@@ -73,10 +73,10 @@ class TextBuffer:
         self._lines[max(0, first - 1) : last + 2] = split(now)
         self.size += len(now) - sum(map(len, replaced))
 
-    def _head(self, at: Position) -> str:
+    def _head(self, at: BufferPosition) -> str:
         return before(self._lines[at.line], at.character, self._encoding) if at.line < len(self._lines) else ""
 
-    def _tail(self, at: Position) -> str:
+    def _tail(self, at: BufferPosition) -> str:
         if at.line >= len(self._lines):
             return ""
         line = self._lines[at.line]
@@ -102,7 +102,7 @@ def units(text: str, encoding: PositionEncoding) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-class Reported(Struct, frozen=True):
+class ReportedFile(Struct, frozen=True):
     """A file as the client last said. `buffer` None: it did not say its text; `dirty`: the disk holds another one."""
 
     version: int
@@ -113,7 +113,7 @@ class Reported(Struct, frozen=True):
 class ReportedFiles(Protocol):
     """What a client reported."""
 
-    def reported(self, path: Path) -> Reported | None:
+    def reported(self, path: Path) -> ReportedFile | None:
         """A file that it has open."""
         ...
 
@@ -138,7 +138,7 @@ class BufferEdits(Protocol):
         """It takes those of files without unsaved text, too, and saves them then; else it loads again what was written on disk."""
         ...
 
-    async def edit(self, path: Path, text: str, file: Reported) -> Taken | None:
+    async def edit(self, path: Path, text: str, file: ReportedFile) -> Taken | None:
         """Have the client put a text in the place of what it reported; None: it did not."""
         ...
 
@@ -151,7 +151,7 @@ class RequestedEdits:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    async def edit(self, path: Path, text: str, file: Reported) -> Taken | None:
+    async def edit(self, path: Path, text: str, file: ReportedFile) -> Taken | None:
         """See `BufferEdits`."""
         answer = await ask_to_write(self._connection, path, text, file)
         if answer is None:
@@ -159,7 +159,7 @@ class RequestedEdits:
         return Taken(answer.text if answer.text is not None else text, answer.saved, answer.version or file.version)
 
 
-async def ask_to_write(connection: Connection, path: Path, text: str, file: Reported) -> WriteAnswer | None:
+async def ask_to_write(connection: Connection, path: Path, text: str, file: ReportedFile) -> WriteAnswer | None:
     """Have a client put a text into its buffer; None: it did not."""
     params = to_builtins(Write(str(path), file.version, text, not file.dirty))
     try:
@@ -218,7 +218,7 @@ class ReportedTexts:
             raise FileChangedError(f"{path} is not what it was when it was read; read it again")
         return await self._through_client(edits, path, text, file)
 
-    async def _through_client(self, edits: BufferEdits, path: Path, text: str, file: Reported) -> TextFile:
+    async def _through_client(self, edits: BufferEdits, path: Path, text: str, file: ReportedFile) -> TextFile:
         taken = await edits.edit(path, text, file)
         if taken is None:
             raise FileChangedError(

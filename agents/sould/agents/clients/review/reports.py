@@ -14,12 +14,12 @@ from sould.agents.base.diskfile import read_file
 from sould.agents.base.localworkspace import LocalWorkspace
 from sould.agents.base.textencoding import may_be_shown_as
 from sould.agents.base.workspace import WorkspaceError
-from sould.agents.clients.review.projects import OpenProjects, ReviewedProject
+from sould.agents.clients.review.projects import FollowedProject, OpenProjects
 from sould.agents.clients.review.reported import (
     BufferEdits,
-    Position,
+    BufferPosition,
     PositionEncoding,
-    Reported,
+    ReportedFile,
     ReportedTexts,
     TextBuffer,
 )
@@ -35,12 +35,12 @@ MOST_TEXT: Final = 32_000_000
 MOST_FILES: Final = 1_000
 
 
-class Change(Struct, frozen=True):
+class BufferChange(Struct, frozen=True):
     """`text` is what stands between `start` and `stop` now, whichever comes first; without them, it is the whole text."""
 
     text: str
-    start: Position | None = None
-    stop: Position | None = None
+    start: BufferPosition | None = None
+    stop: BufferPosition | None = None
 
 
 class Report(Struct, frozen=True):
@@ -49,7 +49,7 @@ class Report(Struct, frozen=True):
     event: Literal["open", "change", "save", "focus", "close"]
     version: int | None = None
     text: str | None = None
-    changes: tuple[Change, ...] = ()
+    changes: tuple[BufferChange, ...] = ()
     unsaved: bool | None = None
     compared: bool = False
     """The client does not know whether the file is unsaved: it is when the disk holds another text."""
@@ -58,8 +58,8 @@ class Report(Struct, frozen=True):
 
 
 class _OpenFile(Struct, frozen=True):
-    project: ReviewedProject
-    file: Reported
+    project: FollowedProject
+    file: ReportedFile
 
 
 class Reports:
@@ -93,7 +93,7 @@ class Reports:
             if path not in self._open:
                 if len(self._open) >= MOST_FILES:
                     return "tooLarge"
-                self._open[path] = _OpenFile(await self._projects.hold(path), Reported(0, dirty=False))
+                self._open[path] = _OpenFile(await self._projects.hold(path), ReportedFile(0, dirty=False))
                 self._resolved[str(named)] = path
             return await self._changed(path, report)
 
@@ -102,7 +102,7 @@ class Reports:
         async with self._one:
             pass
 
-    def reported(self, path: Path) -> Reported | None:
+    def reported(self, path: Path) -> ReportedFile | None:
         """See `ReportedFiles`."""
         known = self._open.get(path)
         return known.file if known is not None else None
@@ -110,9 +110,9 @@ class Reports:
     def wrote(self, path: Path, text: str, version: int, *, saved: bool) -> None:
         """See `ReportedFiles`."""
         if path in self._open:
-            self._put(path, Reported(version, not saved, TextBuffer(text, self._encoding)), saved=saved)
+            self._put(path, ReportedFile(version, not saved, TextBuffer(text, self._encoding)), saved=saved)
 
-    async def reported_after(self, path: Path, version: int) -> Reported | None:
+    async def reported_after(self, path: Path, version: int) -> ReportedFile | None:
         """The file as the client says it is in a later version, None: it has closed it. Waits for that."""
         while (file := self.reported(path)) is not None and file.version <= version:
             await self._news.wait()
@@ -149,10 +149,10 @@ class Reports:
         elif report.event == "open" or report.compared:
             text = buffer.text if buffer is not None else report.text
             dirty = not await asyncio.to_thread(is_on_disk, path, text) if text is not None else dirty
-        self._put(path, Reported(version, dirty, buffer), saved=report.event == "save")
+        self._put(path, ReportedFile(version, dirty, buffer), saved=report.event == "save")
         return outcome
 
-    def _text(self, path: Path, report: Report, before: Reported) -> tuple[TextBuffer | None, ReportOutcome]:
+    def _text(self, path: Path, report: Report, before: ReportedFile) -> tuple[TextBuffer | None, ReportOutcome]:
         """The file's text now, None when it is not known."""
         buffer = before.buffer if report.event != "open" and not report.lost else None
         if report.text is not None:
@@ -164,7 +164,7 @@ class Reports:
             return None, "needsText"
         return buffer, "taken"
 
-    def _with(self, path: Path, buffer: TextBuffer | None, change: Change) -> TextBuffer | None:
+    def _with(self, path: Path, buffer: TextBuffer | None, change: BufferChange) -> TextBuffer | None:
         if change.start is None or change.stop is None:
             return self._fitting(path, change.text)
         if buffer is None or not self._fits(path, buffer.size + len(change.text)):
@@ -183,7 +183,7 @@ class Reports:
         )
         return size <= LONGEST_TEXT and others + size <= MOST_TEXT
 
-    def _put(self, path: Path, file: Reported, *, saved: bool) -> None:
+    def _put(self, path: Path, file: ReportedFile, *, saved: bool) -> None:
         """Keep it, and tell the project."""
         self._tell()
         project = self._open[path].project

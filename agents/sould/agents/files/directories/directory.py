@@ -38,9 +38,9 @@ from sould.agents.files.directories.ignored import Ignored
 from sould.agents.files.directories.lookingagain import GivenUpError, LookAgain, lies_in
 from sould.agents.files.directories.refs import GIT
 from sould.agents.files.directories.secretblobs import SecretJudge
-from sould.agents.files.directories.tree import Listing, Seen, TreeSnapshot, by_folder, file_clock, look, name_of
+from sould.agents.files.directories.tree import Seen, TreeListing, TreeSnapshot, by_folder, file_clock, look, name_of
 from sould.agents.files.directories.walking import Walk, Walked
-from sould.agents.files.directories.watching import Changed, Reader, Watches
+from sould.agents.files.directories.watching import Changed, Watches, WatchReader
 
 MOST_LATELY = 200
 """Files."""
@@ -54,7 +54,7 @@ LISTING = 0.1
 """Seconds that git gets to say what it ignores, where nobody else is asked."""
 _USUAL = stat.S_IFREG | 0o644
 
-ListingOf: TypeAlias = Callable[[str], Listing | None]
+ListingOf: TypeAlias = Callable[[str], TreeListing | None]
 """What was listed in a folder, if it was."""
 
 
@@ -85,7 +85,7 @@ class Directory(Struct, dict=True):
     """The first of them, while it is read."""
     _dropped: list[str] = field(default_factory=list[str])
     """Contents of no use after the next look has begun."""
-    _reader: Reader | None = None
+    _reader: WatchReader | None = None
     _watchable: bool = True
     _walk: Walk | None = None
     _walk_began: int = 0

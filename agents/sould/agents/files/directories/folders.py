@@ -14,7 +14,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from sould.agents.files.directories.refs import PENDING, UNKEPT
-from sould.agents.files.directories.tree import Listing, Seen, name_of
+from sould.agents.files.directories.tree import Seen, TreeListing, name_of
 
 _HEAD = struct.Struct("<qIII")
 _LENGTH_BITS = 32
@@ -34,14 +34,14 @@ class FileVersion(Struct, frozen=True):
 class FolderVersion(Struct, frozen=True):
     """What is in a folder, listed at a time of `file_clock`: the `ref`s in the listing's order, with spaces between them."""
 
-    listing: Listing
+    listing: TreeListing
     refs: bytes
     listed_at: int
 
     @classmethod
     def of(cls, held: Mapping[str, FileVersion], listed_at: int) -> "FolderVersion":
         """In the order given."""
-        listing = Listing.of((name, each.seen) for name, each in held.items())
+        listing = TreeListing.of((name, each.seen) for name, each in held.items())
         return cls(listing, " ".join(each.ref for each in held.values()).encode(), listed_at)
 
     def held(self) -> dict[str, FileVersion]:
@@ -109,7 +109,7 @@ class FolderStore(Struct):
         record = self._record(folder)
         listed_at, names, stats, refs = _HEAD.unpack_from(record)
         at = _HEAD.size
-        listing = Listing(record[at : at + names], record[at + names : at + names + stats])
+        listing = TreeListing(record[at : at + names], record[at + names : at + names + stats])
         return FolderVersion(listing, record[at + names + stats : at + names + stats + refs], listed_at)
 
     def listed_at(self, folder: str) -> int:

@@ -19,7 +19,7 @@ from msgspec import Struct, field
 
 from sould.agents.files.directories.gitprogram import GitAnswer, GitProgram
 from sould.agents.files.directories.refs import DIRECTORY, GIT, PENDING
-from sould.agents.files.directories.tree import Listing
+from sould.agents.files.directories.tree import TreeListing
 
 Stat: TypeAlias = tuple[int, int, int]
 """Size, modification time in nanoseconds, inode."""
@@ -53,7 +53,7 @@ class Tracked(Struct):
         """Those in which git has files."""
         return [os.fsdecode(folder) for folder in self._folders]
 
-    def refs(self, folder: str, listing: Listing) -> bytes:
+    def refs(self, folder: str, listing: TreeListing) -> bytes:
         """How the contents of a folder are named, in the listing's order: git's blobs where it has them, else pending."""
         known = self.within(folder)
         refs: list[str] = []

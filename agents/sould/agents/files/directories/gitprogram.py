@@ -12,7 +12,7 @@ from typing import Final
 from msgspec import Struct
 
 from sould.agents.base.environment import find_program
-from sould.agents.base.process.bounded import Bounded, Why
+from sould.agents.base.process.bounded import Bounds, Why
 
 LEAST_S: Final = 0.05
 """Seconds that git gets, however late it is."""
@@ -41,7 +41,7 @@ class GitProgram(Struct, frozen=True):
     """In `root`, with the PATH, the home and the like of `variables`, and the `umask` for what it makes (-1: the daemon's).
 
     `holding`: descriptors that git keeps open. The lock of one ends with the last git, also when the daemon is killed before.
-    `grouped`: see `Bounded`.
+    `grouped`: see `Bounds`.
     """
 
     root: Path
@@ -62,7 +62,7 @@ class GitProgram(Struct, frozen=True):
         program = find_program("git", environment.get("PATH", ""), (self.root,))
         if program is None:
             return GitAnswer(failed="it is not installed, or not on the PATH")
-        bounded = Bounded(
+        bounded = Bounds(
             cwd=self.root,
             env=environment,
             deadline=max(deadline, time.monotonic() + LEAST_S),

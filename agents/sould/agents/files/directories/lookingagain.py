@@ -14,8 +14,8 @@ from typing import Protocol
 from msgspec import Struct, field
 
 from sould.agents.base.diskfile import is_passing
-from sould.agents.files.directories.tree import NEVER, Listing, Seen, TreeSnapshot, seen_of
-from sould.agents.files.directories.watching import Changed, Reader
+from sould.agents.files.directories.tree import NEVER, Seen, TreeListing, TreeSnapshot, seen_of
+from sould.agents.files.directories.watching import Changed, WatchReader
 
 
 class KnownTree(Protocol):
@@ -46,12 +46,12 @@ class LookAgain(Struct):
     """One such look. `run` once."""
 
     root: Path
-    reader: Reader
+    reader: WatchReader
     known: KnownTree
     ignored: IgnoredNames
     most: int
     deadline: float
-    _found: dict[str, Listing] = field(default_factory=dict[str, Listing])
+    _found: dict[str, TreeListing] = field(default_factory=dict[str, TreeListing])
     _gone: set[str] = field(default_factory=set[str])
     _walked: set[str] = field(default_factory=set[str])
     """Directories of which everything was looked at, though they may have been known."""
@@ -111,7 +111,7 @@ class LookAgain(Struct):
     ) -> set[str]:
         """Keep what is in a folder; the directories in it that must be listed, too."""
         shown = {name: seen for name, seen in entries.items() if _path(folder, name) not in ignored}
-        self._found[folder] = Listing.of(shown.items())
+        self._found[folder] = TreeListing.of(shown.items())
         directories = {_path(folder, name) for name, seen in shown.items() if stat.S_ISDIR(seen[0])}
         known = self.known.names(folder) or {}
         self._gone |= {_path(folder, name) for name, directory in known.items() if directory} - directories

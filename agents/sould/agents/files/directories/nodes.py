@@ -20,7 +20,7 @@ MOST = 16 * 1024 * 1024
 """Bytes of a file that is read whole."""
 
 
-class Node(Struct, frozen=True):
+class FileNode(Struct, frozen=True):
     """`mode` as `lstat` says, None when nobody knows (then of a file); `data` is the content or where the link leads."""
 
     mode: int | None
@@ -40,19 +40,19 @@ class Node(Struct, frozen=True):
 class Put(Struct, frozen=True):
     """What stands somewhere, and what is to; `becomes`: what the review then knows of the file, where the edit takes others back."""
 
-    found: Node | None
-    wanted: Node | None
+    found: FileNode | None
+    wanted: FileNode | None
     becomes: TrackedFile | None = None
 
 
-def digest_of_node(node: Node | None) -> str | None:
+def digest_of_node(node: FileNode | None) -> str | None:
     """How an edit names it."""
     if node is None:
         return None
     return DIRECTORY if node.kind == stat.S_IFDIR else digest_of(node.data)
 
 
-def content_of(node: Node | None) -> bytes | None:
+def content_of(node: FileNode | None) -> bytes | None:
     """What is kept of it; None of nothing, and of a directory."""
     return node.data if node is not None and node.kind != stat.S_IFDIR else None
 
@@ -82,45 +82,45 @@ def is_link(mode: int | None) -> bool:
     return mode is not None and stat.S_ISLNK(mode)
 
 
-def link_node(ref: str) -> Node | None:
+def link_node(ref: str) -> FileNode | None:
     """The link of that name; None: it names something else."""
     target = target_in(ref)
-    return Node(stat.S_IFLNK | 0o777, target) if target is not None else None
+    return FileNode(stat.S_IFLNK | 0o777, target) if target is not None else None
 
 
-def is_file(node: Node | None) -> bool:
+def is_file(node: FileNode | None) -> bool:
     """Nothing, or a regular file."""
     return node is None or node.kind == stat.S_IFREG
 
 
-def is_rewritten(found: Node | None, wanted: Node | None) -> bool:
+def is_rewritten(found: FileNode | None, wanted: FileNode | None) -> bool:
     """A file stays one and gets another content."""
     if found is None or wanted is None or found.data == wanted.data:
         return False
     return is_file(found) and is_file(wanted)
 
 
-def read_node(path: Path) -> Node | None:
+def read_node(path: Path) -> FileNode | None:
     """What is there. Raises WorkspaceError for what can be neither kept nor restored."""
     try:
         mode = os.lstat(path).st_mode
         if stat.S_ISLNK(mode):
-            return Node(mode, os.fsencode(os.readlink(path)))
+            return FileNode(mode, os.fsencode(os.readlink(path)))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise WorkspaceError(f"cannot look at {path}: {error.strerror or 'the system refused'}") from error
     if stat.S_ISDIR(mode):
-        return Node(mode)
+        return FileNode(mode)
     if not stat.S_ISREG(mode):
         raise WorkspaceError(f"{path} is neither a file nor a directory")
     data, size = read_file(path, MOST + 1)
     if size > MOST:
         raise WorkspaceError(f"{path} has {size} bytes and is not compared")
-    return Node(mode, data)
+    return FileNode(mode, data)
 
 
-def replace_node(path: Path, found: Node | None, wanted: Node | None, umask: int, names: int = 1) -> None:
+def replace_node(path: Path, found: FileNode | None, wanted: FileNode | None, umask: int, names: int = 1) -> None:
     """Put `wanted` where `found` is; a directory goes only when it is empty. `umask`: where no mode is known.
 
     `names`: see `replace_file`.
@@ -147,7 +147,7 @@ def _refuse_links_above(path: Path) -> None:
         raise OutsideError(f"{path.parent} now goes through a link")
 
 
-def _exchange(path: Path, found: Node, wanted: Node, umask: int, names: int) -> None:
+def _exchange(path: Path, found: FileNode, wanted: FileNode, umask: int, names: int) -> None:
     if found.kind == stat.S_IFLNK:
         _remove(path, found)
         _make(path, wanted, umask)
@@ -157,7 +157,7 @@ def _exchange(path: Path, found: Node, wanted: Node, umask: int, names: int) -> 
     set_permissions(path, wanted.permissions)
 
 
-def _remove(path: Path, found: Node) -> None:
+def _remove(path: Path, found: FileNode) -> None:
     if found.kind == stat.S_IFDIR:
         path.rmdir()
     elif found.kind == stat.S_IFLNK:
@@ -168,7 +168,7 @@ def _remove(path: Path, found: Node) -> None:
         remove_file(path, expected=digest_of(found.data))
 
 
-def _make(path: Path, wanted: Node, umask: int) -> None:
+def _make(path: Path, wanted: FileNode, umask: int) -> None:
     try:
         if wanted.kind == stat.S_IFDIR:
             make_directories(path.parent, umask)
@@ -205,7 +205,7 @@ def surroundings(path: Path) -> tuple[int | None, list[Path]]:
         return None, missing[::-1]
 
 
-def is_text(node: Node | None) -> bool:
+def is_text(node: FileNode | None) -> bool:
     """Whether an editor can show it; so it can nothing."""
     if node is None:
         return True

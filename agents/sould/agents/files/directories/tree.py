@@ -40,14 +40,14 @@ def file_clock() -> int:
     return time.clock_gettime_ns(_COARSE) if sys.platform == "linux" else time.time_ns() - _BEHIND
 
 
-class Listing(Struct, frozen=True):
+class TreeListing(Struct, frozen=True):
     """What is in one folder: names with a zero byte between them, and as many packed `Seen`."""
 
     names: bytes
     stats: bytes
 
     @classmethod
-    def of(cls, entries: Iterable[tuple[str, Seen]]) -> "Listing":
+    def of(cls, entries: Iterable[tuple[str, Seen]]) -> "TreeListing":
         """In the order given."""
         names: list[str] = []
         stats: list[bytes] = []
@@ -97,7 +97,7 @@ class TreeSnapshot(Struct, frozen=True):
     `times`: when each folder was listed, by `file_clock`.
     """
 
-    found: dict[str, Listing] = field(default_factory=dict[str, Listing])
+    found: dict[str, TreeListing] = field(default_factory=dict[str, TreeListing])
     beyond: dict[str, int] = field(default_factory=dict[str, int])
     partial: bool = False
     gone: frozenset[str] | None = None
@@ -119,7 +119,7 @@ def look(
 
     What it answers is relative to the directory it was asked for; directories end in a slash. None: nobody knows just now.
     """
-    found: dict[str, Listing] = {}
+    found: dict[str, TreeListing] = {}
     beyond: dict[str, int] = {}
     times: dict[str, int] = {}
     size = 0
@@ -144,7 +144,7 @@ def look(
             if here_hidden is None:
                 return TreeSnapshot(found, beyond, partial=True, times=times)
             hidden, base = here_hidden, folder
-        here = Listing.of(_seen_in(entries, folder, hidden, base, pending))
+        here = TreeListing.of(_seen_in(entries, folder, hidden, base, pending))
         if size + len(here) <= most:
             found[folder] = here
             size += len(here)

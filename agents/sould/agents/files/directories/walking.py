@@ -21,12 +21,12 @@ from msgspec import Struct
 
 from sould.agents.files.directories.folders import FolderStore
 from sould.agents.files.directories.gitfiles import GitFiles, Stamp
-from sould.agents.files.directories.watching import Reader
+from sould.agents.files.directories.watching import WatchReader
 
 PROGRAM = Path(__file__).with_name("walkmain.py")
 
 
-class Order(TypedDict):
+class ScanRequest(TypedDict):
     """What the program is told. Descriptors are those it inherits; `inotify` -1: nothing is watched."""
 
     root: str
@@ -58,7 +58,7 @@ class Walk(Struct, dict=True):
 
     git: GitFiles
     hidden: tuple[Path, ...]
-    reader: Reader | None
+    reader: WatchReader | None
     scratch: Path
     _program: "subprocess.Popen[bytes] | None" = None
     _told: int = -1
@@ -72,7 +72,7 @@ class Walk(Struct, dict=True):
         """Start it: at most so many files, no longer than that. Raises OSError: it could not be started."""
         output = self._store.open()
         given = [output] if self.reader is None else [output, self.reader.descriptor]
-        order = Order(
+        order = ScanRequest(
             root=str(self.git.root),
             variables=dict(self.git.variables),
             hidden=[str(path) for path in self.hidden],

@@ -25,7 +25,7 @@ from msgspec import Struct, field
 from sould.agents.files.directories.folders import FolderStore, FolderVersion
 from sould.agents.files.directories.gitfiles import GitFiles, Tracked
 from sould.agents.files.directories.ignored import Ignored
-from sould.agents.files.directories.tree import Listing, look
+from sould.agents.files.directories.tree import TreeListing, look
 
 CPU_SECONDS = 120
 
@@ -104,7 +104,7 @@ def _line() -> bytes:
     return bytes(line)
 
 
-def _others(found: Mapping[str, Listing], tracked: Tracked) -> list[tuple[str, str, int]]:
+def _others(found: Mapping[str, TreeListing], tracked: Tracked) -> list[tuple[str, str, int]]:
     """Path, blob and size of what git has and is not on disk as git has it."""
     others: list[tuple[str, str, int]] = []
     for folder in tracked.folders():

@@ -45,7 +45,7 @@ class Changed(Struct):
         self.trees |= other.trees
 
 
-class Reader:
+class WatchReader:
     """One of those who ask about a tree; each is told everything that happened since it asked last."""
 
     def __init__(self, tree: "_Tree") -> None:
@@ -130,7 +130,7 @@ class Watches:
         self._trees: dict[Path, _Tree] = {}
         self._lock = threading.Lock()
 
-    def join(self, root: Path) -> Reader | None:
+    def join(self, root: Path) -> WatchReader | None:
         """A reader of the tree below `root`, which knows nothing yet; None where nothing can be watched."""
         if sys.platform != "linux":
             return None
@@ -168,20 +168,20 @@ class _Tree:
         self._watches = DirectoryWatches(flags.CLOSE_WRITE | flags.EXCL_UNLINK)
         self._folders: dict[int, str] = {}
         self._numbers: dict[str, int] = {}
-        self._readers: list[Reader] = []
+        self._readers: list[WatchReader] = []
         self._lock = threading.Lock()
         self._walks = 0
         """Programs that set watches now."""
         self._unknown: list[Event] = []
         """What was reported by watches that such a program set."""
 
-    def join(self) -> Reader:
+    def join(self) -> WatchReader:
         with self._lock:
-            reader = Reader(self)
+            reader = WatchReader(self)
             self._readers.append(reader)
             return reader
 
-    def leave(self, reader: Reader) -> None:
+    def leave(self, reader: WatchReader) -> None:
         with self._lock:
             if reader in self._readers:
                 self._readers.remove(reader)
@@ -253,7 +253,7 @@ class _Tree:
         self._forget_number(number)
         self._folders[number], self._numbers[folder] = folder, number
 
-    def take(self, reader: Reader) -> Changed | None:
+    def take(self, reader: WatchReader) -> Changed | None:
         with self._lock:
             if self.blind:
                 return None

@@ -1,4 +1,4 @@
-"""What one event of the log makes of the one file that it is about. Pure: what files held is asked of `Contents`."""
+"""What one event of the log makes of the one file that it is about. Pure: what files held is asked of `FileContents`."""
 
 from collections.abc import Iterable
 from typing import Protocol
@@ -10,7 +10,7 @@ from sould.agents.files.review.hunk import AgentCall
 from sould.agents.files.review.lines import Lines, line_end, with_end
 
 
-class Contents(Protocol):
+class FileContents(Protocol):
     """What files held, by digest."""
 
     def lines(self, digest: str) -> Lines | None:
@@ -34,7 +34,7 @@ def as_found(file: TrackedFile, lines: Lines, content: str, *, there: bool) -> T
     return file if same else file.user_wrote(edits_between(file.text.current, lines), "disk")
 
 
-def written(file: TrackedFile, event: Intent, agent: AgentCall, contents: Contents) -> TrackedFile:
+def written(file: TrackedFile, event: Intent, agent: AgentCall, contents: FileContents) -> TrackedFile:
     """After a write of an agent that changed the content."""
     allowed = event.allowed
     before, after = event.refs

@@ -14,7 +14,7 @@ from sould.agents.files.review.filedecisions import (
     ChangeAbsent,
     ChangeDecided,
     Conflict,
-    Done,
+    DecidedFile,
     PutText,
     change_taken_back,
     decide_change,
@@ -25,7 +25,7 @@ from sould.agents.files.review.hunk import is_same_text
 
 def outcome(
     file: TrackedFile, event: Decided, *, in_the_way: str = ""
-) -> Done | Refusal | Conflict | ChangeDecided | ChangeAbsent:
+) -> DecidedFile | Refusal | Conflict | ChangeDecided | ChangeAbsent:
     """What becomes of a file by a decision, or why nothing does. `in_the_way`: see `decide_change`."""
     change = change_of(file, event.hunk_id)
     decided = decided_change_of(file, event.hunk_id)
@@ -37,7 +37,7 @@ def outcome(
             return answer
         after = replace(file, text=answer.text, exists=True)
         put = (PutText(file.path, file.text if file.exists else None, answer.text),)
-        return Done(after, () if is_same_text(answer.text.parts, file.text.parts) else put)
+        return DecidedFile(after, () if is_same_text(answer.text.parts, file.text.parts) else put)
     if change is not None:
         if event.digest and event.digest != change.digest:
             return HunkStale(None)
@@ -50,7 +50,7 @@ def outcome(
     return decide_hunk(file, _decision(event))
 
 
-def outcomes_at_once(file: TrackedFile, events: Sequence[Decided]) -> Sequence[Done]:
+def outcomes_at_once(file: TrackedFile, events: Sequence[Decided]) -> Sequence[DecidedFile]:
     """What becomes of a file by as many of the first decisions as can be carried out at once: the same for each, and one write.
 
     Only of hunks of a text that was there before agents changed it. Nothing where that are not several.
@@ -70,7 +70,7 @@ def outcomes_at_once(file: TrackedFile, events: Sequence[Decided]) -> Sequence[D
         return ()
     after = replace(file, text=at_once.text)
     *others, last = [
-        Done(after, (), stayed, event.hunk_id) for event, stayed in zip(events, at_once.stayed, strict=False)
+        DecidedFile(after, (), stayed, event.hunk_id) for event, stayed in zip(events, at_once.stayed, strict=False)
     ]
     put = () if is_same_text(file.text.parts, after.text.parts) else (PutText(file.path, file.text, after.text),)
     return [*others, replace(last, effects=put)]

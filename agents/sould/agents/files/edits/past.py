@@ -22,10 +22,10 @@ from sould.agents.files.edits.editlog import (
     Settled,
     UserChanged,
 )
-from sould.agents.files.edits.filefold import Contents, edits_of, ranges_between
+from sould.agents.files.edits.filefold import FileContents, edits_of, ranges_between
 from sould.agents.files.edits.reviewed import ReviewedFiles
 from sould.agents.files.edits.reviewstate import ReviewState
-from sould.agents.files.edits.state import Edit, EditState
+from sould.agents.files.edits.state import EditState, LoggedEdit
 from sould.agents.files.edits.texts import Texts
 from sould.agents.files.review.difference import LineEdit, applied
 from sould.agents.files.review.file import TrackedFile
@@ -66,7 +66,7 @@ class PastWrite(Struct, frozen=True):
         return cls(call_id, files[0], files[1], ranges_between(before or (), after or ()))
 
 
-def past_writes(events: Sequence[Event], contents: Contents) -> dict[int, PastWrite]:
+def past_writes(events: Sequence[Event], contents: FileContents) -> dict[int, PastWrite]:
     """The writes among the events of one file, by number; those of which nothing can be had any more are left out."""
     state = ReviewState()
     announced: dict[int, Intent] = {}
@@ -115,7 +115,7 @@ def _is_left(event: Captured) -> bool:
     return event.after is None and event.before != DIRECTORY and not event.reviewed
 
 
-def _before(state: ReviewState, write: Intent, contents: Contents) -> TrackedFile | None:
+def _before(state: ReviewState, write: Intent, contents: FileContents) -> TrackedFile | None:
     path = write.moved_from if isinstance(write, Captured) else ""
     return state.before(write, path or write.path, contents)
 
@@ -159,16 +159,16 @@ class ProjectPast:
         self._store = store
         self._state = state
 
-    def edits(self, session_id: str | None = None) -> Mapping[Path, Sequence[Edit]]:
+    def edits(self, session_id: str | None = None) -> Mapping[Path, Sequence[LoggedEdit]]:
         """The edits of all sessions, or those that one made or inherited, by resolved path, oldest first."""
         return self._state.edits(session_id)
 
-    def edits_since(self, session_id: str, mark: int) -> Mapping[Path, Sequence[Edit]]:
+    def edits_since(self, session_id: str, mark: int) -> Mapping[Path, Sequence[LoggedEdit]]:
         """The edits that a session has made since `moment` gave the mark."""
         edits = self.edits(session_id).items()
         return {path: new for path, each in edits if (new := [edit for edit in each if edit.order >= mark])}
 
-    def edits_of(self, path: Path) -> Sequence[Edit]:
+    def edits_of(self, path: Path) -> Sequence[LoggedEdit]:
         """Those of one file, oldest first."""
         return self._state.edits_of(path)
 
@@ -176,7 +176,7 @@ class ProjectPast:
         """Whether an agent wrote the file where it is, so that all its names changed."""
         return any(edit.in_place for edit in self.edits_of(path))
 
-    def unsettled(self, path: Path) -> Sequence[Edit]:
+    def unsettled(self, path: Path) -> Sequence[LoggedEdit]:
         """Edits of a file of which nobody knows yet if they happened."""
         return [edit for at, edit in self._state.unsettled() if at == path]
 

@@ -42,7 +42,7 @@ from sould.agents.files.edits.outcomes import mode_held
 from sould.agents.files.edits.past import ProjectPast
 from sould.agents.files.edits.reviewed import digest_held
 from sould.agents.files.edits.snapshot import Snapshot, Snapshots
-from sould.agents.files.edits.state import Edit, EditState
+from sould.agents.files.edits.state import EditState, LoggedEdit
 from sould.agents.files.edits.texts import encoded
 from sould.agents.files.edits.tornwrites import take_back_decisions, take_back_edit
 from sould.agents.files.review.file import TrackedFile
@@ -415,7 +415,7 @@ class Project(ProjectPast):
             if not _is_as(file, found, mode):
                 await self.settle_all([number for number, _ in steps[: max(left, default=0)]], written=True)
 
-    async def _judge(self, edit: Edit, found: str | None) -> None:
+    async def _judge(self, edit: LoggedEdit, found: str | None) -> None:
         if found == edit.after:
             await self.settle(edit.n, written=True)
         elif found == edit.before:

@@ -54,7 +54,7 @@ Follower: TypeAlias = Callable[[str], None]
 """Takes a file under review that changed."""
 
 
-class Reader(Protocol):
+class EditReader(Protocol):
     """A session that is told what others make of files under review."""
 
     def others_changed(self, path: str, before: TrackedFile | None, after: TrackedFile | None, by: ChangedBy) -> None:
@@ -108,7 +108,7 @@ class ReviewedFiles:
         self.followers = Followers()
         self._carried_out: dict[str, int] = {}
         """When a decision about each file was last, in the order of edits."""
-        self.readers: dict[str, Reader] = {}
+        self.readers: dict[str, EditReader] = {}
         """Of live sessions, by id."""
         self._places: dict[str, list[int]] = {}
         self._open: dict[int, str] = {}

@@ -1,4 +1,4 @@
-"""The files under review, folded from the events of a project's edit log (D40). Pure: what files held is asked of `Contents`.
+"""The files under review, folded from the events of a project's edit log (D40). Pure: what files held is asked of `FileContents`.
 
 An event is folded into the state it was made for. Where a damaged or missing line of the log makes them differ, the text
 that the next event says was there counts, as if it had been found on disk.
@@ -27,11 +27,11 @@ from sould.agents.files.edits.editlog import (
     UserChanged,
     Writer,
 )
-from sould.agents.files.edits.filefold import Contents, as_found, written
+from sould.agents.files.edits.filefold import FileContents, as_found, written
 from sould.agents.files.edits.outcomes import outcome, outcomes_at_once
 from sould.agents.files.review.file import TrackedFile
 from sould.agents.files.review.filedecisions import (
-    Done,
+    DecidedFile,
 )
 from sould.agents.files.review.hunk import AgentCall
 from sould.agents.files.review.lines import Lines
@@ -87,7 +87,7 @@ class ReviewState(Struct):
     sure: set[CallKey] = field(default_factory=set[CallKey])
     """The calls of which it is known by now that what was unsure was theirs."""
 
-    def apply(self, event: Event, contents: Contents) -> str:
+    def apply(self, event: Event, contents: FileContents) -> str:
         """Take one event; the path of the file it is about, "" when it changes none."""
         match event:
             case Captured():
@@ -127,7 +127,7 @@ class ReviewState(Struct):
             steps: list[tuple[int, TrackedFile]] = []
             for event in sorted(self.decided.values(), key=lambda each: each.n):
                 done = outcome(file, event) if event.path == path else None
-                if isinstance(done, Done):
+                if isinstance(done, DecidedFile):
                     file = done.file
                     steps.append((event.n, file))
             yield self.files[path], steps
@@ -191,7 +191,7 @@ class ReviewState(Struct):
             hunks = (placed.hunk for file in self.pending() for placed in file.text.hunks)
             self.answers &= {call_key(each) for hunk in hunks for each in hunk.agents} | {call_key(agent)}
 
-    def _settled(self, event: Settled, contents: Contents) -> str:
+    def _settled(self, event: Settled, contents: FileContents) -> str:
         intent, decision = self.announced.pop(event.n, None), self.decided.pop(event.n, None)
         if intent is not None and event.written:
             return self._wrote(intent, event.first_id, contents, event.shown_in)
@@ -222,7 +222,7 @@ class ReviewState(Struct):
 
     # --- agents -----------------------------------------------------------------------------------------------------
 
-    def _wrote(self, event: Intent, first_id: int, contents: Contents, shown_in: str = "") -> str:
+    def _wrote(self, event: Intent, first_id: int, contents: FileContents, shown_in: str = "") -> str:
         if event.becomes:
             whole = contents.file(event.becomes)
             if whole is not None:
@@ -259,7 +259,7 @@ class ReviewState(Struct):
         """Ids below this one are used, by a file that is about to be known."""
         self.next_id = max(self.next_id, up_to)
 
-    def before(self, event: Intent, path: str, contents: Contents) -> TrackedFile | None:
+    def before(self, event: Intent, path: str, contents: FileContents) -> TrackedFile | None:
         """The file as it was before a write; None: it cannot be had any more, so nothing of it is reviewed."""
         was, now = event.refs
         before = (event.moved_before or None) if isinstance(event, Captured) and event.moved_from else was
@@ -313,7 +313,7 @@ class ReviewState(Struct):
         """Where the file is then: it may have been moved."""
         file = self.files.get(event.path)
         done = outcome(file.numbered(first_id), event) if file is not None else None
-        if not isinstance(done, Done):
+        if not isinstance(done, DecidedFile):
             return event.path
         if done.file.path != event.path:
             del self.files[event.path]

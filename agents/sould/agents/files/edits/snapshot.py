@@ -19,7 +19,7 @@ from sould.agents.files.edits.blobs import BlobStore
 from sould.agents.files.edits.editlog import Decided, EditLogFile
 from sould.agents.files.edits.reviewed import KeptReview
 from sould.agents.files.edits.reviewstate import ReviewState
-from sould.agents.files.edits.state import Edit, KeptEdits
+from sould.agents.files.edits.state import KeptEdits, LoggedEdit
 from sould.agents.files.edits.texts import Texts
 from sould.agents.files.review.file import TrackedFile
 
@@ -67,7 +67,7 @@ class _Pieces(Struct, frozen=True, array_like=True):
 
 _PIECES: Final = msgspec.msgpack.Decoder(_Pieces)
 _HEAD: Final = msgspec.msgpack.Decoder(_Head)
-_EDITS: Final = msgspec.msgpack.Decoder(list[tuple[int, Edit]])
+_EDITS: Final = msgspec.msgpack.Decoder(list[tuple[int, LoggedEdit]])
 _VERDICTS: Final = msgspec.msgpack.Decoder(list[tuple[int, Decided]])
 _FILE: Final = msgspec.msgpack.Decoder(tuple[str, TrackedFile])
 

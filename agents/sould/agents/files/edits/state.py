@@ -25,7 +25,7 @@ EditKey: TypeAlias = tuple[int, float, str]
 """What tells an edit from all others, those of other projects included."""
 
 
-class Edit(Struct, frozen=True, array_like=True, gc=False):
+class LoggedEdit(Struct, frozen=True, array_like=True, gc=False):
     """One change, its contents by digest; None: there was nothing, or it was deleted.
 
     `settled` False: nobody knows yet if it happened. `captured`: found after a command. `shared`: others may have made it.
@@ -60,7 +60,7 @@ class Edit(Struct, frozen=True, array_like=True, gc=False):
         return self.n, self.timestamp, self.call_id
 
 
-class FileChange(Struct, frozen=True):
+class LoggedFileChange(Struct, frozen=True):
     """What the agent did to one file: `base` is the text before its first edit, `current` its last (None: no file).
 
     Where an edit's `before` is not the `after` of the one above it, somebody else wrote in between.
@@ -69,7 +69,7 @@ class FileChange(Struct, frozen=True):
     path: Path
     base: str | None
     current: str | None
-    edits: tuple[Edit, ...]
+    edits: tuple[LoggedEdit, ...]
 
 
 class KeptEdits(Struct, frozen=True, array_like=True):
@@ -78,7 +78,7 @@ class KeptEdits(Struct, frozen=True, array_like=True):
     written_at: str | None
     next_n: int
     paths: list[str]
-    edits: list[tuple[int, Edit]]
+    edits: list[tuple[int, LoggedEdit]]
     of_session: dict[str, list[int]]
     taken: list[tuple[str, int, int]]
     unsettled: list[int]
@@ -96,7 +96,7 @@ class EditState:
         self.roots: list[Path] = []
         """All that it ever had."""
         self.next_n = 1
-        self._edits: dict[int, tuple[Path, Edit]] = {}
+        self._edits: dict[int, tuple[Path, LoggedEdit]] = {}
         self._of_path: dict[Path, list[int]] = {}
         self._of_session: dict[str, list[int]] = {}
         self._taken: dict[tuple[str, int], int] = {}
@@ -179,14 +179,14 @@ class EditState:
         edits = (self._edits[n][1] for n in self._of_session.get(session_id, ()) if n in self._edits)
         return any(edit.unsure and (edit.turn_id, edit.call_id) == (turn_id, call_id) for edit in edits)
 
-    def _take(self, edits: dict[int, tuple[Path, Edit]]) -> None:
+    def _take(self, edits: dict[int, tuple[Path, LoggedEdit]]) -> None:
         """These are all, in order."""
         self._edits = edits
         self._of_path = {}
         for n, (path, _) in edits.items():
             self._of_path.setdefault(path, []).append(n)
 
-    def _edit_at_root(self, edit: Edit) -> Edit:
+    def _edit_at_root(self, edit: LoggedEdit) -> LoggedEdit:
         if self.root is None or self.written_at is None:
             return edit
         return _edit_moved(edit, self.written_at, self.root)
@@ -228,15 +228,15 @@ class EditState:
             moved = {n: (_moved(path, before, root), edit) for n, (path, edit) in self._edits.items()}
             self._take({n: (path, _edit_moved(edit, before, root)) for n, (path, edit) in moved.items()})
 
-    def edits(self, session_id: str | None = None) -> Mapping[Path, Sequence[Edit]]:
+    def edits(self, session_id: str | None = None) -> Mapping[Path, Sequence[LoggedEdit]]:
         """Every edit by resolved path, in the order they were made; those of one session, when it is named."""
         numbers = self._edits if session_id is None else self._of_session.get(session_id, ())
-        by_path: dict[Path, list[Edit]] = {}
+        by_path: dict[Path, list[LoggedEdit]] = {}
         for path, edit in (self._edits[n] for n in numbers if n in self._edits):
             by_path.setdefault(path, []).append(edit)
         return by_path
 
-    def edits_of(self, path: Path) -> list[Edit]:
+    def edits_of(self, path: Path) -> list[LoggedEdit]:
         """Every edit of one file, in the order they were made."""
         return [self._edits[n][1] for n in self._of_path.get(path, ())]
 
@@ -263,14 +263,14 @@ class EditState:
         """Whether a content was kept in memory only."""
         return any(edit.secret and digest in (edit.before, edit.after) for _, edit in self._edits.values())
 
-    def unsettled(self) -> list[tuple[Path, Edit]]:
+    def unsettled(self) -> list[tuple[Path, LoggedEdit]]:
         """Edits of which nobody knows yet if they happened."""
         return [self._edits[n] for n in sorted(self._unsettled)]
 
 
-def changes_of(edits: Mapping[Path, Sequence[Edit]]) -> Mapping[Path, FileChange]:
+def changes_of(edits: Mapping[Path, Sequence[LoggedEdit]]) -> Mapping[Path, LoggedFileChange]:
     """The files that are not as they were, by resolved path."""
-    changes = (FileChange(path, each[0].before, each[-1].after, tuple(each)) for path, each in edits.items())
+    changes = (LoggedFileChange(path, each[0].before, each[-1].after, tuple(each)) for path, each in edits.items())
     return {change.path: change for change in changes if change.base != change.current}
 
 
@@ -278,13 +278,13 @@ def _moved(path: Path, before: Path, now: Path) -> Path:
     return now / path.relative_to(before) if path.is_relative_to(before) else path
 
 
-def _edit_moved(edit: Edit, before: Path, now: Path) -> Edit:
+def _edit_moved(edit: LoggedEdit, before: Path, now: Path) -> LoggedEdit:
     if not edit.moved_from or before == now:
         return edit
     return replace(edit, moved_from=str(_moved(Path(edit.moved_from), before, now)))
 
 
-def _sharing(edit: Edit, last: Edit) -> Edit:
+def _sharing(edit: LoggedEdit, last: LoggedEdit) -> LoggedEdit:
     """The same, and what it has in common with the one before it is in memory once: there are thousands."""
     return replace(
         edit,
@@ -294,9 +294,9 @@ def _sharing(edit: Edit, last: Edit) -> Edit:
     )
 
 
-def _edit(event: Intent, order: int) -> Edit:
+def _edit(event: Intent, order: int) -> LoggedEdit:
     captured = isinstance(event, Captured)
-    return Edit(
+    return LoggedEdit(
         event.n,
         event.before,
         event.after,

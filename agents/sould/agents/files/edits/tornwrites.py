@@ -17,14 +17,14 @@ from sould.agents.base.workspace import WorkspaceError
 from sould.agents.files.directories.nodes import MOST
 from sould.agents.files.directories.refs import DIRECTORY, UNKEPT, target_in
 from sould.agents.files.edits.blobs import BlobMissingError, BlobStore
-from sould.agents.files.edits.state import Edit
+from sould.agents.files.edits.state import LoggedEdit
 from sould.agents.files.review.file import TrackedFile
 
 LONGEST_WRITE: Final = 60.0
 """Seconds from the announcement of a write to its end. A file that was changed later was changed by somebody else."""
 
 
-def take_back_edit(path: Path, edit: Edit, store: BlobStore) -> None:
+def take_back_edit(path: Path, edit: LoggedEdit, store: BlobStore) -> None:
     """Take back what there is of an edit of which nobody knows if it happened, and remove what else its write left."""
     contents = dict(_contents(path.parent, edit, store))
     before, after = (contents.get(digest or "") for digest in (edit.before, edit.after))
@@ -53,7 +53,7 @@ def _take_back(path: Path, before: bytes, after: bytes) -> None:
             replace_file(path, before, expected=digest_of(found), umask=USUAL_UMASK, names=_names(path))
 
 
-def _contents(folder: Path, edit: Edit, store: BlobStore) -> Iterator[tuple[str, bytes]]:
+def _contents(folder: Path, edit: LoggedEdit, store: BlobStore) -> Iterator[tuple[str, bytes]]:
     """What the edit replaced and what it wrote, as far as it is known; of a secret nothing else than the write itself kept it."""
     wanted = {digest for digest in (edit.before, edit.after) if digest not in (None, DIRECTORY, UNKEPT)}
     for digest in tuple(wanted):

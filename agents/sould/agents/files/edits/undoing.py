@@ -17,7 +17,7 @@ from sould.agents.files.review.lines import line_end
 from sould.agents.files.review.places import bounded, moved
 from sould.agents.files.review.text import ReviewedText
 from sould.agents.files.review.undo import without_calls
-from sould.agents.files.review.weave import Step
+from sould.agents.files.review.weave import WeaveStep
 
 Why: TypeAlias = Literal["changed", "deleted"]
 """Why something could not go back: somebody else changed it since, or the file is gone."""
@@ -185,7 +185,7 @@ class _TakingBack:
         if written is not None and line_end(before.current) is not None:
             end = line_end(text.current) or written
             before, after = ended(before, end), ended(after, end)
-        step = Step(after.parts, write.call_id, undone=True)
+        step = WeaveStep(after.parts, write.call_id, undone=True)
         undone = without_calls(text, before.parts, [step], with_kept=self._with_kept)
         result = undone.text
         if alike(self._file, write.after) and result.current == before.current:

@@ -18,8 +18,8 @@ from sould.agents.files.edits.logopening import LOG
 from sould.agents.files.edits.logrecords import LogRecords
 from sould.agents.files.edits.ownership import ALONE
 from sould.agents.files.edits.sessionlogs import OLD_LOG
-from sould.agents.files.edits.state import Edit, EditState
-from sould.agents.permissions.projectfiles import Change
+from sould.agents.files.edits.state import EditState, LoggedEdit
+from sould.agents.permissions.projectfiles import FileDiffers
 
 BY_AGENT = "BY THE AGENT"
 """How a line of `described` marks what the agent did."""
@@ -27,26 +27,26 @@ OF_OTHERS = "NOT ONLY YOURS"
 """The same of what others than the user can write."""
 
 
-class Author(Struct, frozen=True):
+class LastAuthor(Struct, frozen=True):
     """The session whose agent wrote a file last. `alone`: what it wrote is what is there."""
 
     session_id: str
     alone: bool
 
 
-def authors(sessions: Path, files: Mapping[Path, str]) -> Mapping[Path, Author]:
+def authors(sessions: Path, files: Mapping[Path, str]) -> Mapping[Path, LastAuthor]:
     """Of `files` (resolved path to the digest of its text, "" when it is gone) those that an agent wrote.
 
     `sessions` holds the directories of the sessions.
     """
-    last: dict[Path, Edit] = {}
+    last: dict[Path, LoggedEdit] = {}
     for path, edit in _edits(sessions, files):
         if path not in last or edit.timestamp >= last[path].timestamp:
             last[path] = edit
-    return {path: Author(edit.session_id, (edit.after or "") == files[path]) for path, edit in last.items()}
+    return {path: LastAuthor(edit.session_id, (edit.after or "") == files[path]) for path, edit in last.items()}
 
 
-def described(changes: Iterable[Change], workspace: Path, sessions: Path, owners: Owners) -> list[str]:
+def described(changes: Iterable[FileDiffers], workspace: Path, sessions: Path, owners: Owners) -> list[str]:
     """A line for each file: what happened to it, who else can write it, and whether the agent did that; its own come first."""
     found = list(changes)
     written = authors(sessions, {change.path: change.digest for change in found})
@@ -54,7 +54,7 @@ def described(changes: Iterable[Change], workspace: Path, sessions: Path, owners
     return [_line(change, workspace, written.get(change.path), owners) for change in found]
 
 
-def _line(change: Change, workspace: Path, author: Author | None, owners: Owners) -> str:
+def _line(change: FileDiffers, workspace: Path, author: LastAuthor | None, owners: Owners) -> str:
     name = os.path.relpath(change.path, os.path.realpath(workspace))
     line = f"{''.join(each if each.isprintable() else ascii(each)[1:-1] for each in name)}: {change.how}"
     if others := owners.others(change.path, work_tree_of(change.path.parent) or workspace):
@@ -64,7 +64,7 @@ def _line(change: Change, workspace: Path, author: Author | None, owners: Owners
     return f"{line} {BY_AGENT}{'' if author.alone else ', and by somebody since'} (session {author.session_id})"
 
 
-def _edits(sessions: Path, files: Mapping[Path, str]) -> Iterator[tuple[Path, Edit]]:
+def _edits(sessions: Path, files: Mapping[Path, str]) -> Iterator[tuple[Path, LoggedEdit]]:
     projects = sessions.parent / "projects"
     around = {parent for path in files for parent in path.parents}
     logs = dict.fromkeys(sessions.glob(f"*/{OLD_LOG}"), ALONE)
@@ -84,7 +84,7 @@ def _needle(path: Path, root: Path) -> bytes:
     return json.dumps(f"/{name}", ensure_ascii=False)[2:].encode(errors="surrogateescape")
 
 
-def _of(data: bytes, root: Path, files: Mapping[Path, str]) -> Iterator[tuple[Path, Edit]]:
+def _of(data: bytes, root: Path, files: Mapping[Path, str]) -> Iterator[tuple[Path, LoggedEdit]]:
     state = EditState(root)
     for _, event in read_events(data):
         state.apply(event)

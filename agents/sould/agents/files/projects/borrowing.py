@@ -13,10 +13,10 @@ from sould.agents.base.tasks import run_shielded_in_thread, shielded
 from sould.agents.base.workspace import TextFiles, Workspace
 from sould.agents.files.edits.editlog import Intent
 from sould.agents.files.edits.project import Project
-from sould.agents.files.edits.reviewed import Reader
+from sould.agents.files.edits.reviewed import EditReader
 from sould.agents.files.edits.sessionlogs import add_logs, logs_of, old_edits, set_aside
-from sould.agents.files.edits.state import Edit
-from sould.agents.files.projects.projects import Place, Projects
+from sould.agents.files.edits.state import LoggedEdit
+from sould.agents.files.projects.projects import ProjectPlace, Projects
 from sould.agents.files.reviewing.activity import Finder, RootActivity
 from sould.agents.files.reviewing.answers import DecisionListener
 from sould.agents.files.reviewing.review import Review
@@ -42,17 +42,17 @@ class BorrowedProjects:
         self._directory = directory
         self._never = never
         self._by_log: dict[str, Project] = {}
-        self._by_place: dict[Place, Project] = {}
+        self._by_place: dict[ProjectPlace, Project] = {}
         self._one = asyncio.Lock()
         self._listener: DecisionListener | None = None
         self._stepping = False
-        self._reader: Reader | None = None
+        self._reader: EditReader | None = None
 
     def __iter__(self) -> Iterator[Project]:
         """Those that are borrowed by now."""
         return iter(tuple(self._by_log.values()))
 
-    def edits_of(self, path: Path) -> Sequence[Edit]:
+    def edits_of(self, path: Path) -> Sequence[LoggedEdit]:
         """Of a file, in those that are borrowed by now, oldest first."""
         return sorted((edit for project in self for edit in project.edits_of(path)), key=lambda edit: edit.timestamp)
 
@@ -129,7 +129,7 @@ class BorrowedProjects:
         for project in self:
             self._serve(project)
 
-    def tell_edits(self, reader: Reader) -> None:
+    def tell_edits(self, reader: EditReader) -> None:
         """From now on of what users make of files under review. Said once, before a project is borrowed."""
         self._reader = reader
 

@@ -26,7 +26,7 @@ from sould.agents.files.directories.refs import UNKEPT
 from sould.agents.files.edits.moments import moment
 from sould.agents.files.projects.changes import (
     MOST_NAMED,
-    Change,
+    CallChange,
     Findings,
     LateListener,
     UnsureListener,
@@ -259,7 +259,7 @@ class Capture(Struct):
         async with self._one:
             found, whole = await run_shielded_in_thread(self.looked_at.changed_since, tuple(self.files.watched), since)
             paths = [path for path in found if is_text(path)]
-            changes = [Change(path, UNKEPT, UNKEPT, shared=True) for path in paths[:MOST_NAMED]]
+            changes = [CallChange(path, UNKEPT, UNKEPT, shared=True) for path in paths[:MOST_NAMED]]
             with contextlib.suppress(OSError, SouldError):  # then it is told, and not kept
                 await self.files.note(changes, moment(), AgentCall(self.session_id, turn_id, call_id))
         return paths, whole and not self.files.unwatched
@@ -357,12 +357,12 @@ class Capture(Struct):
         findings = Findings(tuple(noted), self.words.of(self.looked_at.by_root, tuple(lost), guessed, said))
         self._add(call_id, await self._with_met(findings) if late else findings, late=late)
 
-    def _judged(self, changes: Sequence[Change], interval: Interval, since: float) -> list[Change]:
+    def _judged(self, changes: Sequence[CallChange], interval: Interval, since: float) -> list[CallChange]:
         """The changes without the user's, each with who else may have made it."""
         others = self.writers.others(self.session_id, since)
         with_others = len({each.call.subagent for each in self._intervals.values() if not each.done}) > 1
         ran = meanwhile(interval.title, interval.seconds)
-        judged: list[Change] = []
+        judged: list[CallChange] = []
         for each in changes:
             said = self.projects.buffers.said(each.path, each.after, each.changed_at, since)
             evidence = Evidence(interval.seconds, said, guessed=each.shared)

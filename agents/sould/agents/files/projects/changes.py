@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sould.agents.files.directories.refs import DIRECTORY, UNKEPT
-from sould.agents.files.edits.state import Edit
+from sould.agents.files.edits.state import LoggedEdit
 from sould.agents.files.review.hunk import AgentCall
 from sould.agents.files.reviewing.activity import Finder
 from sould.agents.files.reviewing.listing import ReviewedHunk
@@ -18,7 +18,7 @@ MOST_NAMED = 200
 """Paths of one call that its result names."""
 
 
-class Change(Struct, frozen=True):
+class CallChange(Struct, frozen=True):
     """What a path was and is, by digest (or DIRECTORY, UNKEPT); None: nothing."""
 
     path: Path
@@ -42,7 +42,7 @@ class Change(Struct, frozen=True):
 class Findings(Struct, frozen=True):
     """What one call did, oldest first; `note` is for its card, "" when there is nothing to say."""
 
-    changes: Sequence[Change] = ()
+    changes: Sequence[CallChange] = ()
     note: str = ""
 
     @property
@@ -110,7 +110,7 @@ class WatchedFiles(Protocol):
         """Who is told of the commands that calls run."""
         ...
 
-    async def note(self, changes: Sequence[Change], since: int, call: AgentCall) -> Sequence[Change]:
+    async def note(self, changes: Sequence[CallChange], since: int, call: AgentCall) -> Sequence[CallChange]:
         """Keep the changes as the call's, but for what edits since the mark (`moment`) explain; what is left.
 
         Raises:
@@ -139,7 +139,7 @@ class UnsureListener(Protocol):
         ...
 
 
-def explained(found: Change, own: Sequence[Edit]) -> Iterator[Change]:
+def explained(found: CallChange, own: Sequence[LoggedEdit]) -> Iterator[CallChange]:
     """What is left of a change when the edits that are known of the path are taken out, in the order they were made."""
     mode = found.before_mode
     at = max((n for n, edit in enumerate(own, 1) if edit.after == found.before), default=0)
@@ -154,7 +154,7 @@ def explained(found: Change, own: Sequence[Edit]) -> Iterator[Change]:
         yield replace(found, before=before, before_mode=mode)
 
 
-def halves(change: Change) -> Iterator[Change]:
+def halves(change: CallChange) -> Iterator[CallChange]:
     """A change; where a directory took the place of something else, or gave way to it, what went and what came, one after the other."""
     if change.before is None or change.after is None or (change.before == DIRECTORY) == (change.after == DIRECTORY):
         yield change
@@ -163,9 +163,9 @@ def halves(change: Change) -> Iterator[Change]:
         yield replace(change, before=None, before_mode=None)
 
 
-def made_directories(made: Sequence[Path]) -> list[Change]:
+def made_directories(made: Sequence[Path]) -> list[CallChange]:
     """These, as far as they are there. Blocks."""
-    return [Change(at, None, DIRECTORY, None, os.lstat(at).st_mode) for at in made if at.is_dir()]
+    return [CallChange(at, None, DIRECTORY, None, os.lstat(at).st_mode) for at in made if at.is_dir()]
 
 
 def named(paths: Sequence[Path]) -> str:

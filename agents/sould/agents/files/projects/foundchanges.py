@@ -15,10 +15,10 @@ from sould.agents.base.liveconfig import LiveConfig
 from sould.agents.base.workspace import Command, Expected, RunningCommand, TextFile
 from sould.agents.files.edits.editlog import Captured
 from sould.agents.files.edits.project import Project
-from sould.agents.files.edits.state import Edit
+from sould.agents.files.edits.state import LoggedEdit
 from sould.agents.files.projects.borrowing import BorrowedProjects
 from sould.agents.files.projects.capture import Capture
-from sould.agents.files.projects.changes import Change, explained, halves
+from sould.agents.files.projects.changes import CallChange, explained, halves
 from sould.agents.files.review.hunk import AgentCall
 from sould.agents.files.reviewing.listing import ReviewedHunk, listed
 from sould.agents.files.reviewing.settlerule import settle_rule
@@ -35,7 +35,7 @@ class Writing(Struct, frozen=True):
     all_names: bool = False
 
 
-def captured(change: Change, call: AgentCall, *, allowed: bool) -> Captured:
+def captured(change: CallChange, call: AgentCall, *, allowed: bool) -> Captured:
     """A change that was found, as the call's. `allowed`: it is not to be reviewed."""
     return Captured(
         n=0,
@@ -110,7 +110,7 @@ class FoundChanges(Struct, frozen=True):
         """Nothing that agents do is to be reviewed."""
         return settle_rule(self.config) == "never"
 
-    async def keep(self, changes: Sequence[Change], since: int, call: AgentCall) -> list[Change]:
+    async def keep(self, changes: Sequence[CallChange], since: int, call: AgentCall) -> list[CallChange]:
         """See `WatchedFiles.note`."""
         left = await self._unexplained(changes, since)
         met: dict[Path, tuple[ReviewedHunk, ...]] = {}
@@ -129,12 +129,12 @@ class FoundChanges(Struct, frozen=True):
         for project in self.borrowed:
             await project.make_sure(call.session_id, call.turn_id, call.call_id)
 
-    async def _unexplained(self, changes: Sequence[Change], since: int) -> list[tuple[Project, list[Change]]]:
+    async def _unexplained(self, changes: Sequence[CallChange], since: int) -> list[tuple[Project, list[CallChange]]]:
         """By project."""
-        own: dict[Path, Sequence[Edit]] = {}
+        own: dict[Path, Sequence[LoggedEdit]] = {}
         for project in self.borrowed:
             own |= project.edits_since(self.session_id, since)
-        left: dict[int, tuple[Project, list[Change]]] = {}
+        left: dict[int, tuple[Project, list[CallChange]]] = {}
         roots: dict[Path, Project] = {}
         for found in changes:
             left_of_it = explained(found, own.get(found.path, ()))

@@ -19,7 +19,7 @@ from sould.agents.files.directories.folders import FileVersion
 from sould.agents.files.directories.gitfiles import GitFiles
 from sould.agents.files.directories.refs import DIRECTORY, UNKEPT
 from sould.agents.files.directories.secretblobs import SecretJudge
-from sould.agents.files.projects.changes import Change
+from sould.agents.files.projects.changes import CallChange
 from sould.agents.files.projects.projects import Projects
 
 CLOCK_S = 0.01
@@ -124,9 +124,9 @@ class LookedAt(Struct):
 
     # --- contents -----------------------------------------------------------------------------------------------------
 
-    def saved(self, differences: Mapping[Path, Sequence[Difference]]) -> list[Change]:
+    def saved(self, differences: Mapping[Path, Sequence[Difference]]) -> list[CallChange]:
         """The differences with their contents in the store."""
-        changes: list[Change] = []
+        changes: list[CallChange] = []
         for root, found in ((root, some) for root, all_found in differences.items() for some in portions(all_found)):
             held = (each for difference in found for each in (difference.before, difference.after) if each)
             contents = self.by_root[root].contents(held)
@@ -138,7 +138,7 @@ class LookedAt(Struct):
                 modes = [each.seen[0] if each is not None else None for each in both]
                 if (before, modes[0]) != (after, modes[1]) or before == UNKEPT:
                     shared = not difference.sure
-                    change = Change(path, before, after, modes[0], modes[1], shared, secret)
+                    change = CallChange(path, before, after, modes[0], modes[1], shared, secret)
                     changes.append(replace(change, changed_at=difference.changed_at))
         return changes
 

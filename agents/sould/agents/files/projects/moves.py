@@ -8,18 +8,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from sould.agents.files.edits.state import Edit
+from sould.agents.files.edits.state import LoggedEdit
 
 RESTORE: Final = "restore:"
 """How the call ids of restores begin."""
-Stretch: TypeAlias = tuple[Path, Sequence[Edit]]
+Stretch: TypeAlias = tuple[Path, Sequence[LoggedEdit]]
 """What was done to one file as long as it was at a path; the edit that moved it there is the first."""
 
 
 class Moves:
     """Those among the edits of some files."""
 
-    def __init__(self, edits: Mapping[Path, Sequence[Edit]]) -> None:
+    def __init__(self, edits: Mapping[Path, Sequence[LoggedEdit]]) -> None:
         self._edits = edits
         self._left = {(edit.moved_from, edit.call_id) for each in edits.values() for edit in each if edit.moved_from}
 
@@ -40,8 +40,8 @@ class Moves:
         found = [(path, stretch) for path in self.paths for stretch in self._of_path(path) if stretch]
         return sorted(found, key=lambda each: each[1][0].n, reverse=True)
 
-    def _of_path(self, path: Path) -> Iterator[list[Edit]]:
-        stretch: list[Edit] = []
+    def _of_path(self, path: Path) -> Iterator[list[LoggedEdit]]:
+        stretch: list[LoggedEdit] = []
         for edit in self._standing(path):
             if self._is_of_move(path, edit):
                 yield stretch
@@ -50,7 +50,7 @@ class Moves:
                 stretch.append(edit)
         yield stretch
 
-    def _standing(self, path: Path) -> Iterator[Edit]:
+    def _standing(self, path: Path) -> Iterator[LoggedEdit]:
         """Without moves that were taken back, and what was done until then."""
         edits = iter(self._edits[path])
         for edit in edits:
@@ -59,17 +59,17 @@ class Moves:
                 continue
             next(each for each in edits if _takes_back(each, edit))
 
-    def _is_taken_back(self, path: Path, move: Edit) -> bool:
+    def _is_taken_back(self, path: Path, move: LoggedEdit) -> bool:
         return any(_takes_back(each, move) for each in self._edits[path] if each.n > move.n)
 
-    def _is_of_move(self, path: Path, edit: Edit) -> bool:
+    def _is_of_move(self, path: Path, edit: LoggedEdit) -> bool:
         return bool(edit.moved_from) or self._leaves(path, edit)
 
-    def _leaves(self, path: Path, edit: Edit) -> bool:
+    def _leaves(self, path: Path, edit: LoggedEdit) -> bool:
         return edit.after is None and (str(path), edit.call_id) in self._left
 
 
-def _takes_back(edit: Edit, move: Edit) -> bool:
+def _takes_back(edit: LoggedEdit, move: LoggedEdit) -> bool:
     """Whether a restore took the file away from where it was moved to, or put it where it had been."""
     there = edit.after if move.moved_from else edit.before
     return edit.call_id.startswith(RESTORE) and there is None

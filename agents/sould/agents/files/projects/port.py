@@ -13,7 +13,7 @@ from sould.agents.files.edits.ownership import ALONE, never_projects
 from sould.agents.files.edits.past import DroppedText
 from sould.agents.files.edits.reviewed import Follower
 from sould.agents.files.edits.reviewstate import LeftText
-from sould.agents.files.edits.state import Edit, EditKey
+from sould.agents.files.edits.state import EditKey, LoggedEdit
 from sould.agents.files.projects.clientfiles import ClientFiles
 from sould.agents.files.projects.projects import Projects
 from sould.agents.files.projects.restore import FileOutcome, take_back
@@ -182,7 +182,7 @@ class ProjectPort:
 
     # --- what agents changed ----------------------------------------------------------------------------------------------
 
-    def edits(self) -> Mapping[Path, Sequence[Edit]]:
+    def edits(self) -> Mapping[Path, Sequence[LoggedEdit]]:
         """The edits of all sessions by file, oldest first."""
         return self._files.edits
 

@@ -47,7 +47,7 @@ class Unforeseen(Struct, frozen=True):
     begin: BeginForeseeing
 
 
-class Place(Struct, frozen=True):
+class ProjectPlace(Struct, frozen=True):
     """Where a project is: its root, and which directory that is. After a move, or when another one took the path, it is another."""
 
     root: Path
@@ -98,10 +98,10 @@ class Projects(Struct, dict=True):
         """What files held, by digest."""
         return BlobStore(self.state_dir / "blobs", self.secrets)
 
-    def place_of(self, path: Path, directories: Collection[Path], never: Collection[Path]) -> Place:
+    def place_of(self, path: Path, directories: Collection[Path], never: Collection[Path]) -> ProjectPlace:
         """Where the project of a file is, see `root_of`; some ten looks at the disk. Blocks. Raises OSError."""
         root = root_of(path, directories, self._records, never)
-        return Place(root, place_identity(root))
+        return ProjectPlace(root, place_identity(root))
 
     async def borrow(self, root: Path) -> tuple[str, Project]:
         """The project of a root and the id of its log; to be given back.

@@ -17,13 +17,13 @@ from msgspec.structs import replace
 
 from sould.agents.base.diskfile import digest_of
 from sould.agents.base.workspace import FileChangedError, WorkspaceError
-from sould.agents.files.directories.nodes import Node, Put, digest_of_node, is_file, is_link, link_node
+from sould.agents.files.directories.nodes import FileNode, Put, digest_of_node, is_file, is_link, link_node
 from sould.agents.files.directories.refs import DIRECTORY
 from sould.agents.files.edits.blobs import BlobMissingError
 from sould.agents.files.edits.past import PastWrite
 from sould.agents.files.edits.project import Project
 from sould.agents.files.edits.reviewed import digest_held
-from sould.agents.files.edits.state import Edit
+from sould.agents.files.edits.state import LoggedEdit
 from sould.agents.files.edits.texts import as_lines
 from sould.agents.files.edits.undoing import WithoutWrites, without_writes
 from sould.agents.files.projects.moves import RESTORE, Moves
@@ -31,7 +31,7 @@ from sould.agents.files.projects.sessionfiles import SessionFiles
 from sould.agents.files.review.file import TrackedFile
 from sould.agents.files.review.text import ReviewedText
 
-Chosen: TypeAlias = Callable[[Edit], bool]
+Chosen: TypeAlias = Callable[[LoggedEdit], bool]
 Action: TypeAlias = Literal["restored", "deleted", "created", "conflict", "kept"]
 
 BOTH = "it was changed since in the same place"
@@ -68,7 +68,7 @@ def restore_call(restore_id: str) -> str:
     return f"{RESTORE}{restore_id}"
 
 
-def is_of(edit: Edit, restore_id: str) -> bool:
+def is_of(edit: LoggedEdit, restore_id: str) -> bool:
     """Whether an edit is of a restore, or of one that took back what that had left (`kept_too`)."""
     return edit.call_id in (restore_call(restore_id), restore_call(kept_too(restore_id)))
 
@@ -78,7 +78,7 @@ def kept_too(restore_id: str) -> str:
     return f"{restore_id}.kept"
 
 
-def touched(files: SessionFiles, chosen: Chosen) -> dict[Path, list[Edit]]:
+def touched(files: SessionFiles, chosen: Chosen) -> dict[Path, list[LoggedEdit]]:
     """The files a restore would look at, with the edits it is about."""
     return {path: some for path, edits in files.edits.items() if (some := [edit for edit in edits if chosen(edit)])}
 
@@ -137,7 +137,7 @@ class _Restore:
         self._modes = modes
         self._kept = kept
 
-    async def outcomes(self, path: Path, edits: Sequence[Edit]) -> list[FileOutcome]:
+    async def outcomes(self, path: Path, edits: Sequence[LoggedEdit]) -> list[FileOutcome]:
         """What became of one file; of two, where one was moved."""
         ours = [edit for edit in edits if not edit.shared]
         try:
@@ -150,13 +150,13 @@ class _Restore:
         done = [outcome for outcome in outcomes if outcome.action != "conflict"]
         return [*done, *shared] if done else shared or outcomes
 
-    async def _taken_back(self, path: Path, edits: Sequence[Edit]) -> list[FileOutcome]:
+    async def _taken_back(self, path: Path, edits: Sequence[LoggedEdit]) -> list[FileOutcome]:
         try:
             return await self._try(path, edits)
         except FileChangedError:  # somebody typed just now: look once more
             return await self._try(path, edits)
 
-    async def _try(self, path: Path, edits: Sequence[Edit]) -> list[FileOutcome]:
+    async def _try(self, path: Path, edits: Sequence[LoggedEdit]) -> list[FileOutcome]:
         async with self._files.editing(path, *(Path(edit.moved_from) for edit in edits if edit.moved_from)):
             project = await self._files.looked_at(path)
             now = await self._files.node(path)
@@ -170,7 +170,7 @@ class _Restore:
             return await self._take_back_text(project, path, now, edits, *reviewed)
 
     async def _reviewed(
-        self, project: Project, path: Path, now: Node | None, edits: Sequence[Edit]
+        self, project: Project, path: Path, now: FileNode | None, edits: Sequence[LoggedEdit]
     ) -> tuple[TrackedFile, list[PastWrite]] | None:
         """The file under review with the writes that are to be taken back; None: they are about something that is no text."""
         file = project.review.state.files.get(str(path))
@@ -191,7 +191,7 @@ class _Restore:
             writes.append(found)
         return file, writes
 
-    async def _of_texts(self, path: Path, edit: Edit) -> PastWrite | None:
+    async def _of_texts(self, path: Path, edit: LoggedEdit) -> PastWrite | None:
         """An edit that the review does not know."""
         nodes = [await self._version(edit.before, edit.before_mode), await self._version(edit.after, edit.after_mode)]
         texts = [as_lines(node.data) if node is not None else None for node in nodes]
@@ -207,8 +207,8 @@ class _Restore:
         self,
         project: Project,
         path: Path,
-        now: Node | None,
-        edits: Sequence[Edit],
+        now: FileNode | None,
+        edits: Sequence[LoggedEdit],
         file: TrackedFile,
         writes: Sequence[PastWrite],
     ) -> list[FileOutcome]:
@@ -237,7 +237,7 @@ class _Restore:
                 state.claim(up_to)
                 return result
 
-    async def _node(self, now: Node | None, edits: Sequence[Edit], result: WithoutWrites) -> Node | None:
+    async def _node(self, now: FileNode | None, edits: Sequence[LoggedEdit], result: WithoutWrites) -> FileNode | None:
         """What is to be there, with the mode it is to have: what edits changed is changed back, what others changed stays."""
         file = result.file
         if not file.exists:
@@ -249,7 +249,7 @@ class _Restore:
         mode = now.mode if now is not None else None
         for edit in () if result.mode_decided else reversed(edits):
             mode = _mode(mode, edit)
-        return Node(mode if not is_link(mode) else None, data)
+        return FileNode(mode if not is_link(mode) else None, data)
 
     async def _no_text(self, digest: str) -> bytes:
         try:
@@ -258,7 +258,7 @@ class _Restore:
             raise _Conflict(NO_TEXT) from None
 
     async def _move_back(
-        self, path: Path, now: Node | None, wanted: Node | None, result: WithoutWrites
+        self, path: Path, now: FileNode | None, wanted: FileNode | None, result: WithoutWrites
     ) -> list[FileOutcome]:
         target = Path(result.file.path)
         if wanted is not None:
@@ -277,7 +277,7 @@ class _Restore:
     # --- whatever is no text ----------------------------------------------------------------------------------------------
 
     async def _take_back_nodes(
-        self, project: Project, path: Path, now: Node | None, edits: Sequence[Edit]
+        self, project: Project, path: Path, now: FileNode | None, edits: Sequence[LoggedEdit]
     ) -> list[FileOutcome]:
         wanted = now
         for edit in reversed(_joined_halves(edits)):
@@ -296,7 +296,7 @@ class _Restore:
         return [FileOutcome(path, action, changes=1)]
 
     async def _beside_directory(
-        self, project: Project, path: Path, wanted: Node | None, edits: Sequence[Edit]
+        self, project: Project, path: Path, wanted: FileNode | None, edits: Sequence[LoggedEdit]
     ) -> TrackedFile | None:
         """What the review knows of a file without the edits, where a directory has its place, or gives way to it; None: nothing."""
         file = project.review.state.files.get(str(path))
@@ -308,7 +308,7 @@ class _Restore:
         held = digest_of(wanted.data) if wanted is not None and is_file(wanted) else None
         return result.file if digest_held(result.file) == held and not result.conflicts else None
 
-    async def _without_edit(self, edit: Edit, now: Node | None) -> Node | None:
+    async def _without_edit(self, edit: LoggedEdit, now: FileNode | None) -> FileNode | None:
         """`now` with one edit taken back."""
         before = await self._version(edit.before, edit.before_mode)
         if not edit.settled and _same(now, before):  # nobody knew if it happened
@@ -319,17 +319,17 @@ class _Restore:
             return _with_mode(now, edit, now)
         raise _Conflict(GONE if now is None else EXTENDED if before is None else BOTH)
 
-    async def _version(self, digest: str | None, mode: int | None) -> Node | None:
+    async def _version(self, digest: str | None, mode: int | None) -> FileNode | None:
         if digest is None:
             return None
         if digest == DIRECTORY and mode is None:
             mode = stat.S_IFDIR | (0o777 & ~self._files.umask)
-        return Node(mode, await self._files.content(digest))
+        return FileNode(mode, await self._files.content(digest))
 
 
-def _joined_halves(edits: Sequence[Edit]) -> list[Edit]:
+def _joined_halves(edits: Sequence[LoggedEdit]) -> list[LoggedEdit]:
     """The edits, with one for the two that put a directory in the place of something else, or the other way round (`halves`)."""
-    joined: list[Edit] = []
+    joined: list[LoggedEdit] = []
     for edit in edits:
         last = joined[-1] if joined else None
         is_second = last is not None and last.after is None and edit.before is None and last.call_id == edit.call_id
@@ -340,7 +340,7 @@ def _joined_halves(edits: Sequence[Edit]) -> list[Edit]:
     return joined
 
 
-def _was_seen_before(edit: Edit, write: PastWrite) -> bool:
+def _was_seen_before(edit: LoggedEdit, write: PastWrite) -> bool:
     """What the edit made was taken for somebody else's, until it was found whose it was."""
     return edit.captured and not edit.moved_from and edit.before != edit.after and write.before == write.after
 
@@ -349,27 +349,27 @@ def _is_directory(path: Path) -> bool:
     return path.is_dir() and not path.is_symlink()
 
 
-def _in_use(path: Path, now: Node | None, wanted: Node | None) -> bool:
+def _in_use(path: Path, now: FileNode | None, wanted: FileNode | None) -> bool:
     """A directory that was made, and in which there is something by now that is to stay."""
     return wanted is None and now is not None and now.kind == stat.S_IFDIR and bool(os.listdir(path))
 
 
-def _same(one: Node | None, other: Node | None) -> bool:
+def _same(one: FileNode | None, other: FileNode | None) -> bool:
     """The same thing with the same content, whatever its mode."""
     if one is None or other is None:
         return one is other
     return one.kind == other.kind and one.data == other.data
 
 
-def _with_mode(result: Node | None, edit: Edit, now: Node | None) -> Node | None:
+def _with_mode(result: FileNode | None, edit: LoggedEdit, now: FileNode | None) -> FileNode | None:
     """`result` with the mode it is to have."""
     if result is None or (now is not None and result.kind != now.kind):
         return result
     mode = _mode(now.mode if now is not None else None, edit)
-    return Node(mode if mode is not None else result.mode, result.data)
+    return FileNode(mode if mode is not None else result.mode, result.data)
 
 
-def _mode(now: int | None, edit: Edit) -> int | None:
+def _mode(now: int | None, edit: LoggedEdit) -> int | None:
     """The mode without an edit: what it changed is changed back, what others changed since stays."""
     if edit.before_mode is None or (now is not None and now != edit.after_mode):
         return now

@@ -37,7 +37,7 @@ from sould.agents.base.workspace import (
     expected_of,
 )
 from sould.agents.files.directories.nodes import (
-    Node,
+    FileNode,
     Put,
     content_of,
     digest_of_node,
@@ -55,10 +55,10 @@ from sould.agents.files.edits.editlog import Intent
 from sould.agents.files.edits.moments import moment
 from sould.agents.files.edits.ownership import ALONE, never_projects
 from sould.agents.files.edits.project import Project
-from sould.agents.files.edits.state import Edit, FileChange, changes_of
+from sould.agents.files.edits.state import LoggedEdit, LoggedFileChange, changes_of
 from sould.agents.files.projects.borrowing import BorrowedProjects
 from sould.agents.files.projects.capture import Capture
-from sould.agents.files.projects.changes import Change, WatchedCommands, made_directories
+from sould.agents.files.projects.changes import CallChange, WatchedCommands, made_directories
 from sould.agents.files.projects.foreseen import ForeseenWrites
 from sould.agents.files.projects.foundchanges import CallChanges, FoundChanges, Writing, captured
 from sould.agents.files.projects.knowntexts import KnownTexts
@@ -166,21 +166,21 @@ class SessionFiles:
         return {*(path for project in self._borrowed for path in project.edits()), *self._buffers.opened_files()}
 
     @property
-    def edits(self) -> Mapping[Path, Sequence[Edit]]:
+    def edits(self) -> Mapping[Path, Sequence[LoggedEdit]]:
         """Every edit of the session by resolved path, oldest first, taken back or not."""
-        found: dict[Path, list[Edit]] = {}
+        found: dict[Path, list[LoggedEdit]] = {}
         for project in self._borrowed:
             for path, edits in project.edits(self._author.session_id or None).items():
                 if self._author.session_id or project.root != ALONE or path.is_relative_to(self.root):
                     found.setdefault(path, []).extend(edits)
         return {path: sorted(edits, key=lambda edit: edit.timestamp) for path, edits in found.items()}
 
-    def edits_of(self, path: Path) -> Sequence[Edit]:
+    def edits_of(self, path: Path) -> Sequence[LoggedEdit]:
         """Those of all sessions of one file, oldest first."""
         return self._borrowed.edits_of(path)
 
     @property
-    def changes(self) -> Mapping[Path, FileChange]:
+    def changes(self) -> Mapping[Path, LoggedFileChange]:
         """The files the session changed, by resolved path."""
         return changes_of(self.edits)
 
@@ -219,7 +219,7 @@ class SessionFiles:
         """See `WatchedFiles`."""
         return self._borrowed
 
-    async def note(self, changes: Sequence[Change], since: int, call: AgentCall) -> list[Change]:
+    async def note(self, changes: Sequence[CallChange], since: int, call: AgentCall) -> list[CallChange]:
         """Keep changes that were found on disk as the call's, but for what the session's edits since the mark explain; what is left.
 
         Raises:
@@ -233,7 +233,7 @@ class SessionFiles:
 
     # --- whatever a path is ------------------------------------------------------------------------------------------
 
-    async def node(self, path: Path) -> Node | None:
+    async def node(self, path: Path) -> FileNode | None:
         """What is there, a file's text as the user sees it. Raises WorkspaceError."""
         node = await asyncio.to_thread(read_node, path)
         if not is_file(node):
@@ -242,7 +242,7 @@ class SessionFiles:
             data = (await self._texts.read_text(path)).content
         except (NotAFileError, NotTextError):
             return node
-        return Node(node.mode if node is not None else None, data)
+        return FileNode(node.mode if node is not None else None, data)
 
     def editing(self, *paths: Path) -> AbstractAsyncContextManager[None]:
         """Hold files for a block, in which the same task may write them."""
@@ -275,7 +275,7 @@ class SessionFiles:
                 raise
             await project.settle(n, written=True)
 
-    async def _put_text(self, path: Path, found: Node | None, wanted: Node | None, names: int) -> None:
+    async def _put_text(self, path: Path, found: FileNode | None, wanted: FileNode | None, names: int) -> None:
         """Through the editor, so that its buffer follows."""
         expected = digest_of(found.data) if found is not None else None
         if wanted is None:
@@ -416,7 +416,7 @@ class SessionFiles:
     async def _note_other_names(self, project: Project, intent: Intent, call: AgentCall, names: Sequence[Path]) -> None:
         """A write changed the file under these names, too: that is the call's doing, and is reviewed under the name that was written."""
         modes = (intent.before_mode, intent.after_mode)
-        change = Change(Path(), intent.before, intent.after, *modes, secret=intent.secret)
+        change = CallChange(Path(), intent.before, intent.after, *modes, secret=intent.secret)
         reviewed = [name for name in names if str(name) in project.review.state.files]
         drafts = [captured(replace(change, path=name), call, allowed=True) for name in reviewed]
         if drafts:
@@ -434,7 +434,7 @@ class SessionFiles:
         call = AgentCall(intent.session_id, intent.turn_id, intent.call_id, intent.subagent, intent.model)
         is_other = intent.after != written.digest
         secret = intent.secret or (is_other and await asyncio.to_thread(self._is_secret, path, [data]))
-        draft = captured(Change(path, intent.after, None, mode, mode, secret=secret), call, allowed=intent.allowed)
+        draft = captured(CallChange(path, intent.after, None, mode, mode, secret=secret), call, allowed=intent.allowed)
         await project.record_saved(draft, data)
         self._borrowed.review(project).files.written(intent.session_id, written)
         is_saved = before is None or not before.unsaved

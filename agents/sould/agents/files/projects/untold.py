@@ -26,7 +26,7 @@ from sould.agents.files.edits.blobs import BlobMissingError
 from sould.agents.files.edits.editlog import Decided, Told
 from sould.agents.files.edits.project import Project
 from sould.agents.files.edits.reviewed import ChangedBy
-from sould.agents.files.edits.state import Edit
+from sould.agents.files.edits.state import LoggedEdit
 from sould.agents.files.projects.knowntexts import KnownText, KnownTexts
 from sould.agents.files.review.file import TrackedFile
 from sould.agents.files.review.hunk import Hunk
@@ -45,7 +45,7 @@ MOST_CHANGES: Final = 8
 """Of one file by others, with changes of the agent's between them."""
 
 
-class Rejected(Struct, frozen=True):
+class RejectedEdit(Struct, frozen=True):
     """A change of the session's that was rejected. `hunk`: None for a change of the file as a whole, and where nobody knows it any more."""
 
     path: str
@@ -162,11 +162,11 @@ class Untold(Looks):
 
     # --- rejects ------------------------------------------------------------------------------------------------------
 
-    def rejects(self, agent_id: str, agents: Ancestry) -> list[tuple[Project, Told, list[Rejected]]]:
+    def rejects(self, agent_id: str, agents: Ancestry) -> list[tuple[Project, Told, list[RejectedEdit]]]:
         """Those of which this agent is to be told and was not, by project, with what says there that it was."""
-        found: list[tuple[Project, Told, list[Rejected]]] = []
+        found: list[tuple[Project, Told, list[RejectedEdit]]] = []
         for project in self._borrowed:
-            events: list[Rejected] = []
+            events: list[RejectedEdit] = []
             numbers: set[int] = set()
             writers: set[str] = set()
             for event, wrote in project.review.state.untold(self._session_id):
@@ -258,7 +258,7 @@ class Untold(Looks):
         waiting = {path: seen for path, seen in files.items() if seen.since is not None}
         if not waiting:
             return
-        written: dict[Path, Edit] = {}
+        written: dict[Path, LoggedEdit] = {}
         for project in self._borrowed:
             written |= {path: edits[-1] for path, edits in project.edits(self._session_id).items()}
         for path, seen in waiting.items():
@@ -271,7 +271,7 @@ class Untold(Looks):
                 now = seen.known
             seen.was_away(path, await self._last_known(seen, written.get(Path(path))), now)
 
-    async def _last_known(self, seen: _Seen, edit: Edit | None) -> str | None:
+    async def _last_known(self, seen: _Seen, edit: LoggedEdit | None) -> str | None:
         """What the agent knew, or an agent of the session wrote after that, while nobody could keep it."""
         if edit is None or edit.timestamp <= (seen.since or 0.0) or not edit.settled:
             return seen.known
@@ -347,10 +347,10 @@ def _text(file: TrackedFile | None) -> str | None:
     return "".join(file.text.current) if file is not None and file.exists and not file.content else None
 
 
-def _described(project: Project, event: Decided, writers: tuple[str, ...]) -> Rejected:
+def _described(project: Project, event: Decided, writers: tuple[str, ...]) -> RejectedEdit:
     file = project.review.state.files.get(event.path)
     away = file.text.gone(event.hunk_id) if file is not None and event.path not in project.review.state.secret else None
-    return Rejected(event.path, event.reason, away.hunk if away is not None else None, writers)
+    return RejectedEdit(event.path, event.reason, away.hunk if away is not None else None, writers)
 
 
 def _signature(path: str) -> tuple[int, int, int]:

@@ -15,7 +15,7 @@ from sould.agents.files.review.difference import LineEdit
 from sould.agents.files.review.hunk import Hunk, Line, Part, PlacedHunk, Same, current_between, last_of_base
 from sould.agents.files.review.lines import Lines, line_end, stacked, without_ends
 from sould.agents.files.review.places import moved_to
-from sould.agents.files.review.splice import Away, AwayState, Left, Piece, Splicing, trimmed, without_end
+from sould.agents.files.review.splice import Away, AwayState, HunkMark, Piece, Splicing, trimmed, without_end
 from sould.agents.files.review.text import ReviewedText
 
 Verdict: TypeAlias = Literal["keep", "reject"]
@@ -140,7 +140,7 @@ def left_by(hunk: Hunk, choice: Choice | None) -> tuple[Lines, Lines] | None:
 def settled_pieces(hunk: Hunk, verdict: Verdict, lines: Lines) -> list[Piece]:
     """What stands in the place of a hunk that was kept or rejected."""
     state: AwayState = "kept" if verdict == "keep" else "rejected"
-    return [Left(hunk, state, len(lines)), Same(lines)]
+    return [HunkMark(hunk, state, len(lines)), Same(lines)]
 
 
 def _cut_out(

@@ -94,7 +94,7 @@ class ChangeAbsent(Struct, frozen=True):
     """The file is as it was before the change, for as long as that lasts."""
 
 
-class Done(Struct, frozen=True):
+class DecidedFile(Struct, frozen=True):
     """The file after a decision, and what is to happen on disk."""
 
     file: TrackedFile
@@ -105,7 +105,7 @@ class Done(Struct, frozen=True):
     """Of what was decided, when it is lines of a text: a part of a hunk has its own, to undo it by."""
 
 
-def decide_hunk(file: TrackedFile, decision: Decision) -> Done | Refusal:
+def decide_hunk(file: TrackedFile, decision: Decision) -> DecidedFile | Refusal:
     """Keep or reject a hunk or a part of it."""
     answer = decided(file.text, decision)
     if not isinstance(answer, Decided):
@@ -118,14 +118,14 @@ def decide_hunk(file: TrackedFile, decision: Decision) -> Done | Refusal:
             after = replace(after, exists=stays, in_base=stays)
             after = replace(after, changes=tuple(each for each in after.changes if each not in adds))
     if after.exists and is_same_text(after.text.parts, file.text.parts):
-        return Done(after, (), answer.stayed, answer.hunk.id)
+        return DecidedFile(after, (), answer.stayed, answer.hunk.id)
     wanted = after.text if after.exists else None
-    return Done(after, (PutText(file.path, file.text, wanted),), answer.stayed, answer.hunk.id)
+    return DecidedFile(after, (PutText(file.path, file.text, wanted),), answer.stayed, answer.hunk.id)
 
 
 def decide_change(
     file: TrackedFile, change: FileChange, verdict: Verdict, *, in_the_way: str = "", choice: ConflictChoice = "leave"
-) -> Done | Conflict:
+) -> DecidedFile | Conflict:
     """Keep or reject a pending change of the file as a whole. `in_the_way`: the path of what stands where a file is to be."""
     done = _decided_change(file, change, verdict, in_the_way=in_the_way, choice=choice)
     if isinstance(done, Conflict):
@@ -139,34 +139,36 @@ def decide_change(
 
 def _decided_change(
     file: TrackedFile, change: FileChange, verdict: Verdict, *, in_the_way: str, choice: ConflictChoice
-) -> Done | Conflict:
+) -> DecidedFile | Conflict:
     others = tuple(each for each in file.changes if each is not change)
     if verdict == "keep":
-        return Done(replace(file, changes=others, in_base=file.in_base if change.kind != "add" else True))
+        return DecidedFile(replace(file, changes=others, in_base=file.in_base if change.kind != "add" else True))
     rest = replace(file, changes=others)
     match change.kind:
         case "rename":
             if in_the_way:
                 return Conflict(change, in_the_way, replaceable=False)
-            return Done(replace(rest, path=change.before), (Move(file.path, change.before),))
+            return DecidedFile(replace(rest, path=change.before), (Move(file.path, change.before),))
         case "mode":
-            return Done(rest, (SetMode(file.path, change.before),))
+            return DecidedFile(rest, (SetMode(file.path, change.before),))
         case "line_ends":
             text = ended(file.text, ENDS[change.before])
-            return Done(replace(rest, text=text), (PutText(file.path, file.text, text),))
+            return DecidedFile(replace(rest, text=text), (PutText(file.path, file.text, text),))
         case "add":
             if file.text.has_lines or file.content != change.after:  # somebody else's, too
-                return Done(replace(rest, in_base=True))
+                return DecidedFile(replace(rest, in_base=True))
             if file.content:
-                return Done(replace(rest, exists=False, content=""), (PutContent(file.path, file.content, ""),))
-            return Done(replace(rest, exists=False), (PutText(file.path, file.text, None),))
+                return DecidedFile(replace(rest, exists=False, content=""), (PutContent(file.path, file.content, ""),))
+            return DecidedFile(replace(rest, exists=False), (PutText(file.path, file.text, None),))
         case "delete" if in_the_way:
             return Conflict(change, in_the_way, replaceable=False)
         case "delete" | "content":
             return _brought_back(file, rest, change, choice)
 
 
-def _brought_back(file: TrackedFile, rest: TrackedFile, change: FileChange, choice: ConflictChoice) -> Done | Conflict:
+def _brought_back(
+    file: TrackedFile, rest: TrackedFile, change: FileChange, choice: ConflictChoice
+) -> DecidedFile | Conflict:
     """What was deleted, or became other bytes."""
     is_as_left = not file.exists if change.kind == "delete" else file.exists and file.content == change.after
     if not is_as_left and choice == "leave":
@@ -176,11 +178,11 @@ def _brought_back(file: TrackedFile, rest: TrackedFile, change: FileChange, choi
     is_text = not change.before or old.has_lines
     after = replace(rest, text=text, exists=True, in_base=True, content="" if is_text else change.before)
     if change.before or file.content:
-        return Done(after, (PutContent(file.path, file.content, change.before),))
-    return Done(after, (PutText(file.path, file.text if file.exists else None, text),))
+        return DecidedFile(after, (PutContent(file.path, file.content, change.before),))
+    return DecidedFile(after, (PutText(file.path, file.text if file.exists else None, text),))
 
 
-def change_taken_back(file: TrackedFile, decision: DecidedChange, *, in_the_way: str = "") -> Done | Conflict:
+def change_taken_back(file: TrackedFile, decision: DecidedChange, *, in_the_way: str = "") -> DecidedFile | Conflict:
     """Undo the decision about a change: it is pending again, when the file is as the decision left it.
 
     `in_the_way`: the path of what stands where a renamed file is to be.
@@ -190,7 +192,7 @@ def change_taken_back(file: TrackedFile, decision: DecidedChange, *, in_the_way:
     before = replace(file, changes=(*file.changes, change), decided=known)
     if decision.verdict == "keep":
         before = replace(before, in_base=file.in_base and change.kind != "add")
-        return Done(before) if _is_as_changed(file, change) else Conflict(change, file.path, replaceable=False)
+        return DecidedFile(before) if _is_as_changed(file, change) else Conflict(change, file.path, replaceable=False)
     if change.kind == "rename" and in_the_way:
         return Conflict(change, in_the_way, replaceable=False)
     return _changed_again(file, before, decision) or Conflict(change, file.path, replaceable=False)
@@ -213,33 +215,33 @@ def _is_as_changed(file: TrackedFile, change: FileChange) -> bool:
             return file.exists and file.content == change.after
 
 
-def _changed_again(file: TrackedFile, before: TrackedFile, decision: DecidedChange) -> Done | None:
+def _changed_again(file: TrackedFile, before: TrackedFile, decision: DecidedChange) -> DecidedFile | None:
     """A rejected change, made once more, or what it had been told to replace; None where the file is another one by now."""
     change, over = decision.change, decision.over
     match change.kind:
         case "rename" if file.path == change.before:
-            return Done(replace(before, path=change.after), (Move(change.before, change.after),))
+            return DecidedFile(replace(before, path=change.after), (Move(change.before, change.after),))
         case "mode" if file.exists:
-            return Done(before, (SetMode(file.path, change.after),))
+            return DecidedFile(before, (SetMode(file.path, change.after),))
         case "line_ends" if line_end(file.text.current) == ENDS[change.before]:
             text = ended(file.text, ENDS[change.after])
-            return Done(replace(before, text=text), (PutText(file.path, file.text, text),))
+            return DecidedFile(replace(before, text=text), (PutText(file.path, file.text, text),))
         case "add" if not file.exists:
             made = replace(before, exists=True, in_base=False, content=change.after)
             empty = PutText(file.path, None, made.text)
-            return Done(made, (PutContent(file.path, "", change.after) if change.after else empty,))
+            return DecidedFile(made, (PutContent(file.path, "", change.after) if change.after else empty,))
         case "delete" if over is not None and file.exists and _is_back(file, change):
             there = replace(before, text=replace(over, next_id=file.text.next_id), content=decision.over_content)
             if file.content or there.content:
-                return Done(there, (PutContent(file.path, file.content, there.content),))
-            return Done(there, (PutText(file.path, file.text, over),))
+                return DecidedFile(there, (PutContent(file.path, file.content, there.content),))
+            return DecidedFile(there, (PutText(file.path, file.text, over),))
         case "delete" if file.exists and _is_back(file, change):
             gone = replace(before, exists=False, text=_emptied(file), content="")
             put = PutText(file.path, file.text, None)
-            return Done(gone, (PutContent(file.path, file.content, "") if file.content else put,))
+            return DecidedFile(gone, (PutContent(file.path, file.content, "") if file.content else put,))
         case "content" if file.exists and change.before and _is_before(file, change):
             replaced = replace(before, text=_emptied(file), content=change.after)
-            return Done(replaced, (PutContent(file.path, change.before, change.after),))
+            return DecidedFile(replaced, (PutContent(file.path, change.before, change.after),))
         case _:
             return None
 

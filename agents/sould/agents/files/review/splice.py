@@ -14,7 +14,7 @@ AwayState: TypeAlias = Literal["absent", "stale", "rejected", "kept", "undone", 
 turn was undone; an agent wrote base there."""
 
 
-class Left(Struct, frozen=True):
+class HunkMark(Struct, frozen=True):
     """Among parts: here stood a hunk, and the `lines` lines that follow stand at its place."""
 
     hunk: Hunk
@@ -39,7 +39,7 @@ class Away(Struct, frozen=True, array_like=True, gc=False):
     astray: bool = False
 
 
-Piece: TypeAlias = Part | Left
+Piece: TypeAlias = Part | HunkMark
 
 
 Normal: TypeAlias = Callable[[Hunk], Sequence[Part]]
@@ -48,10 +48,10 @@ Normal: TypeAlias = Callable[[Hunk], Sequence[Part]]
 
 def lines_of(pieces: Iterable[Piece]) -> Lines:
     """The current lines of some pieces."""
-    return current_lines(piece for piece in pieces if not isinstance(piece, Left))
+    return current_lines(piece for piece in pieces if not isinstance(piece, HunkMark))
 
 
-class Taken(Struct, frozen=True):
+class CutRange(Struct, frozen=True):
     """What stood in a stretch. Of hunks at its edges `head` and `tail` lines lie outside it, above and below."""
 
     parts: tuple[Part, ...]
@@ -65,11 +65,11 @@ class Taken(Struct, frozen=True):
         return lines[self.head : len(lines) - self.tail]
 
     @property
-    def each(self) -> "tuple[Taken, ...]":
+    def each(self) -> "tuple[CutRange, ...]":
         """The same part by part."""
         last = len(self.parts) - 1
         return tuple(
-            Taken((part,), self.head if n == 0 else 0, self.tail if n == last else 0)
+            CutRange((part,), self.head if n == 0 else 0, self.tail if n == last else 0)
             for n, part in enumerate(self.parts)
         )
 
@@ -100,7 +100,7 @@ class Splicing:
         self._below: list[Piece] = []
         self._head = 0
 
-    def take(self, start: int, stop: int) -> Taken:
+    def take(self, start: int, stop: int) -> CutRange:
         """Take lines `start` to `stop` out, with every hunk that has lines on both sides of one of these edges.
 
         Where `start` is `stop`, that is the hunk it lies within, if any. A hunk without current lines is taken when it
@@ -122,7 +122,7 @@ class Splicing:
                 head = cut
             taken.append(part)
         self._head = head
-        return Taken(tuple(reversed(taken)), head, tail)
+        return CutRange(tuple(reversed(taken)), head, tail)
 
     def _leave_below(self, start: int, stop: int) -> None:
         """What stands below the stretch is done with."""
@@ -209,7 +209,7 @@ class Splicing:
             parts = normal(piece)
             if not any(isinstance(part, Hunk) for part in parts):
                 gone = (before[number] for number in piece.ids if number in before)
-                yield from (Left(hunk, state(hunk), len(piece.lines)) for hunk in gone)
+                yield from (HunkMark(hunk, state(hunk), len(piece.lines)) for hunk in gone)
             yield from parts
 
 
@@ -228,7 +228,7 @@ def finished(pieces: Iterable[Piece], next_id: int, turn_id: str = "") -> Finish
     run: list[Same] = []
     at = 0
     for piece in _with_ends(pieces):
-        if isinstance(piece, Left):
+        if isinstance(piece, HunkMark):
             away.append(Away(piece.hunk, piece.state, at, at + piece.lines))
             continue
         if isinstance(piece, Hunk) and not piece.lines:
@@ -278,7 +278,7 @@ def _with_ends(pieces: Iterable[Piece]) -> list[Piece]:
     base: Lines = ()
     lines: Lines = ()
     for piece in reversed(list(pieces)):
-        if isinstance(piece, Left):
+        if isinstance(piece, HunkMark):
             done.append(piece)
             continue
         base_above, above = (piece.base, piece.texts) if isinstance(piece, Hunk) else (piece.lines, piece.lines)
@@ -306,7 +306,7 @@ def _ended(piece: Part, base: Lines, lines: Lines, done: list[Piece]) -> Sequenc
             texts = stacked(piece.texts, lines)
             ended = tuple(replace(line, text=text) for line, text in zip(piece.lines, texts, strict=False))
             parts = trimmed(replace(piece, base=stacked(piece.base, base)[: len(piece.base)], lines=ended))
-        left = [] if any(isinstance(part, Hunk) for part in parts) else [Left(piece, "ended", len(piece.lines))]
+        left = [] if any(isinstance(part, Hunk) for part in parts) else [HunkMark(piece, "ended", len(piece.lines))]
         return [*left, *parts]
     if base and lines:
         return [Same(stacked(piece.lines, lines)[: len(piece.lines)])]

@@ -33,7 +33,7 @@ from sould.agents.files.review.places import (
     with_below,
     with_gone_below,
 )
-from sould.agents.files.review.splice import Away, Piece, Splicing, Taken, finished, lines_of, merged, trimmed
+from sould.agents.files.review.splice import Away, CutRange, Piece, Splicing, finished, lines_of, merged, trimmed
 from sould.agents.files.review.useredit import How, by_hunk, user_pieces
 
 UNORDERED: Final[Mapping[int, int]] = MappingProxyType({})
@@ -169,12 +169,12 @@ def _agent_pieces(
     return text.normal_pieces(trimmed, lambda _: "ended")
 
 
-def _written(taken: Taken, hunks: Sequence[Hunk], new: Lines, agent: AgentCall) -> Hunk:
+def _written(taken: CutRange, hunks: Sequence[Hunk], new: Lines, agent: AgentCall) -> Hunk:
     lines = (*taken.above, *(Line(text, agent) for text in new), *taken.below)
     return merged(hunks, _base(taken), lines).by(agent)
 
 
-def _base(taken: Taken) -> Lines:
+def _base(taken: CutRange) -> Lines:
     """Base of the whole; the user's own lines that go are in it from now on, below the base lines of their hunk."""
     base: Lines = ()
     for own in taken.each:

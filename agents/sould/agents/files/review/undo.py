@@ -15,7 +15,7 @@ from sould.agents.files.review.splice import Away
 from sould.agents.files.review.stretches import ShortTexts
 from sould.agents.files.review.text import ReviewedText
 from sould.agents.files.review.unwoven import Fate, unwoven
-from sould.agents.files.review.weave import Replacement, Step, Weave, WovenLine
+from sould.agents.files.review.weave import LineReplacement, Weave, WeaveStep, WovenLine
 
 
 class Undone(Struct, frozen=True):
@@ -31,13 +31,13 @@ class Undone(Struct, frozen=True):
 
 
 def without_calls(
-    text: ReviewedText, before: Sequence[Part], steps: Iterable[Step], *, with_kept: bool = False
+    text: ReviewedText, before: Sequence[Part], steps: Iterable[WeaveStep], *, with_kept: bool = False
 ) -> Undone:
     """The text without the writes that are `undone` among the steps that led to it from the parts `before`.
 
     Steps may be left out, as long as each write has the text before it and after it. `with_kept`: what was kept goes back, too.
     """
-    done = [*steps, Step(text.parts)]
+    done = [*steps, WeaveStep(text.parts)]
     short = ShortTexts.of([before, *(step.parts for step in done)])
     first, *texts = short.texts
     done = [replace(step, parts=parts) for step, parts in zip(done, texts, strict=True)]
@@ -55,7 +55,7 @@ def without_calls(
 class _Undoing:
     """What becomes of each line of a weave. `kept` and `conflicts` are known when the fates are."""
 
-    def __init__(self, weave: Weave, away: Sequence[Away], steps: Collection[Step], *, with_kept: bool) -> None:
+    def __init__(self, weave: Weave, away: Sequence[Away], steps: Collection[WeaveStep], *, with_kept: bool) -> None:
         self._weave = weave
         self._away = [each for each in away if each.state == "kept"]
         self._overwritten = {number for each in away if each.state == "stale" for number in each.hunk.ids}
@@ -85,7 +85,7 @@ class _Undoing:
             self.conflicts += any(left) and not is_others
         return fates
 
-    def _is_others(self, replacement: Replacement, family: Sequence[WovenLine]) -> bool:
+    def _is_others(self, replacement: LineReplacement, family: Sequence[WovenLine]) -> bool:
         """Whether calls that stay, or words of the user, changed what was written."""
         written = {id(line) for line in replacement.appeared}
         if any(self._is_changed(line) and (line.is_mixed or id(line) not in written) for line in family):

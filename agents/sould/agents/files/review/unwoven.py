@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from sould.agents.files.review.difference import LineEdit
 from sould.agents.files.review.hunk import AgentCall, Hunk, Line, Part, Same, base_lines, current_lines
-from sould.agents.files.review.splice import Left, Piece, lines_of, trimmed, without_end
+from sould.agents.files.review.splice import HunkMark, Piece, lines_of, trimmed, without_end
 from sould.agents.files.review.weave import LineState, WovenLine
 
 
@@ -80,7 +80,7 @@ def unwoven(
 def _with_end(pieces: Sequence[Piece], ended: str) -> list[Piece]:
     """From the last line of base or of the text on, with the end that this had on the other side if it needs one there."""
     last, below = lines_of(pieces[:1])[0], list(pieces[1:])
-    parts = [piece for piece in below if not isinstance(piece, Left)]
+    parts = [piece for piece in below if not isinstance(piece, HunkMark)]
     in_base, in_text = base_lines(parts), current_lines(parts)
     if bool(in_base) == bool(in_text):
         return [Same((ended if in_base else last,)), *below]
@@ -196,13 +196,13 @@ def _numbered(groups: Sequence[_Group]) -> Iterator[tuple[int, list[Part]]]:
         yield id(group.first), group.numbered(own[id(group)], more)
 
 
-def _left(fates: Sequence[Fate], hunks: Mapping[Hunk, Sequence[int]]) -> dict[int, list[Left]]:
+def _left(fates: Sequence[Fate], hunks: Mapping[Hunk, Sequence[int]]) -> dict[int, list[HunkMark]]:
     """The hunks that are pending no more, and had lines at these places, by the line above which they stood."""
-    left: dict[int, list[Left]] = {}
+    left: dict[int, list[HunkMark]] = {}
     for hunk, there in hunks.items():
         stretch = fates[there[0] : there[-1] + 1]
         lines = sum(fate.is_current for fate in stretch)
-        left.setdefault(id(stretch[0].line), []).append(Left(hunk, "undone", lines))
+        left.setdefault(id(stretch[0].line), []).append(HunkMark(hunk, "undone", lines))
     return left
 
 

@@ -25,7 +25,7 @@ from sould.agents.files.review.hunk import (
     size,
 )
 from sould.agents.files.review.lines import Lines, without_ends, without_white_space, words_in
-from sould.agents.files.review.splice import AwayState, Left, Piece, Splicing, Taken, merged, trimmed
+from sould.agents.files.review.splice import AwayState, CutRange, HunkMark, Piece, Splicing, merged, trimmed
 
 ALIKE: Final = 0.5
 """Two lines are versions of one when so much of their words is alike, from 0 to 1."""
@@ -211,11 +211,11 @@ def _beside_removal(text: Splicing, new: Lines) -> list[Piece]:
         return [*above, back, Same(new[at + len(back.lines) :])]
     count = len(removal.base)
     if new[:count] == removal.base:
-        return [Left(removal, _gone(removal), count), Same(new)]
+        return [HunkMark(removal, _gone(removal), count), Same(new)]
     return [removal, Same(new)]
 
 
-def _changed(taken: Taken, new: Lines, how: How) -> list[Piece]:
+def _changed(taken: CutRange, new: Lines, how: How) -> list[Piece]:
     if len(taken.parts) == 1:
         return _within(taken.parts[0], taken, new, how)
     divided = _divided(taken, new)
@@ -225,7 +225,7 @@ def _changed(taken: Taken, new: Lines, how: How) -> list[Piece]:
     return [piece for part, own, lines in each for piece in _within(part, own, lines, how)]
 
 
-def _within(part: Part, taken: Taken, new: Lines, how: How) -> list[Piece]:
+def _within(part: Part, taken: CutRange, new: Lines, how: How) -> list[Piece]:
     """An edit of lines of one part only."""
     if isinstance(part, Same):
         return [Same(new)]
@@ -235,7 +235,7 @@ def _within(part: Part, taken: Taken, new: Lines, how: How) -> list[Piece]:
         return [earlier]
     if replaced and (how == "git" or (how == "disk" and (new == part.base or not is_version(part.lines, new)))):
         state = _gone(part) if how == "git" or new == part.base else "stale"
-        return [Left(part, state, len(new)), Same(new)]
+        return [HunkMark(part, state, len(new)), Same(new)]
     start, stop = taken.head, len(part.lines) - taken.tail
     if start < stop and not new:
         return [part.without(start, stop)]
@@ -247,7 +247,7 @@ def _gone(hunk: Hunk) -> AwayState:
     return "rejected" if hunk.rejected else "absent"
 
 
-def _divided(taken: Taken, new: Lines) -> list[Lines] | None:
+def _divided(taken: CutRange, new: Lines) -> list[Lines] | None:
     """The new lines of each part, None where nobody can say which are whose."""
     counts = [len(own.lines) for own in taken.each]
     if not new:
@@ -277,17 +277,17 @@ def _cut(versions: dict[int, int], at: int, upper: Part, lower: Part) -> int | N
     return below if isinstance(upper, Same) else None
 
 
-def _grown(taken: Taken, new: Lines) -> list[Piece]:
+def _grown(taken: CutRange, new: Lines) -> list[Piece]:
     """One hunk of all parts: it grows over the lines of base that the edit touches."""
     hunks = [part for part in taken.parts if isinstance(part, Hunk)]
     lines = (*taken.above, *retyped(taken.lines, new), *taken.below)
     return [merged(hunks, base_lines(taken.parts), lines)]
 
 
-def _replaced(taken: Taken, new: Lines, how: How) -> list[Piece]:
+def _replaced(taken: CutRange, new: Lines, how: How) -> list[Piece]:
     """Hunks that are wholly within the edit are gone; of those at its edges what is outside stays."""
     within = [part for own in taken.each if not (own.head or own.tail) for part in own.parts if isinstance(part, Hunk)]
-    gone = [Left(part, _gone(part) if how == "git" else "stale", len(new)) for part in within]
+    gone = [HunkMark(part, _gone(part) if how == "git" else "stale", len(new)) for part in within]
     first = [replace(part, lines=taken.above) for part in taken.parts[:1] if isinstance(part, Hunk) and taken.head]
     final = [replace(part, lines=taken.below) for part in taken.parts[-1:] if isinstance(part, Hunk) and taken.tail]
     return [*first, *gone, Same(new), *final]

@@ -20,7 +20,7 @@ LineState: TypeAlias = Literal["same", "base", "written", "gone"]
 """In base and in the text; in base only; in the text only, so in a hunk; in neither."""
 
 
-class Step(Struct, frozen=True):
+class WeaveStep(Struct, frozen=True):
     """What a text was after something happened: a call's write, or with no `call_id` anything else. `undone`: it is to be undone."""
 
     parts: tuple[Part, ...]
@@ -28,10 +28,10 @@ class Step(Struct, frozen=True):
     undone: bool = False
 
 
-class Replacement:
+class LineReplacement:
     """Lines that vanished from the text in one step, and those that appeared in their place."""
 
-    def __init__(self, step: Step) -> None:
+    def __init__(self, step: WeaveStep) -> None:
         self.step: Final = step
         self.vanished: Final[list[WovenLine]] = []
         self.appeared: Final[list[WovenLine]] = []
@@ -45,7 +45,7 @@ class Replacement:
 class Change(Struct, frozen=True):
     """A line is in another state since a step. `text` and `ended`: what it was before."""
 
-    step: Step
+    step: WeaveStep
     was: LineState
     now: LineState
     text: str
@@ -55,7 +55,7 @@ class Change(Struct, frozen=True):
 class EndChange(Struct, frozen=True):
     """The last line of base and of the text got an end in a step, or lost it. `text` and `ended`: what it was before."""
 
-    step: Step
+    step: WeaveStep
     text: str
     ended: str
 
@@ -120,7 +120,7 @@ class WovenLine:
         return self.line.agent.call_id if self.line is not None and self.line.agent is not None else ""
 
     @property
-    def taken(self) -> Step | None:
+    def taken(self) -> WeaveStep | None:
         """The step in which an agent took it out of the text, and it stayed in base."""
         causes = self._causes.get("base", ())
         return causes[-1].step if causes and causes[-1].step.call_id else None
@@ -130,7 +130,7 @@ class WovenLine:
         """The call that did, "" where nobody knows."""
         return self.taken.call_id if self.taken is not None else ""
 
-    def show(self, entry: _Entry, step: Step | None = None) -> None:
+    def show(self, entry: _Entry, step: WeaveStep | None = None) -> None:
         """It is in the text like this; `step`: since when, None where it always was."""
         if (
             step is not None
@@ -144,11 +144,11 @@ class WovenLine:
         if entry.hunk is not None and (not self.hunks or self.hunks[-1] != entry.hunk):
             self.hunks.append(entry.hunk)
 
-    def go(self, step: Step) -> None:
+    def go(self, step: WeaveStep) -> None:
         """It is in neither text since a step."""
         self._be("gone", step)
 
-    def settle(self, step: Step) -> None:
+    def settle(self, step: WeaveStep) -> None:
         """It is gone for good with the hunk that it was taken out of."""
         if self.causes and self.causes[-1].was == "written":
             self.causes = (*self.causes, Change(step, "gone", "gone", self.text, self.ended))
@@ -163,7 +163,7 @@ class WovenLine:
         if self.is_settled:
             self.causes = self.causes[:-1]
 
-    def _be(self, state: LineState, step: Step | None, hunk: Hunk | None = None) -> None:
+    def _be(self, state: LineState, step: WeaveStep | None, hunk: Hunk | None = None) -> None:
         if step is not None and state != self.state:
             change = Change(step, self.state, state, self.text, self.ended)
             self._causes.setdefault(self.state, self.causes)
@@ -185,12 +185,12 @@ class Weave:
         self._parts = parts
         self._fixed = fixed
         self.lines: list[WovenLine] = []
-        self.replacements: Final[list[Replacement]] = []
+        self.replacements: Final[list[LineReplacement]] = []
         for entry in _entries(parts):
             self.lines.append(line := WovenLine())
             line.show(entry)
 
-    def follow(self, step: Step) -> None:
+    def follow(self, step: WeaveStep) -> None:
         """The text is another one since a step."""
         visible = [n for n, line in enumerate(self.lines) if line.state != "gone"]
         above, below, parts = _differing(self._parts, step.parts)
@@ -210,7 +210,7 @@ class Weave:
             self._settle(_ids(self._parts), _ids(step.parts), step)
         self._parts = step.parts
 
-    def _settle(self, before: Collection[int], now: Collection[int], step: Step) -> None:
+    def _settle(self, before: Collection[int], now: Collection[int], step: WeaveStep) -> None:
         """What became of a hunk as a whole became of all lines that were taken out of it, too."""
         for line in self.lines if before != now else ():
             number = line.hunks[-1].id if line.state == "gone" and line.hunks else 0
@@ -219,7 +219,7 @@ class Weave:
             elif number in now and number not in before:
                 line.unsettle()
 
-    def family(self, replacement: Replacement) -> list[WovenLine]:
+    def family(self, replacement: LineReplacement) -> list[WovenLine]:
         """The lines that appeared, and those that were written in their place since."""
         family = {id(line): line for line in replacement.appeared}
         for each in self.replacements[self.replacements.index(replacement) + 1 :]:
@@ -229,7 +229,7 @@ class Weave:
         return list(family.values())
 
     def _woven(
-        self, lines: Sequence[WovenLine], woven: Sequence[WovenLine], entries: Sequence[_Entry], step: Step
+        self, lines: Sequence[WovenLine], woven: Sequence[WovenLine], entries: Sequence[_Entry], step: WeaveStep
     ) -> list[WovenLine]:
         """A stretch of the weave, with lines that are gone, after a step that left these lines of it like this."""
         was_current = {id(line): line.is_current for line in (*lines, *woven)}
@@ -243,18 +243,18 @@ class Weave:
         self._note(result, was_current, step)
         return result
 
-    def _note(self, lines: Sequence[WovenLine], was_current: dict[int, bool], step: Step) -> None:
+    def _note(self, lines: Sequence[WovenLine], was_current: dict[int, bool], step: WeaveStep) -> None:
         """A line that stays in the text is between two replacements."""
-        replacement = Replacement(step)
+        replacement = LineReplacement(step)
         for line in lines:
             if line.is_current and was_current[id(line)]:
                 self._keep(replacement)
-                replacement = Replacement(step)
+                replacement = LineReplacement(step)
             else:
                 replacement.note(line, was_current=was_current[id(line)])
         self._keep(replacement)
 
-    def _keep(self, replacement: Replacement) -> None:
+    def _keep(self, replacement: LineReplacement) -> None:
         if replacement.vanished or replacement.appeared:
             self.replacements.append(replacement)
 
@@ -309,7 +309,7 @@ def _reversed(parts: Sequence[Part]) -> list[Part]:
 
 
 def _matched(
-    lines: Sequence[WovenLine], entries: Sequence[_Entry], step: Step, fixed: Collection[str]
+    lines: Sequence[WovenLine], entries: Sequence[_Entry], step: WeaveStep, fixed: Collection[str]
 ) -> dict[int, WovenLine]:
     """Which lines the entries are, by their numbers: by base first, which nobody can change unseen."""
     known: dict[int, WovenLine] = {}
@@ -388,7 +388,7 @@ def _pairs(old: Lines, new: Lines) -> Iterator[tuple[int, int]]:
         i, j = edit.stop, j + edit.start - i + len(edit.lines)
 
 
-def _can_be(line: WovenLine, entry: _Entry, step: Step) -> bool:
+def _can_be(line: WovenLine, entry: _Entry, step: WeaveStep) -> bool:
     """Whether a line that stayed in the text is this one: an agent that wrote it anew wrote another one."""
     if entry.line is not None and line.state == "written":
         return line.line is not None and line.line.agent == entry.line.agent
@@ -423,7 +423,7 @@ def _in_order(lines: Sequence[WovenLine], woven: Sequence[WovenLine]) -> list[Wo
     return result
 
 
-def _with_gone(lines: Sequence[WovenLine], visible: Sequence[WovenLine], step: Step) -> list[WovenLine]:
+def _with_gone(lines: Sequence[WovenLine], visible: Sequence[WovenLine], step: WeaveStep) -> list[WovenLine]:
     """Lines that are gone stay behind the one that they stood behind; new ones stand behind those that made way for them."""
     there = {id(line) for line in visible}
     behind: dict[int, list[WovenLine]] = {0: []}
@@ -447,7 +447,7 @@ def _with_gone(lines: Sequence[WovenLine], visible: Sequence[WovenLine], step: S
     return [*result, *above, *below]
 
 
-def _divided(gone: list[WovenLine], step: Step) -> tuple[list[WovenLine], list[WovenLine]]:
+def _divided(gone: list[WovenLine], step: WeaveStep) -> tuple[list[WovenLine], list[WovenLine]]:
     """Lines above and below the place of new ones."""
     made_way = [n for n, line in enumerate(gone, 1) if line.changes[-1].step is step]
     at = made_way[-1] if made_way else len(gone)

@@ -20,7 +20,7 @@ from sould.agents.files.edits.outcomes import change_of, decided_change_of, outc
 from sould.agents.files.edits.ownership import ALONE
 from sould.agents.files.edits.project import Project
 from sould.agents.files.review.file import TrackedFile
-from sould.agents.files.review.filedecisions import Done, Effect, PutContent, PutText, creates, removes
+from sould.agents.files.review.filedecisions import DecidedFile, Effect, PutContent, PutText, creates, removes
 from sould.agents.files.reviewing.answers import DecidedHunk, Outcome, failed, together
 from sould.agents.files.reviewing.files import ReviewFiles
 from sould.agents.files.reviewing.listing import ReviewedHunk
@@ -31,7 +31,7 @@ class DecisionStep(Struct, frozen=True):
 
     event: Decided
     hunk: ReviewedHunk | None
-    done: Done
+    done: DecidedFile
     was_in_base: bool
 
     def told(self, part: int) -> DecidedHunk:
@@ -131,7 +131,7 @@ def steps_of(
         drafted = todo.popleft()
         event = _as_it_is(drafted, shown.get(drafted.hunk_id), file)
         done = outcome(file, event, in_the_way=_in_the_way(file, event))
-        if isinstance(done, Done):
+        if isinstance(done, DecidedFile):
             steps.append(DecisionStep(event, shown.get(event.hunk_id), done, file.in_base))
             file = done.file
         else:

@@ -29,9 +29,9 @@ from sould.agents.base.workspace import (
     expected_of,
 )
 from sould.agents.files.directories.nodes import (
+    FileNode,
     Held,
     LinkTo,
-    Node,
     content_of,
     held_in,
     is_file,
@@ -263,7 +263,7 @@ class ReviewFiles(Struct):
         if wanted is None and effect.wanted:
             data = await asyncio.to_thread(self.store.get, effect.wanted)
             permissions = stat.S_IFREG | mode if mode is not None else None
-            wanted = Node(found.mode if found is not None and is_file(found) else permissions, data)
+            wanted = FileNode(found.mode if found is not None and is_file(found) else permissions, data)
         names = 1
         if is_rewritten(found, wanted):
             names = (await run_shielded_in_thread(reach.prepare, path)).count

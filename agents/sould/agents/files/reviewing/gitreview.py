@@ -16,7 +16,7 @@ from sould.agents.files.edits.editlog import Decided, Noted
 from sould.agents.files.edits.outcomes import outcome
 from sould.agents.files.edits.project import Project
 from sould.agents.files.review.file import TrackedFile
-from sould.agents.files.review.filedecisions import Done
+from sould.agents.files.review.filedecisions import DecidedFile
 from sould.agents.files.review.staging import HunkPart
 from sould.agents.files.review.useredit import How
 from sould.agents.files.reviewing.activity import Activities, RootActivity
@@ -207,7 +207,7 @@ def _of_parts(file: TrackedFile, number: int, parts: Sequence[HunkPart]) -> Iter
             by=BY_GIT, reason="staged", timestamp=time.time(),
         )  # fmt: skip
         done = outcome(file, draft)
-        if not isinstance(done, Done):
+        if not isinstance(done, DecidedFile):
             return
         file = done.file
         yield draft

@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from sould.agents.base.liveconfig import LiveConfig
 from sould.agents.journal.log import SessionLog
-from sould.agents.soul.flows.runner import Agent
+from sould.agents.soul.flows.runner import FlowAgent
 from sould.agents.soul.loop import Ending, StepExtension
 from sould.agents.soul.soul import NO_STEPS, Soul, needed
 from sould.agents.soul.turn import Turn
@@ -35,11 +35,11 @@ class Conversation(Struct, frozen=True):
         self.log.publish(ContextNote(text=prompt))
         return await self.soul.turn(turn)
 
-    def agent(self, turn: Turn, extensions: tuple[StepExtension, ...] = ()) -> Agent:
+    def agent(self, turn: Turn, extensions: tuple[StepExtension, ...] = ()) -> FlowAgent:
         """The agent, for a flow that asks it step by step within the turn. Raises OptionError: it cannot be asked so."""
         steps = needed(self.soul.steps, NO_STEPS)
         self._tell_attached(turn)
-        return Agent(self.log, steps, turn, self.config, extensions)
+        return FlowAgent(self.log, steps, turn, self.config, extensions)
 
     def _tell_attached(self, turn: Turn) -> None:
         if turn.attached:

@@ -12,7 +12,7 @@ from sould.agents.sessions.settings.loopoption import LoopOption
 from sould.agents.sessions.settings.models import ModelUse
 from sould.agents.sessions.turns.loopcontrols import LoopControls, count, describe_loop, describe_loops
 from sould.agents.soul.flows.looprequest import USAGE, LoopRequest, parse_request
-from sould.agents.soul.flows.loopstate import Budget, LoopState
+from sould.agents.soul.flows.loopstate import LoopBudget, LoopState
 from sould.agents.soul.flows.ralph import LoopTask
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.soul import NO_STEPS, needed
@@ -100,18 +100,18 @@ class LoopCommands(Struct, frozen=True):
             task, told=told
         )
 
-    def _budget(self, asked: Budget) -> Budget:
+    def _budget(self, asked: LoopBudget) -> LoopBudget:
         control = self.conversation.config.now.loop_control
         self._require_price(asked)
         if control.ralph_max_cost is not None and not self._is_priced:
             self.conversation.log.publish(_unpriced(self.model.models.info.key))
-        return Budget(
+        return LoopBudget(
             tokens=asked.tokens or control.ralph_max_tokens,
             cost=asked.cost or control.ralph_max_cost,
             seconds=asked.seconds or control.ralph_max_time_s,
         )
 
-    def _require_price(self, asked: Budget) -> None:
+    def _require_price(self, asked: LoopBudget) -> None:
         """A budget that could never be reached is none."""
         if asked.cost is not None and not self._is_priced:
             key = self.model.models.info.key

@@ -23,7 +23,7 @@ from sould.agents.files.reviewing.shown import shown_file, shown_hunk, shown_out
 from sould.agents.sessions.commands.conversation import Conversation
 from sould.agents.sessions.operations.reviews import HunkName, ReviewedProject, SessionReview
 from sould.agents.sessions.operations.reviewtext import Names, Speech, answer, described, left_line, listing
-from sould.agents.sessions.turns.immediate_commands import Answered, CommandAtOnce
+from sould.agents.sessions.turns.immediate_commands import CommandAnswer, CommandAtOnce
 from sould.agents.soul.attachedclients import AttachedClients
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
@@ -83,7 +83,7 @@ class ReviewCommands(Struct, frozen=True):
         answered = await self.at_once[word](argument, turn.client_id)
         return (self.conversation.refuse if answered.failed else self.conversation.say)(answered.text)
 
-    async def _show_all(self, argument: str, client_id: str) -> Answered:
+    async def _show_all(self, argument: str, client_id: str) -> CommandAnswer:
         """Without words, everything; a hunk by its number, or what is in some files."""
         words = _words(argument)
         if words[:1] == ["undo"] and (words[1:] == [] or "all" in words):
@@ -94,13 +94,13 @@ class ReviewCommands(Struct, frozen=True):
             return await self._undo(words[1:], client_id)
         projects = await self._pending()
         if not words or words == ["all"]:
-            return Answered(self._list(projects))
+            return CommandAnswer(self._list(projects))
         chosen = self._chosen(words, projects)
         if all(_NUMBERS.fullmatch(word) for word in words):
             return await self._show(chosen, projects)
-        return Answered(self._list([_only(project, chosen) for project in projects]))
+        return CommandAnswer(self._list([_only(project, chosen) for project in projects]))
 
-    async def _undo(self, words: Sequence[str], client_id: str) -> Answered:
+    async def _undo(self, words: Sequence[str], client_id: str) -> CommandAnswer:
         projects = await self._pending()
         decided = await self.review.decided()
         chosen: dict[HunkName, None] = {}
@@ -110,16 +110,16 @@ class ReviewCommands(Struct, frozen=True):
             chosen |= dict.fromkeys(named)
         return _answered(await self._ordered("undo", list(chosen), Wish(tuple(words)), client_id))
 
-    async def _keep(self, argument: str, client_id: str) -> Answered:
+    async def _keep(self, argument: str, client_id: str) -> CommandAnswer:
         wish = read_wish(argument)
         if wish.choice is not None:
             raise OptionError(f"`{wish.choice}` is a choice of `/reject`; `/keep` keeps a hunk as it is in the file.")
         return await self._decide("keep", wish, client_id)
 
-    async def _reject(self, argument: str, client_id: str) -> Answered:
+    async def _reject(self, argument: str, client_id: str) -> CommandAnswer:
         return await self._decide("reject", read_wish(argument), client_id)
 
-    async def _decide(self, verdict: DecisionVerdict, wish: Wish, client_id: str) -> Answered:
+    async def _decide(self, verdict: DecisionVerdict, wish: Wish, client_id: str) -> CommandAnswer:
         if not wish.words:
             raise OptionError(_WHAT)
         chosen = self._chosen(wish.words, await self._pending())
@@ -153,7 +153,7 @@ class ReviewCommands(Struct, frozen=True):
         left = [left_line(each.names, path, text.by, SPEECH) for each in projects for path, text in each.left.items()]
         return "\n\n".join([listed, *left])
 
-    async def _show(self, chosen: Sequence[HunkName], projects: Sequence[ReviewedProject]) -> Answered:
+    async def _show(self, chosen: Sequence[HunkName], projects: Sequence[ReviewedProject]) -> CommandAnswer:
         known = {HunkName(each.names.prefix, hunk.id): (each, hunk) for each in projects for hunk in each.hunks}
         parts: list[str] = []
         for name in chosen:
@@ -163,7 +163,7 @@ class ReviewCommands(Struct, frozen=True):
                 parts.append(await self._hunk(project, hunk))
             else:
                 parts.append(f"Hunk {name.prefix}{name.id} is not to be reviewed (any more).")
-        return Answered("\n\n".join(parts), failed=not known.keys() >= set(chosen))
+        return CommandAnswer("\n\n".join(parts), failed=not known.keys() >= set(chosen))
 
     async def _hunk(self, project: ReviewedProject, hunk: ReviewedHunk) -> str:
         names = project.names
@@ -208,9 +208,9 @@ class ReviewCommands(Struct, frozen=True):
         return [name for each, file in files for name in _in(each, file)]
 
 
-def _answered(outcomes: Sequence[tuple[Names, Outcome]]) -> Answered:
+def _answered(outcomes: Sequence[tuple[Names, Outcome]]) -> CommandAnswer:
     said = answer([(names, shown_outcome(outcome)) for names, outcome in outcomes], SPEECH)
-    return Answered(said, failed=any(outcome.left for _, outcome in outcomes))
+    return CommandAnswer(said, failed=any(outcome.left for _, outcome in outcomes))
 
 
 def _named_numbers(word: str, projects: Iterable[ReviewedProject]) -> re.Match[str] | None:

@@ -35,7 +35,7 @@ Raises:
 """
 
 
-class Applied(Struct, frozen=True):
+class AppliedText(Struct, frozen=True):
     """What the file holds. `changed`: it held something else before."""
 
     path: Path
@@ -49,7 +49,7 @@ class Applying(Struct, frozen=True):
     approval: Approval
     context: ModelContext
 
-    async def apply(self, named: str, change: Change) -> Applied:
+    async def apply(self, named: str, change: Change) -> AppliedText:
         """Write it, in the editor that has the file open or on disk; the model is told.
 
         Raises:
@@ -64,7 +64,7 @@ class Applying(Struct, frozen=True):
             self.context.tell(
                 f"The user applied text of yours to {self.files.shown(path.path)}; it is pending in the review."
             )
-        return Applied(path.path, changed)
+        return AppliedText(path.path, changed)
 
     async def _admitted(self, named: str) -> ResolvedPath:
         path = self.files.resolve(named)

@@ -39,13 +39,13 @@ class NotImportedError(SouldError):
     kind = "not_imported"
 
 
-class Exported(Struct, frozen=True):
+class ExportedConversation(Struct, frozen=True):
     """The conversation is in this file."""
 
     path: Path
 
 
-class Imported(Struct, frozen=True):
+class TakenOver(Struct, frozen=True):
     """The model knows the conversation from `source` now; it takes about so many tokens."""
 
     source: str
@@ -61,7 +61,7 @@ class Sharing(Struct, frozen=True):
     files: Workspace
     approval: Approval
 
-    async def export(self, place: str, *, until: str = "") -> Exported:
+    async def export(self, place: str, *, until: str = "") -> ExportedConversation:
         """Write the conversation to `place`, a file or a directory; the file's ending chooses the form.
 
         `until`: the id of a turn that is left out with all behind it.
@@ -87,9 +87,9 @@ class Sharing(Struct, frozen=True):
             raise NotExportedError(f"{path} already exists; name another file.") from None
         except WorkspaceError as error:
             raise NotExportedError(f"Nothing was exported: {error}.") from error
-        return Exported(path)
+        return ExportedConversation(path)
 
-    async def bring(self, source: str) -> Imported:
+    async def bring(self, source: str) -> TakenOver:
         """Bring in the conversation of a file, or of another session by its id (its beginning will do).
 
         Raises:
@@ -106,7 +106,7 @@ class Sharing(Struct, frozen=True):
                 "room with `/compact` or `/clear`."
             )
         self.context.tell(_note(name, text))
-        return Imported(name, size)
+        return TakenOver(name, size)
 
     async def _conversation(self, source: str) -> tuple[str, str]:
         """What people call the source, and its text."""

@@ -14,7 +14,7 @@ from sould.agents.base.errors import OptionError, SouldError
 from sould.agents.base.importing import load_here
 from sould.agents.journal.log import SessionLog
 from sould.agents.sessions.settings.models import SessionModels
-from sould.agents.sessions.settings.options import Choice, SessionOption
+from sould.agents.sessions.settings.options import OptionChoice, SessionOption
 from sould.agents.sessions.settings.state import SessionState
 from sould.agents.sessions.settings.workspace_info import Workplace
 from sould.agents.soul.catalog import SUBAGENTS, AgentCatalog, AgentFile
@@ -182,7 +182,7 @@ class AgentOption:
         """See `OptionSource`."""
         choices = [_choice(file) for name, file in self._agent.catalog.files().items() if name not in SUBAGENTS]
         if self._agent.name not in {choice.value for choice in choices}:
-            choices.append(Choice(self._agent.name, _named(self._agent.spec.name)))
+            choices.append(OptionChoice(self._agent.name, _named(self._agent.spec.name)))
         description = "The agent of this session, from the next turn on."
         return SessionOption("agent", "Agent", "_agent", description, self._agent.name, tuple(choices), takes_any=True)
 
@@ -247,8 +247,8 @@ def offered_paths(spec: AgentSpec, situation: Situation) -> tuple[tuple[str, ...
     return tuple(tool.path for tool in offered), tuple(tool.place for tool in offered)
 
 
-def _choice(file: AgentFile) -> Choice:
-    return Choice(
+def _choice(file: AgentFile) -> OptionChoice:
+    return OptionChoice(
         file.name, _named(file.name), _ABOUT.get(file.name, "") if file.origin == "builtin" else f"From {file.path}"
     )
 

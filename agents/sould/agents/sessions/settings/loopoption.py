@@ -2,7 +2,7 @@
 
 from sould.agents.base.liveconfig import LiveConfig
 from sould.agents.base.text import plural
-from sould.agents.sessions.settings.options import Choice, SessionOption, SessionOptions
+from sould.agents.sessions.settings.options import OptionChoice, SessionOption, SessionOptions
 from sould.agents.sessions.settings.state import SessionState
 
 _OFFERED = (0, 1, 3, 5, 10, 25, -1)
@@ -31,7 +31,7 @@ class LoopOption:
         """See `OptionSource`."""
         limit = self.limit
         offered = list(_OFFERED) if limit in _OFFERED else sorted({*_OFFERED, limit}, key=lambda n: (n < 0, n))
-        choices = tuple(Choice(loop_value(n), _named(n)) for n in offered)
+        choices = tuple(OptionChoice(loop_value(n), _named(n)) for n in offered)
         description = "Repeat each prompt until the agent finds it complete."
         return SessionOption("loop", "Loop", "_loop", description, loop_value(limit), choices)
 

@@ -18,16 +18,16 @@ from sould.agents.llm.costs import Costs
 from sould.agents.llm.pool import ProviderPool
 from sould.agents.llm.provider import ChatProvider, ChatRequest, DeltaStream, ModelInfo, ProviderError, ThoughtLevel
 from sould.agents.sessions.settings.budgets import Budgets, DailySpend
-from sould.agents.sessions.settings.options import Choice, SessionOption
+from sould.agents.sessions.settings.options import OptionChoice, SessionOption
 from sould.agents.sessions.settings.state import SessionState
 from sould.agents.soul.model_call import Model
 from sould.agents.soul.session_request import SessionRequest
 
-THOUGHT_LEVELS: dict[ThoughtLevel, Choice] = {
-    "off": Choice("off", "Thinking off", "Answer without extended reasoning."),
-    "low": Choice("low", "Thinking low", "A little reasoning."),
-    "medium": Choice("medium", "Thinking medium", "Balanced."),
-    "high": Choice("high", "Thinking high", "As much reasoning as the model offers."),
+THOUGHT_LEVELS: dict[ThoughtLevel, OptionChoice] = {
+    "off": OptionChoice("off", "Thinking off", "Answer without extended reasoning."),
+    "low": OptionChoice("low", "Thinking low", "A little reasoning."),
+    "medium": OptionChoice("medium", "Thinking medium", "Balanced."),
+    "high": OptionChoice("high", "Thinking high", "As much reasoning as the model offers."),
 }
 _NONE: Final = ModelInfo(key="", model="no model", provider="", max_context_size=128_000)
 """Of no model at all. Its window only has to be one that any prompt fits in."""
@@ -178,7 +178,7 @@ class ModelOption:
         if not self._models.available:
             return None
         choices = tuple(
-            Choice(info.key, info.display_name or info.key, info.provider) for info in self._models.available
+            OptionChoice(info.key, info.display_name or info.key, info.provider) for info in self._models.available
         )
         description = "The model, from the next step on."
         return SessionOption("model", "Model", "model", description, self._models.info.key, choices)

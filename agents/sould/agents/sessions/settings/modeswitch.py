@@ -11,7 +11,7 @@ from sould.agents.journal.channel import Channel, Record
 from sould.agents.journal.log import SessionLog
 from sould.agents.permissions.policy import Mode
 from sould.agents.sessions.settings.modes import Event, Modes
-from sould.agents.sessions.settings.options import Choice, SessionOption, SessionOptions
+from sould.agents.sessions.settings.options import OptionChoice, SessionOption, SessionOptions
 from sould.agents.sessions.settings.projectmemory import ProjectMemory
 from sould.agents.sessions.settings.state import SessionState
 from sould.agents.soul.attachedclients import AttachedClients
@@ -33,11 +33,13 @@ GONE: Final = (
     "You are away: full access for this session, questions are dismissed, and what would still ask is refused. "
     "`/afk off` ends this."
 )
-MODES: dict[Mode, Choice] = {
-    "plan": Choice("plan", "Plan mode", "Read-only: no files are changed, no commands with effects run."),
-    "ask": Choice("ask", "Ask mode", "Every edit and every command that is not known to be harmless asks first."),
-    "review": Choice("review", "Review mode", "Edits apply at once and are reviewed afterwards; commands ask first."),
-    "full": Choice("full", "Full access", "Only secrets and changes to protected files ask."),
+MODES: dict[Mode, OptionChoice] = {
+    "plan": OptionChoice("plan", "Plan mode", "Read-only: no files are changed, no commands with effects run."),
+    "ask": OptionChoice("ask", "Ask mode", "Every edit and every command that is not known to be harmless asks first."),
+    "review": OptionChoice(
+        "review", "Review mode", "Edits apply at once and are reviewed afterwards; commands ask first."
+    ),
+    "full": OptionChoice("full", "Full access", "Only secrets and changes to protected files ask."),
 }
 """The modes on offer. `auto` needs a sandbox, and there is none yet."""
 YOLO, AFK = "yolo", "afk"

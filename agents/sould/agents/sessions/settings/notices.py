@@ -17,7 +17,7 @@ Severity: TypeAlias = Literal["info", "warning", "error"]
 _KEPT = 20
 
 
-class Item(Struct, frozen=True):
+class NoticeItem(Struct, frozen=True):
     """One thing to say."""
 
     number: int
@@ -40,14 +40,14 @@ class News:
     def __init__(self, about_client: AboutClient = _nothing_wrong) -> None:
         self.about_client = about_client
         self.last = 0
-        self._items: deque[Item] = deque(maxlen=_KEPT)
-        self._unheard: list[Item] = []
-        self._standing: dict[str, Item] = {}
+        self._items: deque[NoticeItem] = deque(maxlen=_KEPT)
+        self._unheard: list[NoticeItem] = []
+        self._standing: dict[str, NoticeItem] = {}
 
-    def tell(self, title: str, body: str, severity: Severity = "info", *, keep: bool = False) -> Item:
+    def tell(self, title: str, body: str, severity: Severity = "info", *, keep: bool = False) -> NoticeItem:
         """Say it to every live session; with `keep`, to the next one that begins if there is none."""
         self.last += 1
-        item = Item(self.last, title, body, severity)
+        item = NoticeItem(self.last, title, body, severity)
         self._items.append(item)
         if keep:
             self._unheard.append(item)
@@ -61,7 +61,7 @@ class News:
         """It holds no longer."""
         self._standing.pop(topic, None)
 
-    def after(self, heard: int | None) -> tuple[Item, ...]:
+    def after(self, heard: int | None) -> tuple[NoticeItem, ...]:
         """What a session has not heard that heard everything up to `heard`; None: that has only begun."""
         if heard is not None:
             new = tuple(item for item in self._items if item.number > heard)

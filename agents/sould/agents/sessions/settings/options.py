@@ -16,7 +16,7 @@ from sould.agents.sessions.settings.state import SessionState
 from sould.agents.wire.messages import SessionChanged
 
 
-class Choice(Struct, frozen=True):
+class OptionChoice(Struct, frozen=True):
     """One value an option can take. `name` says by itself what it is: clients show the values of several options in one row."""
 
     value: str
@@ -32,7 +32,7 @@ class SessionOption(Struct, frozen=True):
     category: str
     description: str
     value: str
-    choices: tuple[Choice, ...]
+    choices: tuple[OptionChoice, ...]
     unlisted: frozenset[str] = frozenset()
     """Values that are taken, too."""
     takes_any: bool = False

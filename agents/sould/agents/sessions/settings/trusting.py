@@ -18,8 +18,8 @@ from sould.agents.journal.log import SessionLog
 from sould.agents.permissions.projectfiles import (
     HOOKS_FILE,
     MCP_FILES,
-    Change,
     Contents,
+    FileDiffers,
     Seen,
     contents,
     digest,
@@ -116,8 +116,8 @@ def _named(path: Path, workspace: Path, owners: Owners) -> str:
     return f"agent {path.parent.name}" if path.name == "agent.yaml" and path.parent.parent in homes else ""
 
 
-def _all(seen: Contents) -> list[Change]:
-    return [Change(Path(path), "there", digest) for path, digest in sorted(seen.items())]
+def _all(seen: Contents) -> list[FileDiffers]:
+    return [FileDiffers(Path(path), "there", digest) for path, digest in sorted(seen.items())]
 
 
 class TrustQuestion(Struct):
@@ -155,7 +155,7 @@ class TrustQuestion(Struct):
             self._publish(TrustStatus("trusted", {}, tuple(lines)).text())
         self._told = news
 
-    def _waiting(self) -> list[Change]:
+    def _waiting(self) -> list[FileDiffers]:
         """What stays out of use. A skill that is only text, and only the user's, is used as it is."""
         deciding = self.trust.files(self.workspace)
         self.stamp = self.changes.stamp(deciding)

@@ -76,7 +76,7 @@ class Item(Struct):
         self.diffs = list(_diffs(value.display))
 
 
-class Turn(Struct):
+class ConversationTurn(Struct):
     """One prompt and what came of it. Times are wall seconds."""
 
     prompt: str
@@ -92,7 +92,7 @@ class Turn(Struct):
         self.error = message.error.message if message.error else ""
 
 
-def read_turns(journal: Path, *, until: str = "") -> list[Turn]:
+def read_turns(journal: Path, *, until: str = "") -> list[ConversationTurn]:
     """The conversation in a journal, up to the turn with the id `until`."""
     reader = _Reader()
     for record in read_records(journal):
@@ -104,7 +104,7 @@ def read_turns(journal: Path, *, until: str = "") -> list[Turn]:
     return reader.turns
 
 
-def as_json(journal: Path, *, until: str = "") -> dict[str, JsonValue | list[Turn]]:
+def as_json(journal: Path, *, until: str = "") -> dict[str, JsonValue | list[ConversationTurn]]:
     """The conversation for programs."""
     return {"format": "sould-conversation", "version": 1, "turns": read_turns(journal, until=until)}
 
@@ -142,7 +142,7 @@ def unified(path: str, old: str, new: str) -> str:
     return "\n".join(difflib.unified_diff(old.splitlines(), new.splitlines(), path, path, lineterm=""))
 
 
-def _messages(turn: Turn) -> Iterator[dict[str, str]]:
+def _messages(turn: ConversationTurn) -> Iterator[dict[str, str]]:
     yield {"role": "user", "content": turn.prompt}
     for item in turn.items:
         match item.kind:
@@ -160,14 +160,14 @@ class _Reader:
     """The fold over a journal's messages."""
 
     def __init__(self) -> None:
-        self.turns: list[Turn] = []
+        self.turns: list[ConversationTurn] = []
         self._calls: dict[str, Item] = {}
         self._last_call: Item | None = None
 
     def take(self, message: WireMessage, timestamp: float) -> None:
         match message:
             case TurnBegin():
-                self.turns.append(Turn(input_text(message.user_input), timestamp))
+                self.turns.append(ConversationTurn(input_text(message.user_input), timestamp))
                 self._calls.clear()
             case TurnEnd() if self.turns:
                 self.turns[-1].end(message, timestamp)

@@ -62,7 +62,7 @@ class StoredSession(Struct, frozen=True):
     directory: Path
 
 
-class Page(Struct, frozen=True):
+class InfoPage(Struct, frozen=True):
     """One page of a list; `next_cursor` is None on the last."""
 
     items: tuple[SessionInfo, ...]

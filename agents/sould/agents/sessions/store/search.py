@@ -37,7 +37,7 @@ _TEXTS = "id UNINDEXED, title, said"
 ResultT = TypeVar("ResultT")
 
 
-class FoundSession(Struct, frozen=True):
+class SessionMatch(Struct, frozen=True):
     """A session that a search found; `snippet` is one line of what was said around the words."""
 
     info: SessionInfo
@@ -54,7 +54,7 @@ class SessionSearch:
 
     def search(
         self, query: str, stored: Sequence[StoredSession], limit: int, *, known: set[str]
-    ) -> tuple[FoundSession, ...]:
+    ) -> tuple[SessionMatch, ...]:
         """Those of `stored` that have every word of the query, in the same order; words may go on.
 
         `known` are the ids of all sessions there are; the texts of others are forgotten.
@@ -66,7 +66,7 @@ class SessionSearch:
         if not words:
             raise OptionError("There is nothing to search for: give a word.")
 
-        def work(db: sqlite3.Connection) -> tuple[FoundSession, ...]:
+        def work(db: sqlite3.Connection) -> tuple[SessionMatch, ...]:
             self._catch_up(db, stored, known)
             if self._fulltext and _indexed(words):
                 return tuple(_matches(db, words, stored, limit))
@@ -194,7 +194,7 @@ def _indexed(words: Iterable[str]) -> bool:
 
 def _matches(
     db: sqlite3.Connection, words: Sequence[str], stored: Iterable[StoredSession], limit: int
-) -> Iterator[FoundSession]:
+) -> Iterator[SessionMatch]:
     asked = " ".join('"' + word.replace('"', '""') + '"*' for word in words)
     numbers: dict[str, int] = dict(db.execute("SELECT id, rowid FROM texts WHERE texts MATCH ?", (asked,)))
     found = [session.info for session in stored if session.info.id in numbers]
@@ -204,7 +204,7 @@ def _matches(
         said = row[0] if row else ""  # deleted meanwhile
         seen = pattern.search(said)
         place = seen.start() if seen else _place(db, asked, numbers[info.id])
-        yield FoundSession(info, _cut(said, place))
+        yield SessionMatch(info, _cut(said, place))
 
 
 def _place(db: sqlite3.Connection, asked: str, number: int) -> int:
@@ -219,7 +219,7 @@ def _place(db: sqlite3.Connection, asked: str, number: int) -> int:
 
 def _scan(
     db: sqlite3.Connection, words: Iterable[str], stored: Iterable[StoredSession], limit: int
-) -> Iterator[FoundSession]:
+) -> Iterator[SessionMatch]:
     wanted, found = [word.casefold() for word in words], 0
     query = "SELECT title, said FROM texts WHERE rowid = (SELECT number FROM seen WHERE id = ?)"
     for session in stored:
@@ -228,7 +228,7 @@ def _scan(
             continue
         title, said = row[0].casefold(), row[1].casefold()
         if all(word in title or word in said for word in wanted):
-            yield FoundSession(session.info, _around(row[1], wanted))
+            yield SessionMatch(session.info, _around(row[1], wanted))
             found += 1
             if found == limit:
                 return

@@ -28,7 +28,7 @@ from sould.agents.journal.locking import lock_file
 from sould.agents.sessions.store.index import SessionIndex
 from sould.agents.sessions.store.info import (
     JOURNAL,
-    Page,
+    InfoPage,
     SessionInfo,
     StoredSession,
     default_title,
@@ -36,9 +36,9 @@ from sould.agents.sessions.store.info import (
     shown_title,
     write_info,
 )
-from sould.agents.sessions.store.search import FoundSession, SessionSearch
+from sould.agents.sessions.store.search import SessionMatch, SessionSearch
 
-__all__ = ["FoundSession", "Page", "SessionInfo", "SessionStore", "StoredSession"]
+__all__ = ["InfoPage", "SessionInfo", "SessionMatch", "SessionStore", "StoredSession"]
 
 logger = logging.getLogger(__name__)
 
@@ -160,7 +160,7 @@ class SessionStore:
         *,
         used: bool = False,
         archived: bool = False,
-    ) -> Page:
+    ) -> InfoPage:
         """Sessions, most recently updated first; `cwd`: only that directory's, by whatever path; `used`: none that are blank.
 
         A cursor of ours goes on after it. `archived`: also those.
@@ -172,11 +172,11 @@ class SessionStore:
         limit = max(1, min(limit, MAX_PAGE))
         found = self._index.newest(cwd, _position(cursor), limit + 1, used=used, archived=archived)
         items = tuple(found[:limit])
-        return Page(items, _cursor(items[-1]) if len(found) > limit else None)
+        return InfoPage(items, _cursor(items[-1]) if len(found) > limit else None)
 
     def search(
         self, query: str, cwd: Path | None = None, limit: int = 20, *, archived: bool = False
-    ) -> tuple[FoundSession, ...]:
+    ) -> tuple[SessionMatch, ...]:
         """Sessions that have every word of `query` in their title or in what was said, most recently updated first.
 
         `cwd`: only that directory's; `archived`: also those. What was said since the last search is read first.

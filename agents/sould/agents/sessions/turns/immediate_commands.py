@@ -38,14 +38,14 @@ class AwayCommand(Struct, frozen=True):
         return Prompt.answered(user_input, client_id)
 
 
-class Answered(Struct, frozen=True):
+class CommandAnswer(Struct, frozen=True):
     """What a command came to, as Markdown; `failed`: not all of what it says was done."""
 
     text: str
     failed: bool = False
 
 
-CommandAtOnce: TypeAlias = Callable[[str, str], Awaitable[Answered]]
+CommandAtOnce: TypeAlias = Callable[[str, str], Awaitable[CommandAnswer]]
 """Does what a command says, whatever the agent does meanwhile. The answer. Raises SouldError: it cannot; the message is the answer."""
 
 
@@ -100,10 +100,10 @@ class CommandsAtOnce:
         try:
             said = await self._commands[word](argument, prompt.client_id)
         except SouldError as error:
-            said = Answered(error.message, failed=True)
+            said = CommandAnswer(error.message, failed=True)
         except Exception:
             logger.exception("%s failed", word)
-            said = Answered("sould hit a bug in this command; see `sould logs`.", failed=True)
+            said = CommandAnswer("sould hit a bug in this command; see `sould logs`.", failed=True)
         asked, by = f"{word} {argument}".strip(), self._clients.name(prompt.client_id)
         self._log.publish(answer_to(asked, said.text, prompt.client_id, by))
         self._running.discard(prompt)

@@ -19,7 +19,7 @@ ResultT = TypeVar("ResultT")
 ResultT_co = TypeVar("ResultT_co", covariant=True)
 
 
-class Work(Protocol[ResultT_co]):
+class OperationWork(Protocol[ResultT_co]):
     """What is to be done."""
 
     async def __call__(self) -> ResultT_co:
@@ -39,7 +39,7 @@ class OperationCancelledError(SouldError):
 class Operation(Generic[ResultT]):
     """One piece of such work, asked for by a client."""
 
-    def __init__(self, work: Work[ResultT], client_id: str) -> None:
+    def __init__(self, work: OperationWork[ResultT], client_id: str) -> None:
         self.client_id = client_id
         self._work = work
         self._task: asyncio.Task[None] | None = None

@@ -22,7 +22,7 @@ from sould.agents.soul.soul import Expire, OpenWork, Soul
 from sould.agents.soul.subagents.crew import Crew, Job
 from sould.agents.soul.subagents.market import can_go_on
 from sould.agents.soul.unfinished import ASKS, Unfinished, unfinished
-from sould.agents.toolapi.background import BackgroundTasks, Ended, Printed, TaskError
+from sould.agents.toolapi.background import BackgroundTasks, Printed, TaskEnded, TaskError
 from sould.agents.toolapi.base import ToolCallContext, tool_error
 from sould.agents.tools.agent import in_background
 from sould.agents.tools.askuser import nobody_here
@@ -120,7 +120,7 @@ def take_up_task(log: SessionLog, crew: Crew, expire: Expire, call_id: str) -> b
     born = market.unfinished.begun.get(call_id, -1)
     work = in_background(crew, job, ToolCallContext(call_id, 0, checkpoint=born))
 
-    async def again(printed: Printed) -> Ended:
+    async def again(printed: Printed) -> TaskEnded:
         try:
             return await work(printed)
         finally:

@@ -16,7 +16,7 @@ from sould.agents.base.errors import JournalFullError, SouldError, as_disk_full
 from sould.agents.base.tasks import shared
 from sould.agents.journal.log import SessionLog
 from sould.agents.llm.pictures import with_fitting_pictures
-from sould.agents.sessions.turns.operating import Operation, OperationCancelledError, Work
+from sould.agents.sessions.turns.operating import Operation, OperationCancelledError, OperationWork
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import new_turn_id
 from sould.agents.toolapi.background import IdleListener
@@ -132,7 +132,7 @@ class Turns:
             self._publish_position(prompt, position)
         self._wake.set()
 
-    async def between(self, client_id: str, work: Work[ResultT]) -> ResultT:
+    async def between(self, client_id: str, work: OperationWork[ResultT]) -> ResultT:
         """Do what is no turn: behind the running one, before the prompts that wait.
 
         Raises:

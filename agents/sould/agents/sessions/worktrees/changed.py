@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct
 
 from sould.agents.files.directories.gitprogram import GitProgram
-from sould.agents.files.directories.nodes import Node
+from sould.agents.files.directories.nodes import FileNode
 from sould.agents.files.review.difference import LineEdit, edits_between
 from sould.agents.files.review.lines import split
 from sould.agents.sessions.worktrees.repository import LOOK_S, WorktreeError
@@ -57,7 +57,7 @@ def changed_files(git: GitProgram, commit: str) -> list[ChangedFile]:
     return sorted((each for each in found if each.mode != _SUBMODULE), key=lambda each: each.name)
 
 
-def at_commit(git: GitProgram, commit: str, file: ChangedFile) -> Node | None:
+def at_commit(git: GitProgram, commit: str, file: ChangedFile) -> FileNode | None:
     """The file as the commit has it, checked out. Raises WorktreeError."""
     if not file.mode:
         return None
@@ -67,10 +67,10 @@ def at_commit(git: GitProgram, commit: str, file: ChangedFile) -> Node | None:
     answer = git.answer((*(git.without_filters(deadline) or ()), *words, f"{commit}:{file.name}"), deadline)
     if answer.failed:
         raise WorktreeError(f"{file.name} cannot be had as it was: {answer.failed}.")
-    return Node(file.mode if is_link else stat.S_IFREG | stat.S_IMODE(file.mode), answer.printed)
+    return FileNode(file.mode if is_link else stat.S_IFREG | stat.S_IMODE(file.mode), answer.printed)
 
 
-def merged(base: Node | None, theirs: Node | None, ours: Node | None) -> Node | None:
+def merged(base: FileNode | None, theirs: FileNode | None, ours: FileNode | None) -> FileNode | None:
     """`ours` with what `theirs` changed of `base`; its mode stays, but for who may run it.
 
     Raises:
@@ -85,7 +85,7 @@ def merged(base: Node | None, theirs: Node | None, ours: Node | None) -> Node | 
     if base is None or theirs is None or ours is None or not all(map(_is_file, (base, theirs, ours))):
         raise MergeConflictError
     data = theirs.data if _same(ours, base) else merged_text(_text(base), _text(theirs), _text(ours)).encode()
-    return Node(_mode(base, theirs, ours), data)
+    return FileNode(_mode(base, theirs, ours), data)
 
 
 def merged_text(base: str, theirs: str, ours: str) -> str:
@@ -112,27 +112,27 @@ def _place(edit: LineEdit) -> tuple[int, int]:
     return edit.start, edit.stop
 
 
-def _same(one: Node | None, other: Node | None) -> bool:
+def _same(one: FileNode | None, other: FileNode | None) -> bool:
     if one is None or other is None:
         return one is other
     return one.kind == other.kind and one.data == other.data and _runs(one) == _runs(other)
 
 
-def _is_file(node: Node) -> bool:
+def _is_file(node: FileNode) -> bool:
     return node.kind == stat.S_IFREG
 
 
-def _runs(node: Node) -> bool:
+def _runs(node: FileNode) -> bool:
     return _is_file(node) and bool((node.mode or 0) & 0o100)
 
 
-def _mode(base: Node, theirs: Node, ours: Node) -> int | None:
+def _mode(base: FileNode, theirs: FileNode, ours: FileNode) -> int | None:
     if ours.mode is None or _runs(theirs) == _runs(base):
         return ours.mode
     return ours.mode | (ours.mode & 0o444) >> 2 if _runs(theirs) else ours.mode & ~0o111
 
 
-def _text(node: Node) -> str:
+def _text(node: FileNode) -> str:
     """Raises MergeConflictError: it is none."""
     try:
         text = node.data.decode()

@@ -106,7 +106,7 @@ class WorktreeRecords:
         return self._directory / self.folder(worktree.common) / f"{worktree.name}.json"
 
 
-class Wish(Struct, frozen=True):
+class WorktreeWish(Struct, frozen=True):
     """Who asks for one: where they stand, with which environment. `name`: "" for any."""
 
     directory: Path
@@ -158,7 +158,7 @@ class Worktrees(Struct, frozen=True):
         found = ((each, known.get(above)) for each, place in inside.items() for above in (place, *place.parents))
         return {each: worktree for each, worktree in found if worktree is not None}
 
-    def make(self, wish: Wish) -> Worktree:
+    def make(self, wish: WorktreeWish) -> Worktree:
         """A new one, from the commit that is checked out where the user stands.
 
         What is trusted there is trusted in it as far as it is the same: see `TrustStore.inherit`. What was allowed there is not

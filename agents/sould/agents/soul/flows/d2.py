@@ -8,8 +8,8 @@ column. Ids become Mermaid ids, so that every flow has the one normal form.
 import re
 from collections.abc import Iterable, Mapping
 
-from sould.agents.soul.flows.d2syntax import Arrow, Part, Reader, Statement, Value
-from sould.agents.soul.flows.graph import Drawing, Edge, Flow, FlowError, Problem, Sketch
+from sould.agents.soul.flows.d2syntax import Arrow, D2Part, D2Reader, D2Value, Statement
+from sould.agents.soul.flows.graph import Drawing, Edge, Flow, FlowError, FlowProblem, Sketch
 from sould.agents.soul.flows.scanner import Scanner
 
 Path = tuple[str, ...]
@@ -61,7 +61,7 @@ def draw_d2(text: str, offset: int = 0) -> Drawing:
     """
     scanner = Scanner(text, offset)
     interpreter = _Interpreter(scanner)
-    interpreter.take(Reader(scanner).statements(), ())
+    interpreter.take(D2Reader(scanner).statements(), ())
     return interpreter.drawing()
 
 
@@ -72,7 +72,7 @@ class _Interpreter:
         self._labels: dict[Path, str] = {}
         self._shapes: dict[Path, str] = {}
         self._edges: list[tuple[Path, Path, str, int]] = []
-        self._warnings: list[Problem] = []
+        self._warnings: list[FlowProblem] = []
 
     def take(self, statements: Iterable[Statement], scope: Path) -> None:
         """Statements as they stand in the container `scope`."""
@@ -92,7 +92,7 @@ class _Interpreter:
             self._warn(f"the container `{'.'.join(path)}`", at, taken="is ignored, but its steps are used")
         ends = {end: at for source, target, _, at in self._edges for end in (source, target)}
         problems = [
-            Problem(f"{'.'.join(path)} is a container, not a step; name a step in it", self._in.place_of(at))
+            FlowProblem(f"{'.'.join(path)} is a container, not a step; name a step in it", self._in.place_of(at))
             for path, at in ends.items()
             if path in containers
         ]
@@ -112,7 +112,7 @@ class _Interpreter:
         return Drawing(nodes, edges, self._warnings)
 
     def _warn(self, construct: str, at: int, *, taken: str = "is ignored") -> None:
-        self._warnings.append(Problem(f"{construct} {taken}", self._in.place_of(at)))
+        self._warnings.append(FlowProblem(f"{construct} {taken}", self._in.place_of(at)))
 
     def _refuse(self, construct: str, at: int) -> None:
         self._in.fail(f"{construct} is not part of flows", at)
@@ -131,7 +131,7 @@ class _Interpreter:
         if arrow.text.strip("-") == "":
             self._warn(f"`{arrow.text}` has no arrowhead and", arrow.at, taken="is read as `->`")
 
-    def _end(self, key: tuple[Part, ...], scope: Path) -> Path:
+    def _end(self, key: tuple[D2Part, ...], scope: Path) -> Path:
         node, attribute = _split(key)
         if attribute:
             self._refuse(f"an edge to `{attribute[0].text}`", attribute[0].at)
@@ -175,7 +175,7 @@ class _Interpreter:
             self._label(path, statement.value)
         self.take(statement.block or (), path)
 
-    def _match(self, statement: Statement, attribute: tuple[Part, ...]) -> None:
+    def _match(self, statement: Statement, attribute: tuple[D2Part, ...]) -> None:
         """Nodes that fit a pattern: only how they look may be said of them."""
         block = statement.block or ()
         said = [attribute] if attribute else [_split(each.keys[0])[1] for each in block if not each.arrows]
@@ -184,7 +184,7 @@ class _Interpreter:
             self._refuse(pattern, statement.at)
         self._warn(pattern, statement.at)
 
-    def _attribute(self, path: Path, attribute: tuple[Part, ...], statement: Statement) -> None:
+    def _attribute(self, path: Path, attribute: tuple[D2Part, ...], statement: Statement) -> None:
         word, value = attribute[0].text.casefold(), statement.value
         if word in ("shape", "label") and len(attribute) == 1 and path and value:
             if word == "label":
@@ -196,25 +196,25 @@ class _Interpreter:
         else:
             self._warn(f"`{attribute[0].text}`{' and what is in it' if word in _BOARDS else ''}", attribute[0].at)
 
-    def _shape(self, path: Path, value: Value) -> None:
+    def _shape(self, path: Path, value: D2Value) -> None:
         shape = self._text(value)
         if shape not in _SHAPES:
             self._in.fail(f"there is no shape {shape[:30]!r} in flows", value.at)
         self._shapes[path] = shape
 
-    def _label(self, path: Path, value: Value) -> None:
+    def _label(self, path: Path, value: D2Value) -> None:
         label = self._text(value)
         if self._labels.setdefault(path, label) != label:
             self._in.fail(f"{path[-1]} is already defined as {self._labels[path][:40]!r}", value.at)
 
-    def _text(self, value: Value) -> str:
+    def _text(self, value: D2Value) -> str:
         if value.text is None:
             self._in.fail("a list is not part of flows", value.at)
         if value.text.startswith("@") and not value.quoted:
             self._in.fail("an import is not part of flows; a text that begins with @ belongs in quotes", value.at)
         return value.text
 
-    def _declare(self, node: tuple[Part, ...], scope: Path) -> Path:
+    def _declare(self, node: tuple[D2Part, ...], scope: Path) -> Path:
         path = scope
         for part in node:
             if not part.quoted and part.text == "_":
@@ -231,11 +231,11 @@ class _Interpreter:
         return path
 
 
-def _is_pattern(part: Part) -> bool:
+def _is_pattern(part: D2Part) -> bool:
     return not part.quoted and ("*" in part.text or part.text.startswith(("&", "!&")))
 
 
-def _split(key: tuple[Part, ...]) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
+def _split(key: tuple[D2Part, ...]) -> tuple[tuple[D2Part, ...], tuple[D2Part, ...]]:
     """What names a node, and the words of the language behind it."""
     for index, part in enumerate(key):
         if not part.quoted and part.text.casefold() in _WORDS:

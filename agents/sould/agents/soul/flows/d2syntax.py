@@ -26,7 +26,7 @@ _INDEX = re.compile(r"\[(?:\d+|\*)\]")
 MAX_DEPTH = 20
 
 
-class Part(Struct, frozen=True):
+class D2Part(Struct, frozen=True):
     """One part of a key, between dots. A quoted one is never a word of the language."""
 
     text: str
@@ -41,7 +41,7 @@ class Arrow(Struct, frozen=True):
     at: int
 
 
-class Value(Struct, frozen=True):
+class D2Value(Struct, frozen=True):
     """`text` None: a list."""
 
     text: str | None
@@ -53,15 +53,15 @@ class Statement(Struct, frozen=True):
     """`keys` joined by `arrows`. `refers`: to edges there are already, `(a -> b)[0]`; `attribute` is what stands behind them."""
 
     at: int
-    keys: tuple[tuple[Part, ...], ...]
+    keys: tuple[tuple[D2Part, ...], ...]
     arrows: tuple[Arrow, ...] = ()
     refers: bool = False
-    attribute: tuple[Part, ...] = ()
-    value: Value | None = None
+    attribute: tuple[D2Part, ...] = ()
+    value: D2Value | None = None
     block: "tuple[Statement, ...] | None" = None
 
 
-class Reader:
+class D2Reader:
     """Reads one text. Every method raises `FlowError` where it does not understand it."""
 
     def __init__(self, scanner: Scanner) -> None:
@@ -103,7 +103,7 @@ class Reader:
             scanner.unexpected()
         return Statement(at, keys, arrows, refers, attribute, value, block)
 
-    def _chain(self) -> tuple[tuple[tuple[Part, ...], ...], tuple[Arrow, ...]]:
+    def _chain(self) -> tuple[tuple[tuple[D2Part, ...], ...], tuple[Arrow, ...]]:
         scanner = self._in
         keys, arrows = [self._key()], list[Arrow]()
         while True:
@@ -116,14 +116,14 @@ class Reader:
             scanner.take(_SPACE)
             keys.append(self._key())
 
-    def _reference(self, at: int, *, grouped: bool) -> tuple[bool, tuple[Part, ...]]:
+    def _reference(self, at: int, *, grouped: bool) -> tuple[bool, tuple[D2Part, ...]]:
         scanner = self._in
         if grouped and not scanner.literal(")"):
             scanner.fail("this `(` is not closed", at)
         refers = scanner.take(_INDEX) is not None
         return refers, self._key() if (refers or grouped) and scanner.literal(".") else ()
 
-    def _key(self) -> tuple[Part, ...]:
+    def _key(self) -> tuple[D2Part, ...]:
         scanner = self._in
         parts = [self._part()]
         while True:
@@ -135,14 +135,14 @@ class Reader:
             scanner.take(_SPACE)
             parts.append(self._part())
 
-    def _part(self) -> Part:
+    def _part(self) -> D2Part:
         scanner = self._in
         at = scanner.at
         text = self._quoted()
         if text is not None:
             if not text.strip():
                 scanner.fail("a node needs a name", at)
-            return Part(text, at, quoted=True)
+            return D2Part(text, at, quoted=True)
         found = scanner.take(_KEY)
         text = found.group() if found else ""
         if text.endswith(")") and text.count("(") < text.count(")"):  # it closes a group of edges
@@ -152,7 +152,7 @@ class Reader:
         if not text:
             scanner.move_to(at)
             scanner.unexpected()
-        return Part(text, at, quoted=False)
+        return D2Part(text, at, quoted=False)
 
     def _quoted(self) -> str | None:
         scanner = self._in
@@ -165,24 +165,24 @@ class Reader:
             scanner.fail("this quoted text is not closed on its line", at)
         return None
 
-    def _value(self) -> Value:
+    def _value(self) -> D2Value:
         """A quoted text, a block between pipes, a list, or the rest of the line."""
         scanner = self._in
         at = scanner.at
         quoted = self._quoted()
         if quoted is not None:
-            return Value(quoted.strip(), at, quoted=True)
+            return D2Value(quoted.strip(), at, quoted=True)
         if fence := scanner.take(_FENCE):
             closing = fence.group()[::-1]
             scanner.take(_TAG)
             body = scanner.until(closing, f"this block is not closed by `{closing}`", at)
-            return Value(textwrap.dedent(body.strip("\n")).strip(), at, quoted=True)
+            return D2Value(textwrap.dedent(body.strip("\n")).strip(), at, quoted=True)
         if scanner.take(_LIST):
-            return Value(None, at, quoted=False)
+            return D2Value(None, at, quoted=False)
         found = scanner.take(_VALUE)
         if not found or not found.group().strip():
             scanner.unexpected()
-        return Value(_unescaped(found.group().strip()), at, quoted=False)
+        return D2Value(_unescaped(found.group().strip()), at, quoted=False)
 
     def _block(self, depth: int) -> tuple[Statement, ...]:
         scanner = self._in

@@ -11,18 +11,18 @@ from sould.agents.base.errors import SouldError
 Kind: TypeAlias = Literal["begin", "end", "task", "decision"]
 
 
-class Place(Struct, frozen=True):
+class SourcePlace(Struct, frozen=True):
     """Where something stands in its source; both count from 1."""
 
     line: int
     column: int
 
 
-class Problem(Struct, frozen=True):
+class FlowProblem(Struct, frozen=True):
     """One thing that is wrong with a flow."""
 
     message: str
-    place: Place
+    place: SourcePlace
 
     def __str__(self) -> str:
         return f"{self.place.line}:{self.place.column}: {self.message}"
@@ -33,7 +33,7 @@ class FlowError(SouldError):
 
     kind = "flow"
 
-    def __init__(self, *problems: Problem) -> None:
+    def __init__(self, *problems: FlowProblem) -> None:
         super().__init__("\n".join(map(str, problems)))
         self.problems = problems
 
@@ -44,7 +44,7 @@ class Node(Struct, frozen=True):
     id: str
     kind: Kind
     label: str
-    place: Place = Place(1, 1)
+    place: SourcePlace = SourcePlace(1, 1)
 
 
 class Edge(Struct, frozen=True):
@@ -53,7 +53,7 @@ class Edge(Struct, frozen=True):
     source: str
     target: str
     label: str = ""
-    place: Place = Place(1, 1)
+    place: SourcePlace = SourcePlace(1, 1)
 
 
 class Flow(Struct, frozen=True):
@@ -61,7 +61,7 @@ class Flow(Struct, frozen=True):
 
     nodes: dict[str, Node]
     edges: tuple[Edge, ...]
-    warnings: tuple[Problem, ...] = ()
+    warnings: tuple[FlowProblem, ...] = ()
     """What of its drawing was passed over, because it says nothing about steps and edges."""
 
     @property
@@ -85,7 +85,7 @@ class Sketch(Struct, frozen=True):
     id: str
     label: str
     decides: bool
-    place: Place
+    place: SourcePlace
 
 
 class Drawing(Struct):
@@ -93,14 +93,14 @@ class Drawing(Struct):
 
     nodes: dict[str, Sketch] = field(default_factory=dict[str, Sketch])
     edges: list[Edge] = field(default_factory=list[Edge])
-    warnings: list[Problem] = field(default_factory=list[Problem])
+    warnings: list[FlowProblem] = field(default_factory=list[FlowProblem])
 
     def flow(self) -> Flow:
         """See `build`."""
         return build(self.nodes.values(), self.edges, sorted(self.warnings, key=_by_place))
 
 
-def build(sketches: Iterable[Sketch], edges: Iterable[Edge], warnings: Iterable[Problem] = ()) -> Flow:
+def build(sketches: Iterable[Sketch], edges: Iterable[Edge], warnings: Iterable[FlowProblem] = ()) -> Flow:
     """The flow, if it is sound.
 
     Raises:
@@ -120,7 +120,7 @@ def build(sketches: Iterable[Sketch], edges: Iterable[Edge], warnings: Iterable[
     return Flow(nodes, edges, tuple(warnings))
 
 
-def _by_place(problem: Problem) -> tuple[int, int]:
+def _by_place(problem: FlowProblem) -> tuple[int, int]:
     return problem.place.line, problem.place.column
 
 
@@ -134,67 +134,69 @@ def _kind(sketch: Sketch, leaving: int) -> Kind:
     return "decision" if sketch.decides or leaving > 1 else "task"
 
 
-def _ends(nodes: dict[str, Node]) -> Iterator[Problem]:
+def _ends(nodes: dict[str, Node]) -> Iterator[FlowProblem]:
     for kind in ("begin", "end"):
         found = [node for node in nodes.values() if node.kind == kind]
         if not found:
-            yield Problem(f"there is no {kind.upper()} node", Place(1, 1))
+            yield FlowProblem(f"there is no {kind.upper()} node", SourcePlace(1, 1))
         for node in found[1:]:
-            yield Problem(f"{node.id} is a second {kind.upper()}; there must be exactly one", node.place)
+            yield FlowProblem(f"{node.id} is a second {kind.upper()}; there must be exactly one", node.place)
 
 
-def _ways_out(nodes: dict[str, Node], edges: tuple[Edge, ...]) -> Iterator[Problem]:
+def _ways_out(nodes: dict[str, Node], edges: tuple[Edge, ...]) -> Iterator[FlowProblem]:
     leaving: dict[str, list[Edge]] = {}
     for edge in edges:
         leaving.setdefault(edge.source, []).append(edge)
     for node in nodes.values():
         out = leaving.get(node.id, [])
         if not node.label.strip():
-            yield Problem(f"{node.id} has no label: its label is the prompt", node.place)
+            yield FlowProblem(f"{node.id} has no label: its label is the prompt", node.place)
         match node.kind:
             case "end":
                 if out:
-                    yield Problem("nothing may follow END", out[0].place)
+                    yield FlowProblem("nothing may follow END", out[0].place)
             case "begin":
                 if len(out) != 1:
-                    yield Problem(f"exactly one edge must leave BEGIN, not {len(out)}", node.place)
+                    yield FlowProblem(f"exactly one edge must leave BEGIN, not {len(out)}", node.place)
                 yield from (
-                    Problem("no edge may lead back to BEGIN", edge.place) for edge in edges if edge.target == node.id
+                    FlowProblem("no edge may lead back to BEGIN", edge.place)
+                    for edge in edges
+                    if edge.target == node.id
                 )
             case "task":
                 if not out:
-                    yield Problem(f"no edge leaves {node.id}", node.place)
+                    yield FlowProblem(f"no edge leaves {node.id}", node.place)
             case "decision":
                 yield from _choices(node, out)
 
 
-def _choices(node: Node, out: list[Edge]) -> Iterator[Problem]:
+def _choices(node: Node, out: list[Edge]) -> Iterator[FlowProblem]:
     if len(out) < 2:
-        yield Problem(f"the decision {node.id} needs at least two edges, it has {len(out)}", node.place)
+        yield FlowProblem(f"the decision {node.id} needs at least two edges, it has {len(out)}", node.place)
     seen: set[str] = set()
     for edge in out:
         if not edge.label.strip():
-            yield Problem(f"this edge of the decision {node.id} has no label", edge.place)
+            yield FlowProblem(f"this edge of the decision {node.id} has no label", edge.place)
         elif edge.label in seen:
-            yield Problem(f"the decision {node.id} has two edges labelled {edge.label!r}", edge.place)
+            yield FlowProblem(f"the decision {node.id} has two edges labelled {edge.label!r}", edge.place)
         seen.add(edge.label)
 
 
-def _unreachable(nodes: dict[str, Node], edges: tuple[Edge, ...]) -> Iterator[Problem]:
+def _unreachable(nodes: dict[str, Node], edges: tuple[Edge, ...]) -> Iterator[FlowProblem]:
     begin = next(node.id for node in nodes.values() if node.kind == "begin")
     reached = _reach(begin, edges, forward=True)
     for node in nodes.values():
         if node.id not in reached:
-            yield Problem(f"{node.id} cannot be reached from BEGIN", node.place)
+            yield FlowProblem(f"{node.id} cannot be reached from BEGIN", node.place)
 
 
-def _dead_ends(nodes: dict[str, Node], edges: tuple[Edge, ...]) -> Iterator[Problem]:
+def _dead_ends(nodes: dict[str, Node], edges: tuple[Edge, ...]) -> Iterator[FlowProblem]:
     """Only where nothing else is wrong: a missing edge would be told again for every node before it."""
     end = next(node.id for node in nodes.values() if node.kind == "end")
     reaching = _reach(end, edges, forward=False)
     for node in nodes.values():
         if node.id not in reaching:
-            yield Problem(f"no path leads from {node.id} to END", node.place)
+            yield FlowProblem(f"no path leads from {node.id} to END", node.place)
 
 
 def _reach(start: str, edges: tuple[Edge, ...], *, forward: bool) -> dict[str, None]:

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct, field
 
 from sould.agents.base.errors import OptionError
-from sould.agents.soul.flows.loopstate import Budget, Resource
+from sould.agents.soul.flows.loopstate import LoopBudget, Resource
 from sould.agents.wire.content import UserInput, typed_text
 
 COMMAND = "/loop"
@@ -44,7 +44,7 @@ class LoopRequest(Struct, frozen=True):
     action: Action
     limit: int | None = None
     prompt: str = ""
-    budget: Budget = field(default_factory=Budget)
+    budget: LoopBudget = field(default_factory=LoopBudget)
     session_id: str = ""
 
 
@@ -116,7 +116,7 @@ def _resumption(behind: str) -> LoopRequest | None:
     return LoopRequest("resume", session_id=session_id, budget=budget)
 
 
-def _options(text: str, *, counted: bool) -> tuple[int | None, Budget, str]:
+def _options(text: str, *, counted: bool) -> tuple[int | None, LoopBudget, str]:
     """The limit (where it is `counted`) and the budget at the beginning, and what follows them."""
     limit: int | None = None
     budget: dict[str, float] = {}
@@ -133,7 +133,7 @@ def _options(text: str, *, counted: bool) -> tuple[int | None, Budget, str]:
         else:
             break
         rest = behind.strip()
-    return limit, Budget.model_validate(budget), rest
+    return limit, LoopBudget.model_validate(budget), rest
 
 
 def _limit(word: str) -> int | None:

@@ -16,7 +16,7 @@ Resource: TypeAlias = Literal["tokens", "cost", "seconds"]
 """`running` without a turn that runs it: the daemon stopped, and it waits for its project's environment."""
 
 
-class Budget(Parsed):
+class LoopBudget(Parsed):
     """Ceilings of a loop; None means none."""
 
     model_config = ConfigDict(frozen=True)
@@ -61,8 +61,8 @@ class LoopState(Parsed):
     """The agent chose to adjust its plan and has not stated it yet."""
     status: Status = "running"
     reason: str = ""
-    budget: Budget = Field(default_factory=Budget)
-    allowance: Budget = Field(default_factory=Budget)
+    budget: LoopBudget = Field(default_factory=LoopBudget)
+    allowance: LoopBudget = Field(default_factory=LoopBudget)
     """What was granted at first, and is granted again when the user lets a loop go on that has used up its budget."""
     spent: Spent = Field(default_factory=Spent)
     started: float = Field(default_factory=time.time)
@@ -128,11 +128,11 @@ class LoopState(Parsed):
         """It is kept as it is now."""
         self.updated = time.time()
 
-    def raise_allowance(self, more: Budget) -> None:
+    def raise_allowance(self, more: LoopBudget) -> None:
         """What is granted again when the budget is used up; None leaves it as it is."""
         self.allowance = self.allowance.model_copy(update=more.model_dump(exclude_none=True))
 
-    def grant(self, more: Budget) -> None:
+    def grant(self, more: LoopBudget) -> None:
         """Allow so much from here on, whatever was left; None leaves a ceiling as it is."""
         spent = {"tokens": self.spent.tokens, "cost": self.spent.cost or 0.0, "seconds": self.spent.seconds}
         given = more.model_dump(exclude_none=True)

@@ -7,7 +7,7 @@ and column.
 
 import re
 
-from sould.agents.soul.flows.graph import Drawing, Edge, Flow, FlowError, Problem, Sketch
+from sould.agents.soul.flows.graph import Drawing, Edge, Flow, FlowError, FlowProblem, Sketch
 from sould.agents.soul.flows.mermaidtext import decoded
 from sould.agents.soul.flows.scanner import Scanner
 
@@ -109,7 +109,7 @@ class _Parser:
             scanner.fail("a flow begins with `flowchart TD` (or graph; TB, TD, LR, RL, BT)")
 
     def _warn(self, construct: str, at: int, *, taken: str = "is ignored") -> None:
-        self._drawing.warnings.append(Problem(f"{construct} {taken}", self._in.place_of(at)))
+        self._drawing.warnings.append(FlowProblem(f"{construct} {taken}", self._in.place_of(at)))
 
     def _passed_over(self) -> bool:
         """A statement that says how something looks."""
@@ -145,7 +145,7 @@ class _Parser:
         """An edge to a whole subgraph has no step to lead to."""
         nodes = self._drawing.nodes
         problems = [
-            Problem(f"{name} is a subgraph, not a step; name a step in it", nodes[name].place)
+            FlowProblem(f"{name} is a subgraph, not a step; name a step in it", nodes[name].place)
             for name in sorted(self._subgraphs & nodes.keys())
         ]
         if problems:

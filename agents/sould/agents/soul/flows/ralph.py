@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from sould.agents.base.config import FlowLimits
 from sould.agents.soul.choices import without_choice
-from sould.agents.soul.flows.graph import Edge, Flow, Node, Place, Sketch, build
+from sould.agents.soul.flows.graph import Edge, Flow, Node, Sketch, SourcePlace, build
 from sould.agents.soul.flows.loopstate import LoopState, LoopStore, Status
 from sould.agents.soul.flows.runner import FlowRunner, choice_prompt
 from sould.agents.soul.loop import Ending
@@ -52,7 +52,7 @@ class LoopHost(Protocol):
 
 def loop_flow(task: LoopTask) -> Flow:
     """The loop as a graph. The first iteration of a flow comes to a choice, too: a flow ends with no answer of its own."""
-    place, text = Place(1, 1), task.text or "the task"
+    place, text = SourcePlace(1, 1), task.text or "the task"
     first = [] if task.flow else [Sketch("work", text, decides=False, place=place)]
     sketches = [
         Sketch("BEGIN", "BEGIN", decides=False, place=place),

@@ -32,7 +32,7 @@ class NoChoiceError(SouldError):
         super().__init__(f"The model made no valid choice at {node.id}, however often it was asked. Try another model.")
 
 
-class Agent(Struct):
+class FlowAgent(Struct):
     """The agent of a session, asked one step at a time."""
 
     log: SessionLog
@@ -58,7 +58,7 @@ class FlowRunner(Struct):
     """One run of one flow."""
 
     flow: Flow
-    agent: Agent
+    agent: FlowAgent
     limits: FlowLimits
     _done: set[str] = field(default_factory=set[str])
 

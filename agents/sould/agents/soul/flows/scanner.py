@@ -6,7 +6,7 @@ from typing import NoReturn
 
 from msgspec import Struct, field
 
-from sould.agents.soul.flows.graph import FlowError, Place, Problem
+from sould.agents.soul.flows.graph import FlowError, FlowProblem, SourcePlace
 
 _LINE_END = re.compile(r"\n")
 
@@ -30,14 +30,14 @@ class Scanner(Struct):
         return self.at >= len(self.text)
 
     @property
-    def place(self) -> Place:
+    def place(self) -> SourcePlace:
         """Of the next character."""
         return self.place_of(self.at)
 
-    def place_of(self, at: int) -> Place:
+    def place_of(self, at: int) -> SourcePlace:
         """Of the character at `at`."""
         line = bisect_right(self._starts, at)
-        return Place(self.offset + line, at - self._starts[line - 1] + 1)
+        return SourcePlace(self.offset + line, at - self._starts[line - 1] + 1)
 
     def take(self, pattern: "re.Pattern[str]") -> "re.Match[str] | None":
         """What matches here, consumed."""
@@ -67,7 +67,7 @@ class Scanner(Struct):
 
     def fail(self, message: str, at: int | None = None) -> NoReturn:
         """Raise a `FlowError` here or at `at`."""
-        raise FlowError(Problem(message, self.place_of(self.at if at is None else at)))
+        raise FlowError(FlowProblem(message, self.place_of(self.at if at is None else at)))
 
     def unexpected(self) -> NoReturn:
         """Raise a `FlowError` that names what stands here."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from sould.agents.base.regularfile import read_regular
 from sould.agents.soul.flows.d2 import parse_d2
-from sould.agents.soul.flows.graph import Flow, FlowError, Place, Problem
+from sould.agents.soul.flows.graph import Flow, FlowError, FlowProblem, SourcePlace
 from sould.agents.soul.flows.mermaid import parse_mermaid
 from sould.agents.soul.skills.skill import Skill, read_skill
 
@@ -26,7 +26,9 @@ def skill_flow(skill: Skill) -> Flow:
     blocks = [block for block in _FENCE.finditer(skill.body) if block.group(2).lower() in _PARSERS]
     if len(blocks) != 1:
         found = "no" if not blocks else f"{len(blocks)}"
-        raise FlowError(Problem(f"a flow has one fenced `mermaid` or `d2` block; there are {found}", Place(1, 1)))
+        raise FlowError(
+            FlowProblem(f"a flow has one fenced `mermaid` or `d2` block; there are {found}", SourcePlace(1, 1))
+        )
     block = blocks[0]
     offset = skill.line - 1 + skill.body.count("\n", 0, block.start(3))
     return _PARSERS[block.group(2).lower()](block.group(3), offset)
@@ -52,4 +54,4 @@ def _read(path: Path) -> str:
     except UnicodeDecodeError as error:
         before = data[: error.start]
         column = error.start - (before.rfind(b"\n") + 1) + 1
-        raise FlowError(Problem("this is not UTF-8 text", Place(before.count(b"\n") + 1, column))) from None
+        raise FlowError(FlowProblem("this is not UTF-8 text", SourcePlace(before.count(b"\n") + 1, column))) from None

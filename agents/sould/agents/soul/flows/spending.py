@@ -18,7 +18,7 @@ from sould.agents.journal.log import SessionLog
 from sould.agents.llm.costs import Costs
 from sould.agents.permissions.questions import Questions
 from sould.agents.soul.flows.looprequest import OPTIONS, amount
-from sould.agents.soul.flows.loopstate import Budget, LoopState, Resource
+from sould.agents.soul.flows.loopstate import LoopBudget, LoopState, Resource
 from sould.agents.wire.messages import QuestionItem, QuestionOption, StatusUpdate, SubagentEvent
 
 # The question with which a loop stops that has used up its budget (D38): so much again, another amount, or no more.
@@ -36,7 +36,7 @@ _WRITTEN: dict[Resource, str] = {
 _EXAMPLES: dict[Resource, str] = {"tokens": "200k", "cost": "2.50", "seconds": "30m"}
 
 
-async def ask_for_more(channel: Channel, loop: LoopState) -> Budget | None:
+async def ask_for_more(channel: Channel, loop: LoopState) -> LoopBudget | None:
     """What the user grants from here on; None when the loop shall stop."""
     item = asked = _question(loop)
     tries = 0
@@ -82,17 +82,17 @@ def _without_words(item: QuestionItem, loop: LoopState) -> QuestionItem:
     return item.model_copy(update={"other_label": "", "body": f"{item.body}\n\n{hint}"})
 
 
-def _again(loop: LoopState) -> Budget:
+def _again(loop: LoopState) -> LoopBudget:
     """The first allowance of everything that is used up; what had none at first gets as much as it has had."""
     first, now = loop.allowance.model_dump(), loop.budget.model_dump()
-    return Budget.model_validate({name: first[name] or now[name] for name in loop.used_up})
+    return LoopBudget.model_validate({name: first[name] or now[name] for name in loop.used_up})
 
 
-def _given(loop: LoopState, answer: str) -> Budget:
+def _given(loop: LoopState, answer: str) -> LoopBudget:
     words = answer.split()
     if len(words) != len(loop.used_up):
         raise SouldError("one amount for each budget")
-    return Budget.model_validate({name: amount(name, word) for name, word in zip(loop.used_up, words, strict=True)})
+    return LoopBudget.model_validate({name: amount(name, word) for name, word in zip(loop.used_up, words, strict=True)})
 
 
 class Spending:

@@ -31,7 +31,7 @@ MOST_COMPLAINT = 200
 """Characters of a failed hook's standard error that are shown."""
 
 
-class Decision(Struct, frozen=True):
+class HookDecision(Struct, frozen=True):
     """What hooks said. `reason` is for the model and for people; of one that failed it says how, and nothing is blocked."""
 
     blocked: bool = False
@@ -47,7 +47,7 @@ class HookRunner(Struct, frozen=True):
     environment: Environment
     cwd: Path
 
-    async def run(self, command: str, event: bytes, timeout: float) -> Decision:
+    async def run(self, command: str, event: bytes, timeout: float) -> HookDecision:
         """Run the exact text of `command` with bash."""
         argv = [self.environment.shell, "--noprofile", "--norc", "-c", command]
         variables, umask = self.environment.variables, self.environment.umask
@@ -57,7 +57,7 @@ class HookRunner(Struct, frozen=True):
             )
         except CommandStartError as error:
             logger.warning("hook not started: %s", error)
-            return Decision(reason=f"It could not be started: {error}")
+            return HookDecision(reason=f"It could not be started: {error}")
         try:
             async with asyncio.TaskGroup() as streams:
                 streams.create_task(_feed(process, event))
@@ -69,28 +69,28 @@ class HookRunner(Struct, frozen=True):
             raise
         if ended.timed_out:
             logger.warning("a hook was stopped after %g s", timeout)
-            return Decision(reason=f"It was stopped because it took longer than {timeout:g} s.")
+            return HookDecision(reason=f"It was stopped because it took longer than {timeout:g} s.")
         if ended.code == BLOCKS:
-            return Decision(blocked=True, reason=_reason(complained.result()) or "A hook blocked it.")
+            return HookDecision(blocked=True, reason=_reason(complained.result()) or "A hook blocked it.")
         if ended.code != 0:
             logger.warning("a hook failed with exit code %s; it decides nothing", ended.code)
-            return Decision(reason=_failure(ended, complained.result()))
+            return HookDecision(reason=_failure(ended, complained.result()))
         return replace(decision_in(said.result()), messages=messages_in(said.result()))
 
 
-def decision_in(output: bytes) -> Decision:
+def decision_in(output: bytes) -> HookDecision:
     """The decision a hook printed as JSON; anything else allows."""
     try:
         document: object = orjson.loads(output)
     except orjson.JSONDecodeError:
-        return Decision()
+        return HookDecision()
     said = cast("dict[str, Any]", document).get("hookSpecificOutput") if isinstance(document, dict) else None
     if not isinstance(said, dict):
-        return Decision()
+        return HookDecision()
     specific = cast("dict[str, Any]", said)
     if specific.get("permissionDecision") != "deny":
-        return Decision()
-    return Decision(
+        return HookDecision()
+    return HookDecision(
         blocked=True, reason=str(specific.get("permissionDecisionReason") or "A hook blocked it.")[:MOST_REASON]
     )
 

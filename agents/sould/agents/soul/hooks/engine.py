@@ -24,7 +24,7 @@ from sould.agents.base.config import Hook
 from sould.agents.base.process.searching import SearchLimits, run_program
 from sould.agents.journal.channel import RequestClosedError
 from sould.agents.journal.log import SessionLog
-from sould.agents.soul.hooks.command import MOST_REASON, Decision, HookRunner
+from sould.agents.soul.hooks.command import MOST_REASON, HookDecision, HookRunner
 from sould.agents.soul.hooks.events import EVENTS, Subscription
 from sould.agents.toolapi.base import tool_error
 from sould.agents.wire.content import TextPart
@@ -138,11 +138,11 @@ class Hooks(Struct):
         """Whether a command may run on this event."""
         return any(hook.event == event and may_fit(hook.matcher, target) for hook in self.commands(event))
 
-    async def fire(self, event: str, target: str, data: Mapping[str, JsonValue]) -> Decision:
+    async def fire(self, event: str, target: str, data: Mapping[str, JsonValue]) -> HookDecision:
         """Run every hook of `event` whose matcher fits `target`; the first that forbids gives the reason."""
         matchers = self._matchers(event)
         if not matchers:
-            return Decision()
+            return HookDecision()
         content = {
             "hook_event_name": event,
             "session_id": self.session_id,
@@ -152,7 +152,7 @@ class Hooks(Struct):
         chosen = await fitting(matchers, target)
         work = [*self._commands(event, chosen, content), *self._asked(event, target, chosen, content)]
         if not work:
-            return Decision()
+            return HookDecision()
         self.log.publish(HookTriggered(event=event, target=target[:MOST_TARGET], hook_count=len(work)))
         began = time.monotonic()
         decision = _together(await asyncio.gather(*work))
@@ -178,7 +178,7 @@ class Hooks(Struct):
 
     def _commands(
         self, event: str, matchers: frozenset[str], content: Mapping[str, JsonValue]
-    ) -> Iterator[Awaitable[Decision]]:
+    ) -> Iterator[Awaitable[HookDecision]]:
         """The same command is run once, however often it is named."""
         chosen = {
             hook.command: hook for hook in self.commands(event) if hook.event == event and hook.matcher in matchers
@@ -186,7 +186,7 @@ class Hooks(Struct):
         given = orjson.dumps(content) if chosen else b""
         return (self._run(hook, given) for hook in chosen.values())
 
-    async def _run(self, hook: Hook, given: bytes) -> Decision:
+    async def _run(self, hook: Hook, given: bytes) -> HookDecision:
         decision = await self.runner.run(hook.command, given, hook.timeout)
         for message in decision.messages:
             self.log.publish(message)
@@ -194,7 +194,7 @@ class Hooks(Struct):
 
     def _asked(
         self, event: str, target: str, matchers: frozenset[str], content: dict[str, JsonValue]
-    ) -> Iterator[Awaitable[Decision]]:
+    ) -> Iterator[Awaitable[HookDecision]]:
         for client_id, subscriptions in self._subscriptions.items():
             for each in subscriptions:
                 if each.event == event and each.matcher in matchers:
@@ -208,27 +208,27 @@ class Hooks(Struct):
                     )
                     yield self._ask(request, each.timeout)
 
-    async def _ask(self, request: HookRequest, timeout: float) -> Decision:
+    async def _ask(self, request: HookRequest, timeout: float) -> HookDecision:
         self._asking[request.id] = request.client_id
         try:
             async with asyncio.timeout(timeout):
                 response = await self.log.channel.request(request)
         except TimeoutError:
-            return Decision(reason=f"The editor did not answer within {timeout:g} s.")
+            return HookDecision(reason=f"The editor did not answer within {timeout:g} s.")
         except RequestClosedError:
-            return Decision()
+            return HookDecision()
         finally:
             del self._asking[request.id]
         if not isinstance(response, HookResponse) or response.action == "allow":
-            return Decision()
-        return Decision(blocked=True, reason=response.reason[:MOST_REASON] or "A hook blocked it.")
+            return HookDecision()
+        return HookDecision(blocked=True, reason=response.reason[:MOST_REASON] or "A hook blocked it.")
 
 
-def _together(said: Sequence[Decision]) -> Decision:
+def _together(said: Sequence[HookDecision]) -> HookDecision:
     """The first that forbids, else the first that failed, else nothing."""
     blocking = (each for each in said if each.blocked)
     failed = (each for each in said if each.reason)
-    return next(blocking, None) or next(failed, None) or Decision()
+    return next(blocking, None) or next(failed, None) or HookDecision()
 
 
 def _short(value: JsonValue) -> JsonValue:
@@ -251,7 +251,7 @@ async def with_hooks(
         return await run()
     event: dict[str, JsonValue] = {"tool_name": name, "tool_input": dict(arguments), "tool_call_id": call_id}
 
-    async def fire(kind: str, **more: JsonValue) -> Decision:
+    async def fire(kind: str, **more: JsonValue) -> HookDecision:
         if not hooks.commanded(kind, name):
             return await hooks.fire(kind, name, {**event, **more})
         async with seen():

@@ -19,7 +19,7 @@ from sould.agents.soul.session_request import SessionRequest
 from sould.agents.soul.skills.discovery import (
     WAITS,
     Accept,
-    Found,
+    FoundSkills,
     Root,
     TrustedScripts,
     candidates,
@@ -60,7 +60,7 @@ class SkillCatalog:
     def __init__(self, source: SkillSource, accept: Accept) -> None:
         self._source = source
         self._accept = accept
-        self._found = Found({}, ())
+        self._found = FoundSkills({}, ())
         self._places: tuple[Path, ...] = ()
         self._told: set[str] = set()
         self._known_at = -1
@@ -139,7 +139,7 @@ class SkillCatalog:
         return "\n".join(lines)
 
 
-def _changes(before: Found, after: Found) -> str:
+def _changes(before: FoundSkills, after: FoundSkills) -> str:
     told: list[str] = []
     old, new = before.skills, after.skills
     for verb, names in (

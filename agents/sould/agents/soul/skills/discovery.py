@@ -93,7 +93,7 @@ class Root(Struct, frozen=True):
     owners: Owners = Owners({})
 
 
-class Found(Struct, frozen=True):
+class FoundSkills(Struct, frozen=True):
     """The skills by name, what could not be used or is used as something else, and what else was remarked on.
 
     One sentence each.
@@ -139,7 +139,7 @@ def candidates(cwd: Path, environment: Mapping[str, str], extra: Sequence[str] =
     return tuple(dict.fromkeys((*found, *named)))
 
 
-def discover(roots: Iterable[Root], accept: Accept) -> Found:
+def discover(roots: Iterable[Root], accept: Accept) -> FoundSkills:
     """Read every skill; the first of a name wins it."""
     skills: dict[str, Skill] = {}
     problems: list[str] = []
@@ -161,7 +161,7 @@ def discover(roots: Iterable[Root], accept: Accept) -> Found:
                 problems += [skill.mistake] if skill.mistake else []
                 remarks += skill.remarks
         remarks += search.remarks
-    return Found(skills, tuple(problems), tuple(remarks))
+    return FoundSkills(skills, tuple(problems), tuple(remarks))
 
 
 def _read(path: Path, root: Root, accept: Accept) -> Skill:

@@ -168,7 +168,7 @@ class Job(Struct, frozen=True):
     background: bool = False
 
 
-class Outcome(Struct, frozen=True):
+class SubagentOutcome(Struct, frozen=True):
     """What came of it. `problem` is "" when it finished; `text` then is its answer, else what it had said."""
 
     agent_id: str
@@ -209,7 +209,7 @@ class Crew(Struct):
         entries = self.spec.fields.subagents.items()
         return {name: entry.description or self.market.purpose(entry.path) for name, entry in entries}
 
-    async def work(self, job: Job, call: ToolCallContext) -> Outcome:
+    async def work(self, job: Job, call: ToolCallContext) -> SubagentOutcome:
         """Give one subagent its job and wait for the answer; one that had it when the last daemon stopped goes on.
 
         Raises:
@@ -290,7 +290,7 @@ class Crew(Struct):
                 raise SubagentError(error.message) from error
             raise
 
-    async def _with_hooks(self, worker: _Worker, job: Job, call: ToolCallContext) -> Outcome:
+    async def _with_hooks(self, worker: _Worker, job: Job, call: ToolCallContext) -> SubagentOutcome:
         start = worker.start
         kind = start.record.kind
         facts = {"agent_name": kind, "agent_id": start.id, "subagent_type": kind}
@@ -301,12 +301,14 @@ class Crew(Struct):
             raise SubagentError(f"A hook blocked this subagent: {decision.reason}")
         return await self._to_its_end(worker, job, call, facts)
 
-    async def _to_its_end(self, worker: _Worker, job: Job, call: ToolCallContext, facts: dict[str, str]) -> Outcome:
+    async def _to_its_end(
+        self, worker: _Worker, job: Job, call: ToolCallContext, facts: dict[str, str]
+    ) -> SubagentOutcome:
         outcome = await self._turn(worker, job, call)
         await self.market.hooks.fire("SubagentStop", worker.start.record.kind, {**facts, "response": outcome.text})
         return outcome
 
-    async def _turn(self, worker: _Worker, job: Job, call: ToolCallContext) -> Outcome:
+    async def _turn(self, worker: _Worker, job: Job, call: ToolCallContext) -> SubagentOutcome:
         log, begun = worker.log, worker.log.recovery.open_turn if worker.start.goes_on else None
         turn = Turn(
             begun.turn_id if begun is not None else call.turn_id or new_turn_id(),
@@ -328,7 +330,7 @@ class Crew(Struct):
         finally:
             log.publish(TurnEnd(turn_id=turn.id, stop_reason=ending.stop_reason, error=ending.error))
         problem = ending.error.message if ending.error is not None else _PROBLEMS.get(ending.stop_reason, "")
-        return Outcome(worker.start.id, worker.start.record.kind, final_answer(log.context.messages), problem)
+        return SubagentOutcome(worker.start.id, worker.start.record.kind, final_answer(log.context.messages), problem)
 
     async def _guarded(self, worker: _Worker, turn: Turn) -> Ending:
         try:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from sould.agents.files.edits.state import Edit, EditKey
+from sould.agents.files.edits.state import EditKey, LoggedEdit
 from sould.agents.files.projects.moves import RESTORE
 from sould.agents.files.projects.restore import Chosen, FileOutcome, is_of, kept_too, take_back, touched
 from sould.agents.files.projects.sessionfiles import SessionFiles
@@ -145,7 +145,7 @@ def _told(outcome: FileOutcome) -> RestoredFile:
     )
 
 
-def _note_first(edits: Sequence[Edit], calls: frozenset[str], chosen: set[EditKey]) -> None:
+def _note_first(edits: Sequence[LoggedEdit], calls: frozenset[str], chosen: set[EditKey]) -> None:
     begun = False
     for edit in edits:
         if edit.call_id in calls:

@@ -25,7 +25,7 @@ class Position(Struct, frozen=True):
     column: int = 1
 
 
-class Anchor(Struct, frozen=True):
+class AnchorPlace(Struct, frozen=True):
     """One of three: `line` with `column`; `symbol`, with the text of a line that has it; `name_path`: `Class/method`."""
 
     line: int | None = None
@@ -59,7 +59,7 @@ def units(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def place(anchor: Anchor, text: str, file: str) -> Position:
+def place(anchor: AnchorPlace, text: str, file: str) -> Position:
     """Where an anchor points; one with a name path needs `place_of_name`. `file` is what errors call it.
 
     Raises:

@@ -55,7 +55,7 @@ class Where(Struct, frozen=True):
     """The tool call of the session that it is made for; "" for agents of others, who have no session here."""
 
 
-class TextEdit(Struct, frozen=True):
+class BackendEdit(Struct, frozen=True):
     """`text` in the place of what stands in `span`."""
 
     span: Span
@@ -69,7 +69,7 @@ class FileEdits(Struct, frozen=True):
     """
 
     path: Path
-    edits: tuple[TextEdit, ...] = ()
+    edits: tuple[BackendEdit, ...] = ()
     text: str | None = None
     digest: str = ""
 

@@ -19,7 +19,7 @@ from sould.agents.files.projects.sessionfiles import SessionFiles
 from sould.agents.files.reviewing.listing import FileReview, ReviewedHunk
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.tools.editor import params
-from sould.agents.tools.editor.anchors import Anchor, Position, place, place_of_name
+from sould.agents.tools.editor.anchors import AnchorPlace, Position, place, place_of_name
 from sould.agents.tools.editor.backends import Arguments, EditorBackend, FileEdits, Reader, Where
 from sould.agents.tools.editor.catalogue import EditorTool
 from sould.agents.tools.editor.disk import asked_about, decided, state_of
@@ -27,7 +27,7 @@ from sould.agents.tools.editor.errors import EditorToolError
 from sould.agents.tools.editor.judged import Json, QuietReader, admitted, shown
 from sould.agents.tools.editor.newproblems import is_noted
 from sould.agents.tools.editor.results import Problem, Problems, QuickFixes, ReviewState, Shape, Symbols
-from sould.agents.tools.editor.routing import Answered, EditorBackends
+from sould.agents.tools.editor.routing import BackendAnswer, EditorBackends
 from sould.agents.tools.editor.site import Site
 from sould.agents.tools.editor.writing import EditWriter, Written
 from sould.agents.wire.display import DisplayBlock
@@ -160,7 +160,7 @@ def _brought(hunk: ReviewedHunk, items: Sequence[Problem]) -> set[int]:
     return found
 
 
-class Done(Struct, frozen=True):
+class EditorCallDone(Struct, frozen=True):
     """What a call came to: `data` in the catalogue's shape. `rejected`: a person's no, which is the answer then."""
 
     data: Json
@@ -180,7 +180,7 @@ class EditorCalls:
         self._recorded = recorded
         self._call_id = call_id
 
-    async def make(self, tool: EditorTool, given: BaseModel, files: CallFiles, writer: EditWriter) -> Done:
+    async def make(self, tool: EditorTool, given: BaseModel, files: CallFiles, writer: EditWriter) -> EditorCallDone:
         """Do it.
 
         Raises:
@@ -191,7 +191,7 @@ class EditorCalls:
         if isinstance(given, params.Diagnostics) and given.since_hunks:
             arguments |= await self._of_hunks(given, files)
         where = self._where(arguments, files)
-        if isinstance(given, params.Review) and given.action != "list":
+        if isinstance(given, params.ReviewParams) and given.action != "list":
             pending = await where.reader.pending(list(map(Path, arguments.get("files", ()))))
             arguments["hunkIds"] = asked_about(pending, given.hunk_ids)
         anchor = getattr(given, "anchor", None)
@@ -205,7 +205,7 @@ class EditorCalls:
         if isinstance(given, params.Diagnostics) and isinstance(problems := answered.result.data, Problems):
             known = await marked(problems, given.since_hunks, where.reader)
             answered = replace(answered, result=replace(answered.result, data=known))
-        if isinstance(given, params.Review) and given.action == "request":
+        if isinstance(given, params.ReviewParams) and given.action == "request":
             state = await self._decided(arguments["hunkIds"], given.timeout_sec, where)
             answered = replace(answered, result=replace(answered.result, data=state))
         return await _finished(tool, given, answered, files, writer)
@@ -230,7 +230,7 @@ class EditorCalls:
 class _Prepared:
     """What is asked of each backend, of one call."""
 
-    def __init__(self, arguments: Arguments, anchor: Anchor | None, where: Where, files: CallFiles) -> None:
+    def __init__(self, arguments: Arguments, anchor: AnchorPlace | None, where: Where, files: CallFiles) -> None:
         self._arguments = arguments
         self._anchor = anchor
         self._where = where
@@ -247,7 +247,7 @@ class _Prepared:
         where = replace(self._where, text=self._text)
         return self._arguments, replace(where, at=await self._position(backend, anchor, where, self._text.text))
 
-    async def _position(self, backend: EditorBackend, anchor: Anchor, where: Where, text: str) -> Position:
+    async def _position(self, backend: EditorBackend, anchor: AnchorPlace, where: Where, text: str) -> Position:
         assert where.file is not None
         name = self._files.shown(where.file)
         if not anchor.name_path:
@@ -292,8 +292,8 @@ def _of_backend(arguments: dict[str, Any]) -> tuple[dict[str, Any], str]:
 
 
 async def _finished(
-    tool: EditorTool, given: BaseModel, answered: Answered, files: CallFiles, writer: EditWriter
-) -> Done:
+    tool: EditorTool, given: BaseModel, answered: BackendAnswer, files: CallFiles, writer: EditWriter
+) -> EditorCallDone:
     result, backend = answered.result, answered.backend
     data = result.data
     if isinstance(data, QuickFixes):
@@ -308,8 +308,8 @@ async def _finished(
     if result.version is not None:
         meta["docVersion"] = result.version
     if written is None:
-        return Done(value, meta)
-    return Done({**value, **written.data}, meta, written.display, written.failed, written.rejected)
+        return EditorCallDone(value, meta)
+    return EditorCallDone({**value, **written.data}, meta, written.display, written.failed, written.rejected)
 
 
 async def _written(

@@ -131,7 +131,7 @@ CATALOGUE: Final = _by_name(
         EditorTool(
             "quick_fixes",
             "read",
-            params.QuickFixes,
+            params.QuickFixesParams,
             results.QuickFixes,
             "What the language server offers to do at a place: fixes for its problems, refactorings, imports.",
             _PLACE,
@@ -147,7 +147,7 @@ CATALOGUE: Final = _by_name(
         EditorTool(
             "symbols",
             "read",
-            params.Symbols,
+            params.SymbolsParams,
             results.Symbols,
             "The symbols of a file (its outline), or those of the project whose name has `query`, with their places. "
             "Better than a text search to find where something is defined.",
@@ -156,7 +156,7 @@ CATALOGUE: Final = _by_name(
         EditorTool(
             "definition",
             "read",
-            params.Definition,
+            params.DefinitionParams,
             results.Locations,
             "Where the symbol at a place is defined, declared, typed or implemented; dependencies included.",
             _PLACE,
@@ -164,7 +164,7 @@ CATALOGUE: Final = _by_name(
         EditorTool(
             "references",
             "read",
-            params.References,
+            params.ReferencesParams,
             results.AllReferences,
             "Where the symbol at a place is used. Knows scopes and imports, which a text search does not.",
             _PLACE,
@@ -172,7 +172,7 @@ CATALOGUE: Final = _by_name(
         EditorTool(
             "hierarchy",
             "read",
-            params.Hierarchy,
+            params.HierarchyParams,
             results.Hierarchy,
             "Who calls a function, what it calls, or the types above or below a type.",
             _PLACE,
@@ -180,7 +180,7 @@ CATALOGUE: Final = _by_name(
         EditorTool(
             "hover",
             "read",
-            params.Hover,
+            params.HoverParams,
             results.Hover,
             "The type, signature and documentation of the symbol at a place.",
             _PLACE,
@@ -235,7 +235,7 @@ CATALOGUE: Final = _by_name(
         EditorTool(
             "task_run",
             "run",
-            params.TaskRun,
+            params.TaskRunParams,
             results.TaskRun,
             "Run a task of the project in the user's editor, by its name.",
             (*_ALWAYS, "not_found", "busy"),
@@ -251,7 +251,7 @@ CATALOGUE: Final = _by_name(
         EditorTool(
             "scm",
             "read",
-            params.Scm,
+            params.ScmParams,
             results.Scm,
             "The files that differ from what git has, with their patches; or from what the user accepted last (`base`).",
             _ALWAYS,
@@ -260,7 +260,7 @@ CATALOGUE: Final = _by_name(
         EditorTool(
             "review",
             "read",
-            params.Review,
+            params.ReviewParams,
             results.ReviewState,
             "Which changes of agents wait for their user's review. Asks the user for it, explains changes to them, and says "
             "what was decided.",

@@ -57,9 +57,9 @@ class Anchor(Part):
         return self
 
     @property
-    def value(self) -> anchors.Anchor:
+    def value(self) -> anchors.AnchorPlace:
         """As it is resolved."""
-        return anchors.Anchor(self.line, self.column, self.symbol, self.line_text, self.name_path)
+        return anchors.AnchorPlace(self.line, self.column, self.symbol, self.line_text, self.name_path)
 
 
 class Bounded(Given):
@@ -197,7 +197,7 @@ class Diagnostics(Listing):
     )
 
 
-class QuickFixes(Anchored):
+class QuickFixesParams(Anchored):
     """`quick_fixes`."""
 
     end_line: Line | None = None
@@ -210,7 +210,7 @@ class ApplyQuickFix(Bounded):
     id: str = Field(min_length=1, max_length=400, description="Of `quick_fixes`.")
 
 
-class Symbols(Listing):
+class SymbolsParams(Listing):
     """`symbols`."""
 
     query: str = Field(default="", max_length=400, description="Part of a name, anywhere in the project.")
@@ -220,20 +220,20 @@ class Symbols(Listing):
     include_body: bool = False
 
     @model_validator(mode="after")
-    def _some(self) -> "Symbols":
+    def _some(self) -> "SymbolsParams":
         if not self.query and not self.file:
             raise ValueError("say a query or a file")
         return self
 
 
-class Definition(Anchored):
+class DefinitionParams(Anchored):
     """`definition`."""
 
     kind: Literal["definition", "declaration", "type", "implementation"] = "definition"
     include_body: bool = False
 
 
-class References(Anchored):
+class ReferencesParams(Anchored):
     """`references`."""
 
     limit: int = Field(default=100, ge=1, le=1_000, description="At most so many.")
@@ -241,14 +241,14 @@ class References(Anchored):
     group_by: Literal["symbol", "file"] = "file"
 
 
-class Hierarchy(Anchored):
+class HierarchyParams(Anchored):
     """`hierarchy`."""
 
     kind: Literal["calls_in", "calls_out", "super", "sub"]
     depth: int = Field(default=1, ge=1, le=5)
 
 
-class Hover(Anchored):
+class HoverParams(Anchored):
     """`hover`."""
 
 
@@ -290,7 +290,7 @@ class TasksList(Listing):
     """`tasks_list`."""
 
 
-class TaskRun(Bounded):
+class TaskRunParams(Bounded):
     """`task_run`."""
 
     name: str = Field(min_length=1, max_length=400)
@@ -304,7 +304,7 @@ class TerminalRead(Bounded):
     last_command: bool = True
 
 
-class Scm(Listing):
+class ScmParams(Listing):
     """`scm`."""
 
     scope: Literal["working", "staged", "base"] = Field(
@@ -312,7 +312,7 @@ class Scm(Listing):
     )
 
 
-class Review(Listing):
+class ReviewParams(Listing):
     """`review`."""
 
     action: Literal["list", "request", "explain"] = Field(
@@ -329,7 +329,7 @@ class Review(Listing):
     )
 
     @model_validator(mode="after")
-    def _whole(self) -> "Review":
+    def _whole(self) -> "ReviewParams":
         if self.action == "explain" and (not self.hunk_ids or not self.message):
             raise ValueError("say which hunks, and a message")
         return self

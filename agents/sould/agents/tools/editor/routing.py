@@ -34,7 +34,7 @@ Changed: TypeAlias = Callable[[], None]
 """Called when a client came or left, or says anew what it can do. Must not block."""
 
 
-class Answered(Struct, frozen=True):
+class BackendAnswer(Struct, frozen=True):
     """What a call came to, by which backend, in how many milliseconds."""
 
     result: "EditorResult"
@@ -116,7 +116,7 @@ class EditorBackends:
 
     async def call(
         self, tool: str, prepare: Prepare, where: "Where", *, repeatable: bool, only: str | None = None
-    ) -> Answered:
+    ) -> BackendAnswer:
         """Ask one after another until somebody does it. `repeatable`: twice does no harm. `only`: the backend with this id.
 
         Raises:
@@ -135,5 +135,5 @@ class EditorBackends:
                     raise
                 failed = failed or error
             else:
-                return Answered(result, backend, round((time.monotonic() - began) * 1000))
+                return BackendAnswer(result, backend, round((time.monotonic() - began) * 1000))
         raise failed or EditorToolError("no_editor", f"No editor and no language server can serve {tool} here.")

@@ -17,7 +17,7 @@ from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import CallExternal
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, tool_error, tool_ok
-from sould.agents.tools.editor.calls import Done, EditorCalls
+from sould.agents.tools.editor.calls import EditorCallDone, EditorCalls
 from sould.agents.tools.editor.catalogue import CATALOGUE, EditorTool
 from sould.agents.tools.editor.errors import EditorToolError
 from sould.agents.tools.editor.judged import Json
@@ -60,7 +60,7 @@ class EditorAccess:
         """The files as a call may have them."""
         return self._files.for_call(call)
 
-    async def make(self, tool: EditorTool, given: BaseModel, call: ToolCallContext) -> Done:
+    async def make(self, tool: EditorTool, given: BaseModel, call: ToolCallContext) -> EditorCallDone:
         """Raises as `EditorCalls.make`."""
         files = self.files(call)
         calls = EditorCalls(self.backends, self.site(), self._recorded, call.id)
@@ -121,7 +121,7 @@ class EditorToolOfAgent(Tool[BaseModel]):
         return await self._access.approval.request(call, action, sender=self.name, description=described)
 
 
-def as_result(done: Done, shared: str = "") -> ToolReturn:
+def as_result(done: EditorCallDone, shared: str = "") -> ToolReturn:
     """What a call came to, for a model; `shared` is what its user is told that it now knows."""
     if done.rejected is not None:
         return done.rejected.model_copy(update={"display": (*done.display, *done.rejected.display)})
@@ -133,7 +133,7 @@ def as_result(done: Done, shared: str = "") -> ToolReturn:
     return tool_ok(output, display=done.display)
 
 
-def shared_words(done: Done) -> str:
+def shared_words(done: EditorCallDone) -> str:
     """What of the editor the agent was told, for its user."""
     active: Json = done.data.get("active") or {}
     selected = ""

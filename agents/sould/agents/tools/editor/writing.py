@@ -19,7 +19,7 @@ from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.toolapi.base import RefusedError, ToolCallContext, tool_error
 from sould.agents.tools.editor.anchors import Position
-from sould.agents.tools.editor.backends import FileEdits, TextEdit
+from sould.agents.tools.editor.backends import BackendEdit, FileEdits
 from sould.agents.tools.editor.errors import EditorToolError
 from sould.agents.tools.edits import Proposal, edit_file
 from sould.agents.wire.display import DisplayBlock
@@ -47,7 +47,7 @@ def applied(wanted: FileEdits, text: str, name: str) -> str:
     return made
 
 
-def _with_edits(text: str, edits: Sequence[TextEdit], name: str) -> str:
+def _with_edits(text: str, edits: Sequence[BackendEdit], name: str) -> str:
     lines = split(text)
     starts = [0, *accumulate(map(len, lines))]
     placed = [

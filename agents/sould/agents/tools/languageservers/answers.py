@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from sould.agents.base.workspace import TextFile, WorkspaceError
 from sould.agents.tools.editor.anchors import Position, lines_of, units
-from sould.agents.tools.editor.backends import FileEdits, Reader, TextEdit
+from sould.agents.tools.editor.backends import BackendEdit, FileEdits, Reader
 from sould.agents.tools.editor.errors import EditorToolError
 from sould.agents.tools.editor.results import AllReferences, Hit, Hover, Problem, References, Severity, Span, Symbol
 from sould.agents.tools.editor.results import Location as FoundLocation
@@ -106,7 +106,7 @@ LONGEST_LINE: Final = 400
 LONGEST_TEXT: Final = 20_000
 
 
-class Texts:
+class AnswerTexts:
     """The files of one answer, each read once."""
 
     def __init__(self, reader: Reader, encoding: Encoding, known: Iterable[TextFile]) -> None:
@@ -133,7 +133,7 @@ class Texts:
             self._texts[path] = Text(file.text, self.encoding)
         return self._texts[path]
 
-    async def span(self, path: Path, found: shapes.Range) -> Span:
+    async def span(self, path: Path, found: shapes.LsRange) -> Span:
         """A range that the server named."""
         text = await self.text(path)
         return Span(_position(text, found.start), _position(text, found.end))
@@ -152,7 +152,7 @@ class Texts:
         return "\n".join(lines)[:LONGEST_TEXT]
 
 
-def _position(text: Text | None, place: shapes.Place) -> Position:
+def _position(text: Text | None, place: shapes.LsPlace) -> Position:
     if text is None:
         return Position(place.line + 1, place.character + 1)
     return text.from_server(place.line, place.character)
@@ -161,7 +161,7 @@ def _position(text: Text | None, place: shapes.Place) -> Position:
 # --- problems -----------------------------------------------------------------------------------------------------------
 
 
-async def problems(path: Path, found: Iterable[shapes.Diagnostic], texts: Texts) -> list[Problem]:
+async def problems(path: Path, found: Iterable[shapes.LsDiagnostic], texts: AnswerTexts) -> list[Problem]:
     """Those of one file."""
     return [
         Problem(
@@ -176,7 +176,7 @@ async def problems(path: Path, found: Iterable[shapes.Diagnostic], texts: Texts)
     ]
 
 
-def severity_of(found: shapes.Diagnostic) -> Severity:
+def severity_of(found: shapes.LsDiagnostic) -> Severity:
     """An error, where the server does not say."""
     number = found.severity if isinstance(found.severity, int) else 1
     return SEVERITIES[number - 1] if 1 <= number <= len(SEVERITIES) else "error"
@@ -201,7 +201,7 @@ class _Nested(Struct, frozen=True):
     symbol: shapes.DocumentSymbol
 
 
-async def outline(path: Path, raw: object, wanted: Wanted, texts: Texts) -> tuple[Symbol, ...]:
+async def outline(path: Path, raw: object, wanted: Wanted, texts: AnswerTexts) -> tuple[Symbol, ...]:
     """The symbols of a file, in its order."""
     found = list(_nested(raw, (), wanted.depth))
     if not found:
@@ -224,7 +224,7 @@ def _nested(raw: object, above: tuple[str, ...], depth: int) -> Iterable[_Nested
         yield from _nested(symbol.children, names, depth)
 
 
-async def _symbol(path: Path, found: _Nested, wanted: Wanted, texts: Texts) -> Symbol:
+async def _symbol(path: Path, found: _Nested, wanted: Wanted, texts: AnswerTexts) -> Symbol:
     symbol = found.symbol
     span = await texts.span(path, symbol.range)
     return Symbol(
@@ -239,7 +239,7 @@ async def _symbol(path: Path, found: _Nested, wanted: Wanted, texts: Texts) -> S
     )
 
 
-async def elsewhere(raw: object, wanted: Wanted, texts: Texts) -> tuple[Symbol, ...]:
+async def elsewhere(raw: object, wanted: Wanted, texts: AnswerTexts) -> tuple[Symbol, ...]:
     """Symbols anywhere, as `workspace/symbol` says them, and older servers those of a file."""
     made: list[Symbol] = []
     for each in shapes.each(shapes.FlatSymbol, raw):
@@ -267,7 +267,7 @@ def kind_of(number: int) -> str:
 # --- places -------------------------------------------------------------------------------------------------------------
 
 
-async def locations(raw: object, texts: Texts, *, bodies: bool) -> tuple[FoundLocation, ...]:
+async def locations(raw: object, texts: AnswerTexts, *, bodies: bool) -> tuple[FoundLocation, ...]:
     """Where something is defined, each place once."""
     made: list[FoundLocation] = []
     for path, found, whole in _places(raw):
@@ -277,7 +277,7 @@ async def locations(raw: object, texts: Texts, *, bodies: bool) -> tuple[FoundLo
     return tuple(dict.fromkeys(made))
 
 
-def _places(raw: object) -> Iterable[tuple[Path, shapes.Range, shapes.Range]]:
+def _places(raw: object) -> Iterable[tuple[Path, shapes.LsRange, shapes.LsRange]]:
     """Each with what is named there, and all that belongs to it."""
     entries = cast("list[object]", raw) if isinstance(raw, list) else [raw]
     for link in shapes.each(shapes.LocationLink, entries):
@@ -290,9 +290,9 @@ def _places(raw: object) -> Iterable[tuple[Path, shapes.Range, shapes.Range]]:
             yield path, place.range, place.range
 
 
-async def references(raw: object, texts: Texts, most: int, declared: object = ()) -> AllReferences:
+async def references(raw: object, texts: AnswerTexts, most: int, declared: object = ()) -> AllReferences:
     """The places by file, and how many there are in all. `declared`: an answer with the places that are none."""
-    by_file: dict[Path, list[shapes.Range]] = {}
+    by_file: dict[Path, list[shapes.LsRange]] = {}
     out = {(path, found.start.line, found.start.character) for path, found, _ in _places(declared or ())}
     for path, found, _ in _places(raw):
         if (path, found.start.line, found.start.character) not in out:
@@ -336,16 +336,16 @@ def _words(contents: object) -> str:
 # --- edits --------------------------------------------------------------------------------------------------------------
 
 
-async def edits(raw: object, texts: Texts) -> tuple[FileEdits, ...]:
+async def edits(raw: object, texts: AnswerTexts) -> tuple[FileEdits, ...]:
     """A workspace edit, as what is to become of each file.
 
     Raises:
         EditorToolError: it is none, does more than to edit texts, or names files that may not be read; nothing is to be written.
     """
-    by_file: dict[Path, list[shapes.TextEdit]] = {}
+    by_file: dict[Path, list[shapes.LsTextEdit]] = {}
     for uri, listed in _documents(shapes.members(raw)):
         path = shapes.path_of(uri)
-        made = list(shapes.each(shapes.TextEdit, listed, 100_000))
+        made = list(shapes.each(shapes.LsTextEdit, listed, 100_000))
         if path is None or not isinstance(listed, list) or len(made) != len(cast("list[Any]", listed)):
             raise EditorToolError(
                 "failed", "The language server answered with edits that are none. Nothing was changed."
@@ -370,9 +370,9 @@ def _documents(edit: Mapping[str, Any]) -> Iterable[tuple[str, object]]:
     yield from shapes.members(edit.get("changes")).items()
 
 
-async def _file_edits(path: Path, found: Sequence[shapes.TextEdit], texts: Texts) -> FileEdits:
+async def _file_edits(path: Path, found: Sequence[shapes.LsTextEdit], texts: AnswerTexts) -> FileEdits:
     file = await texts.file(path)
     if file is None:
         raise EditorToolError("denied", f"{path} would change, too, which may not be read. Nothing was changed.")
-    made = [TextEdit(await texts.span(path, each.range), each.new_text) for each in found]
+    made = [BackendEdit(await texts.span(path, each.range), each.new_text) for each in found]
     return FileEdits(path, tuple(made), digest=file.digest)

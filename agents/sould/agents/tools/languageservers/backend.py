@@ -52,7 +52,7 @@ class RunningServer(Struct, frozen=True):
     unused_s: float
 
 
-class LanguageServers:
+class LanguageServersBackend:
     """An `EditorBackend`: one for the daemon. `running` owns its processes."""
 
     id = "language-servers"

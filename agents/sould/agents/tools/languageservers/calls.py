@@ -16,8 +16,8 @@ from sould.agents.tools.editor.errors import EditorToolError
 from sould.agents.tools.editor.results import Problem, Problems, Symbol, Symbols
 from sould.agents.tools.languageservers.answers import SEVERITIES
 from sould.agents.tools.languageservers.pool import LanguageServerPool
-from sould.agents.tools.languageservers.programs import Language, Launch, language_of, languages_in, launch_for
-from sould.agents.tools.languageservers.questions import Questions
+from sould.agents.tools.languageservers.programs import Language, ServerLaunch, language_of, languages_in, launch_for
+from sould.agents.tools.languageservers.questions import ServerQuestions
 from sould.agents.tools.languageservers.server import ServerBusyError, ServerGoneError
 
 __all__ = ["Calls", "LanguageServerPool"]
@@ -75,11 +75,11 @@ class Calls(Struct, frozen=True):
 
     # --- servers ----------------------------------------------------------------------------------------------------
 
-    def _launch_of(self, language: Language, where: Where) -> Launch | None:
+    def _launch_of(self, language: Language, where: Where) -> ServerLaunch | None:
         settings = self.pool.config.look().languageservers
         return launch_for(language, self.root, where.site.environment, settings)
 
-    def _launch(self, file: Path, where: Where) -> Launch:
+    def _launch(self, file: Path, where: Where) -> ServerLaunch:
         language = language_of(file)
         launch = self._launch_of(language, where) if language is not None else None
         if launch is None:
@@ -88,7 +88,7 @@ class Calls(Struct, frozen=True):
         return launch
 
     @asynccontextmanager
-    async def _asked(self, launch: Launch, where: Where) -> AsyncGenerator[Questions, None]:
+    async def _asked(self, launch: ServerLaunch, where: Where) -> AsyncGenerator[ServerQuestions, None]:
         """A server that is up and knows the project as it is now.
 
         Raises:
@@ -98,7 +98,7 @@ class Calls(Struct, frozen=True):
             async with self.pool.used(launch, START) as server:
                 unsaved = {path for path in self.buffers.unsaved() if path.is_relative_to(self.root)}
                 outdated = await server.look(unsaved)
-                questions = Questions(server, where, asyncio.get_running_loop().time() + ANSWER)
+                questions = ServerQuestions(server, where, asyncio.get_running_loop().time() + ANSWER)
                 other = (path for path in sorted(unsaved)[:MOST_UNSAVED] if language_of(path) is launch.language)
                 for path in dict.fromkeys((*outdated, *other)):
                     if await questions.shown_if_readable(path) is None:
@@ -113,7 +113,7 @@ class Calls(Struct, frozen=True):
 
     # --- what no single file is asked for -----------------------------------------------------------------------------
 
-    async def _languages(self, where: Where) -> list[Launch]:
+    async def _languages(self, where: Where) -> list[ServerLaunch]:
         """The servers of the project's languages, as far as they are installed."""
         found = await asyncio.to_thread(languages_in, self.root)
         launches = (self._launch_of(language, where) for language in found)
@@ -145,7 +145,7 @@ class Calls(Struct, frozen=True):
             launches = {path: launch for path in paths if (launch := self._launch_or_none(path, where)) is not None}
         return await self._problems(_by_launch(launches), given, where)
 
-    def _launch_or_none(self, path: Path, where: Where) -> Launch | None:
+    def _launch_or_none(self, path: Path, where: Where) -> ServerLaunch | None:
         language = language_of(path)
         return self._launch_of(language, where) if language is not None else None
 
@@ -159,7 +159,7 @@ class Calls(Struct, frozen=True):
         return sorted(path for path in found if path.is_relative_to(self.root))
 
     async def _of_project(self, given: Arguments, where: Where, first: Sequence[Path]) -> EditorResult:
-        groups: list[tuple[Launch, Sequence[Path]]] = []
+        groups: list[tuple[ServerLaunch, Sequence[Path]]] = []
         for launch in await self._languages(where):
             async with self._asked(launch, where) as questions:
                 own = [path for path in first if language_of(path) is launch.language]
@@ -167,7 +167,7 @@ class Calls(Struct, frozen=True):
         return await self._problems(groups, given, where)
 
     async def _problems(
-        self, groups: Iterable[tuple[Launch, Sequence[Path]]], given: Arguments, where: Where
+        self, groups: Iterable[tuple[ServerLaunch, Sequence[Path]]], given: Arguments, where: Where
     ) -> EditorResult:
         most = MOST_FILES if not given.get("files") else len(given["files"])
         found: list[Problem] = []
@@ -196,8 +196,8 @@ def _nothing_looked_at(given: Arguments) -> str:
     return f"Nothing was looked at: no file {where} has a language server here. Name files in `files`, or ask with another scope."
 
 
-def _by_launch(launches: dict[Path, Launch]) -> list[tuple[Launch, Sequence[Path]]]:
-    by_key: dict[Any, tuple[Launch, list[Path]]] = {}
+def _by_launch(launches: dict[Path, ServerLaunch]) -> list[tuple[ServerLaunch, Sequence[Path]]]:
+    by_key: dict[Any, tuple[ServerLaunch, list[Path]]] = {}
     for path, launch in launches.items():
         by_key.setdefault(launch.key, (launch, []))[1].append(path)
     return list(by_key.values())

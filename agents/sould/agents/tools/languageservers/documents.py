@@ -16,8 +16,17 @@ from msgspec import Struct
 from sould.agents.base.rpc.errors import METHOD_NOT_FOUND, RpcError
 from sould.agents.base.tasks import in_time
 from sould.agents.base.workspace import TextFile
-from sould.agents.tools.languageservers.programs import Launch, language_id, told
-from sould.agents.tools.languageservers.shapes import Diagnostic, Json, Published, each, members, path_of, read, text_of
+from sould.agents.tools.languageservers.programs import ServerLaunch, language_id, told
+from sould.agents.tools.languageservers.shapes import (
+    Json,
+    LsDiagnostic,
+    Published,
+    each,
+    members,
+    path_of,
+    read,
+    text_of,
+)
 
 MOST_MESSAGES: Final = 20_000
 """Within `WINDOW` seconds; then it is given up."""
@@ -44,10 +53,10 @@ Notify: TypeAlias = Callable[[str, Mapping[str, Any]], None]
 """Tells the server something. Must not block."""
 
 
-class Told(Struct, frozen=True):
+class ToldState(Struct, frozen=True):
     """Of one file. `count`: how often something was told before this; `at`: when (seconds of the loop)."""
 
-    items: tuple[Diagnostic, ...]
+    items: tuple[LsDiagnostic, ...]
     version: int | None
     count: int
     at: float
@@ -57,7 +66,7 @@ class ToldProblems:
     """What one server told."""
 
     def __init__(self) -> None:
-        self._files: dict[Path, Told] = {}
+        self._files: dict[Path, ToldState] = {}
         self._shown: dict[Path, tuple[int, int]] = {}
         """The version of each file that is shown, and how often something had been told by then."""
         self._count = 0
@@ -87,17 +96,17 @@ class ToldProblems:
             return  # of a text that is not this one, or that nobody showed it
         self._count += 1
         self._files.pop(path, None)
-        items = tuple(each(Diagnostic, said.diagnostics, MOST_IN_A_FILE))
-        self._files[path] = Told(items, version, self._count, asyncio.get_running_loop().time())
+        items = tuple(each(LsDiagnostic, said.diagnostics, MOST_IN_A_FILE))
+        self._files[path] = ToldState(items, version, self._count, asyncio.get_running_loop().time())
         if len(self._files) > MOST_FILES:
             del self._files[next(iter(self._files))]
         self._news.set()
 
-    def known(self) -> Sequence[tuple[Path, tuple[Diagnostic, ...]]]:
+    def known(self) -> Sequence[tuple[Path, tuple[LsDiagnostic, ...]]]:
         """Of all files, as told last."""
         return [(path, told.items) for path, told in self._files.items()]
 
-    async def of(self, path: Path, seconds: float) -> tuple[tuple[Diagnostic, ...], bool]:
+    async def of(self, path: Path, seconds: float) -> tuple[tuple[LsDiagnostic, ...], bool]:
         """Of the text of a file that is shown now, waiting at most so long; and whether they are of that text."""
         until = asyncio.get_running_loop().time() + seconds
         while (told := self._fresh(path)) is None:
@@ -108,7 +117,7 @@ class ToldProblems:
             told = self._fresh(path) or told
         return told.items, True
 
-    def _fresh(self, path: Path) -> Told | None:
+    def _fresh(self, path: Path) -> ToldState | None:
         told = self._files.get(path)
         version, before = self._shown.get(path, (None, 0))
         if told is None or (told.version is None and (self._versions or told.count <= before)):
@@ -128,7 +137,7 @@ class _Shown(Struct, frozen=True):
     unsaved: bool
 
 
-class Documents:
+class ShownDocuments:
     """Those of one server. `saves`: it wants to be told of files that were saved; `keeps`: it takes changes."""
 
     def __init__(self, notify: Notify, problems: ToldProblems, *, saves: bool, keeps: bool) -> None:
@@ -188,7 +197,7 @@ class Documents:
 class ServerMessages:
     """A `Handler` of the connection to one server."""
 
-    def __init__(self, launch: Launch, problems: ToldProblems, give_up: GiveUp) -> None:
+    def __init__(self, launch: ServerLaunch, problems: ToldProblems, give_up: GiveUp) -> None:
         self._launch = launch
         self._problems = problems
         self._give_up = give_up
@@ -246,7 +255,7 @@ class ServerMessages:
             self._give_up(f"it sent more than {MOST_MESSAGES} messages within {WINDOW:g} s")
 
 
-def folders(launch: Launch) -> list[Mapping[str, str]]:
+def folders(launch: ServerLaunch) -> list[Mapping[str, str]]:
     """The project, as the protocol has it."""
     name = os.fsencode(launch.root.name).decode("utf-8", "replace")
     return [{"uri": launch.root.as_uri(), "name": name}]

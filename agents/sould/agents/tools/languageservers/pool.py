@@ -18,7 +18,7 @@ from sould.agents.base.process.guard import ProcessGuard
 from sould.agents.base.process.stdio_server import Restarts
 from sould.agents.base.tasks import in_time
 from sould.agents.files.directories.watching import Watches
-from sould.agents.tools.languageservers.programs import Launch
+from sould.agents.tools.languageservers.programs import ServerLaunch
 from sould.agents.tools.languageservers.server import MIB, LanguageServer, ServerBusyError, ServerGoneError
 
 logger = logging.getLogger(__name__)
@@ -108,7 +108,7 @@ class LanguageServerPool:
             server.stop()
 
     @asynccontextmanager
-    async def used(self, launch: Launch, seconds: float) -> AsyncGenerator[LanguageServer, None]:
+    async def used(self, launch: ServerLaunch, seconds: float) -> AsyncGenerator[LanguageServer, None]:
         """The server, started if it does not run, waited for so long at most. It does not idle while the block lasts.
 
         Raises:
@@ -127,7 +127,7 @@ class LanguageServerPool:
                 raise ServerGoneError(server.trouble)
             yield server
 
-    def _slot(self, launch: Launch) -> _Slot:
+    def _slot(self, launch: ServerLaunch) -> _Slot:
         for server in self.of(launch.root):
             if server.launch.identity != launch.identity:
                 server.stop()
@@ -138,7 +138,7 @@ class LanguageServerPool:
                 del self._slots[oldest]
         return slot
 
-    async def _started(self, launch: Launch, slot: _Slot) -> LanguageServer:
+    async def _started(self, launch: ServerLaunch, slot: _Slot) -> LanguageServer:
         async with slot.starting:
             if slot.server is not None and slot.server.stopping and slot.task is not None:
                 await asyncio.wait([slot.task])
@@ -162,7 +162,7 @@ class LanguageServerPool:
         idle.stop()
         await idle.ended.wait()
 
-    def _start(self, launch: Launch, slot: _Slot) -> LanguageServer:
+    def _start(self, launch: ServerLaunch, slot: _Slot) -> LanguageServer:
         server = LanguageServer(launch, self._guard, self.config, self._watches, self._version)
         slot.begin(server, self._group.create_task(self._run(server, slot), name=f"language server {launch.name}"))
         if not self._watching:

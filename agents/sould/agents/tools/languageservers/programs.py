@@ -188,7 +188,7 @@ PASSED: Final = frozenset(
 """The variables that a language server gets: what it takes to find compilers and libraries."""
 
 
-class Launch(Struct, frozen=True):
+class ServerLaunch(Struct, frozen=True):
     """One server for one project: what is equal is the same process. `identity`: which directory `root` was."""
 
     name: str
@@ -207,7 +207,7 @@ class Launch(Struct, frozen=True):
 
 def launch_for(
     language: Language, root: Path, variables: Mapping[str, str], settings: LanguageServers
-) -> Launch | None:
+) -> ServerLaunch | None:
     """The server of a language in a trusted project; None: none is installed, or the user wants none.
 
     `root` is resolved. A few looks at the disk for each program that is known.
@@ -225,7 +225,7 @@ def launch_for(
             name = known.name or Path(program).name
             identity = (status.st_dev, status.st_ino)
             place = {**given, "PATH": path, **_environment(root)}
-            return Launch(name, language, (file, *known.command[1:]), root, identity, place, known)
+            return ServerLaunch(name, language, (file, *known.command[1:]), root, identity, place, known)
     return None
 
 

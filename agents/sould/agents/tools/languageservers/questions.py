@@ -11,7 +11,7 @@ from sould.agents.tools.editor.backends import Arguments, EditorResult, Where
 from sould.agents.tools.editor.errors import EditorToolError
 from sould.agents.tools.editor.results import Locations, Nothing, Problem, Symbols
 from sould.agents.tools.languageservers import answers, shapes
-from sould.agents.tools.languageservers.answers import Encoding, Text, Texts, Wanted, encoding_of
+from sould.agents.tools.languageservers.answers import AnswerTexts, Encoding, Text, Wanted, encoding_of
 from sould.agents.tools.languageservers.server import LanguageServer, ServerBusyError, ServerGoneError
 
 LARGEST: Final = 4 * 1024 * 1024
@@ -30,7 +30,7 @@ _CANCELLED: Final = frozenset({-32801, -32802})
 """The text changed under its question, or it had something better to do: to be asked again."""
 
 
-class Questions:
+class ServerQuestions:
     """Of one call to one server that is up. `until`: when it is waited for no longer (seconds of the loop)."""
 
     def __init__(self, server: LanguageServer, where: Where, until: float) -> None:
@@ -53,9 +53,9 @@ class Questions:
         self._server.show(file)
         return file
 
-    def texts(self, *known: TextFile) -> Texts:
+    def texts(self, *known: TextFile) -> AnswerTexts:
         """Of an answer; `known` are those that are shown."""
-        return Texts(self._where.reader, self._encoding, known)
+        return AnswerTexts(self._where.reader, self._encoding, known)
 
     async def ask(self, method: str, params: Mapping[str, Any], provider: str, *, hurry: bool = False) -> Any:
         """Its answer. `hurry`: see `LanguageServer.ask`.
@@ -174,7 +174,7 @@ class Questions:
             made += await answers.problems(file.path, found, texts)
         return made, whole
 
-    async def _problems_of(self, file: TextFile) -> tuple[tuple[shapes.Diagnostic, ...], bool]:
+    async def _problems_of(self, file: TextFile) -> tuple[tuple[shapes.LsDiagnostic, ...], bool]:
         left = self._until - asyncio.get_running_loop().time()
         provider = self._server.can.provides.get("diagnosticProvider")
         if not provider:
@@ -186,7 +186,7 @@ class Questions:
             raw = await self.ask("textDocument/diagnostic", params, "diagnosticProvider", hurry=True)
         except (ServerBusyError, ServerGoneError):
             return (), False
-        return tuple(shapes.each(shapes.Diagnostic, shapes.members(raw).get("items"), 500)), True
+        return tuple(shapes.each(shapes.LsDiagnostic, shapes.members(raw).get("items"), 500)), True
 
 
 def _wanted(given: Arguments) -> Wanted:

@@ -24,9 +24,9 @@ from sould.agents.base.tasks import beside, first_of, in_time, run_shielded_in_t
 from sould.agents.base.text import last_words
 from sould.agents.base.workspace import TextFile, WorkspaceError
 from sould.agents.files.directories.watching import Watches
-from sould.agents.tools.languageservers.documents import Documents, ServerMessages, ToldProblems, folders
+from sould.agents.tools.languageservers.documents import ServerMessages, ShownDocuments, ToldProblems, folders
 from sould.agents.tools.languageservers.footprint import footprint
-from sould.agents.tools.languageservers.programs import Launch
+from sould.agents.tools.languageservers.programs import ServerLaunch
 from sould.agents.tools.languageservers.shapes import members, text_of
 from sould.agents.tools.languageservers.sources import SourceFiles
 from sould.agents.tools.languageservers.stream import ProcessStream
@@ -101,7 +101,9 @@ class ServerBusyError(Exception):
 class LanguageServer:
     """`run` is its life; everything else is for those who ask it, each within `used`."""
 
-    def __init__(self, launch: Launch, guard: ProcessGuard, config: LiveConfig, watches: Watches, version: str) -> None:
+    def __init__(
+        self, launch: ServerLaunch, guard: ProcessGuard, config: LiveConfig, watches: Watches, version: str
+    ) -> None:
         self.launch = launch
         self.can = Can({})
         self.pid: int | None = None
@@ -121,7 +123,7 @@ class LanguageServer:
         self._version = version
         self._connection: Connection | None = None
         self._stream: ProcessStream | None = None
-        self._documents: Documents | None = None
+        self._documents: ShownDocuments | None = None
         self._stopping = asyncio.Event()
         self._last_words = ""
         self._asked = asyncio.Semaphore(AT_ONCE)
@@ -230,7 +232,7 @@ class LanguageServer:
         if launch.known.settings:
             connection.notify("workspace/didChangeConfiguration", {"settings": launch.known.settings})
         sync = self.can.sync
-        self._documents = Documents(
+        self._documents = ShownDocuments(
             self.notify, self.problems, saves=bool(sync.get("save")), keeps=sync.get("change") in (1, 2)
         )
         self._connection = connection

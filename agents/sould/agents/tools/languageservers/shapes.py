@@ -20,39 +20,39 @@ class Shape(Struct, frozen=True, rename="camel"):
     """Base: camelCase on the wire, unknown fields ignored."""
 
 
-class Place(Shape, frozen=True):
+class LsPlace(Shape, frozen=True):
     """Counted from 0, in the units of the server."""
 
     line: Unsigned
     character: Unsigned
 
 
-class Range(Shape, frozen=True):
+class LsRange(Shape, frozen=True):
     """Up to `end`, which is not included."""
 
-    start: Place
-    end: Place
+    start: LsPlace
+    end: LsPlace
 
 
 class Location(Shape, frozen=True):
     """Somewhere in a file."""
 
     uri: str
-    range: Range
+    range: LsRange
 
 
 class LocationLink(Shape, frozen=True):
     """The same as newer servers say it."""
 
     target_uri: str
-    target_range: Range
-    target_selection_range: Range
+    target_range: LsRange
+    target_selection_range: LsRange
 
 
-class Diagnostic(Shape, frozen=True):
+class LsDiagnostic(Shape, frozen=True):
     """A problem."""
 
-    range: Range
+    range: LsRange
     message: str
     severity: Any = 1
     code: Any = None
@@ -64,8 +64,8 @@ class DocumentSymbol(Shape, frozen=True):
 
     name: str
     kind: int
-    range: Range
-    selection_range: Range
+    range: LsRange
+    selection_range: LsRange
     detail: Any = ""
     children: Any = None
 
@@ -79,10 +79,10 @@ class FlatSymbol(Shape, frozen=True):
     container_name: Any = ""
 
 
-class TextEdit(Shape, frozen=True):
+class LsTextEdit(Shape, frozen=True):
     """`new_text` in the place of a range."""
 
-    range: Range
+    range: LsRange
     new_text: str
 
 

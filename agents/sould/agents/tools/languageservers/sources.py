@@ -16,7 +16,7 @@ from typing import Final, Literal, TypeAlias
 from msgspec import Struct
 
 from sould.agents.files.directories.tree import NEVER
-from sould.agents.files.directories.watching import Reader, Watches
+from sould.agents.files.directories.watching import Watches, WatchReader
 
 MOST_FILES: Final = 50_000
 LOOK: Final = 3.0
@@ -49,7 +49,7 @@ class SourceFiles:
         self._names = frozenset(names)
         self._watches = watches
         self._seconds = seconds
-        self._reader: Reader | None = None
+        self._reader: WatchReader | None = None
         self._looked = False
         self._folders: dict[str, _Files] = {}
         self._below: dict[str, frozenset[str]] = {}

@@ -45,7 +45,7 @@ class AddressError(Exception):
     """This URL is not fetched; the sentence says why."""
 
 
-class Target(Struct, frozen=True):
+class FetchTarget(Struct, frozen=True):
     """A URL and the addresses that it may be fetched from, all of them judged, the system's first choice first."""
 
     url: "httpx2.URL"
@@ -114,7 +114,7 @@ def _not_public(host: str, address: str) -> AddressError:
     )
 
 
-async def resolve(url: "httpx2.URL", private: Collection[str]) -> Target:
+async def resolve(url: "httpx2.URL", private: Collection[str]) -> FetchTarget:
     """Look the host up, once. `private`: hosts that may be in the private network, by exact name.
 
     Raises:
@@ -131,7 +131,7 @@ async def resolve(url: "httpx2.URL", private: Collection[str]) -> Target:
         for address in addresses:
             if not is_public(address):
                 raise _not_public(host, address)
-    return Target(url, addresses[:MOST_ADDRESSES])
+    return FetchTarget(url, addresses[:MOST_ADDRESSES])
 
 
 def is_public(address: str) -> bool:
@@ -155,7 +155,7 @@ class FetchError(Exception):
     """There is no page; the sentence says why."""
 
 
-class Page(Struct, frozen=True):
+class WebPage(Struct, frozen=True):
     """What came. `cut`: it was longer than the limit."""
 
     url: str
@@ -166,7 +166,7 @@ class Page(Struct, frozen=True):
     cut: bool = False
 
 
-class Limits(Struct, frozen=True):
+class PageLimits(Struct, frozen=True):
     """`seconds` for everything together, `size` in decoded bytes."""
 
     seconds: float
@@ -177,7 +177,7 @@ Allow = Callable[[str, str], Awaitable[None]]
 """Asked, with host and URL, before each host is even looked up (a name tells who owns it); raises to refuse."""
 
 
-async def admitted(text: str, allow: Allow, private: Collection[str], seconds: float) -> Target:
+async def admitted(text: str, allow: Allow, private: Collection[str], seconds: float) -> FetchTarget:
     """A URL that may be fetched, and the one address for it.
 
     Raises:
@@ -196,8 +196,8 @@ async def admitted(text: str, allow: Allow, private: Collection[str], seconds: f
 
 
 async def fetch(
-    text: str, allow: Allow, environment: Mapping[str, str], private: Collection[str], limits: Limits
-) -> Page:
+    text: str, allow: Allow, environment: Mapping[str, str], private: Collection[str], limits: PageLimits
+) -> WebPage:
     """Fetch a page, each redirect admitted like the first URL. The time people take to answer does not count.
 
     Raises:
@@ -213,7 +213,7 @@ async def fetch(
             began = clock()
             async with asyncio.timeout(left):
                 answer = await _get(target, environment, limits)
-            if isinstance(answer, Page):
+            if isinstance(answer, WebPage):
                 return answer
             left = max(0.0, left - (clock() - began))
             text = str(target.url.join(answer))
@@ -224,7 +224,7 @@ async def fetch(
     raise FetchError(f"The page redirects more than {MAX_REDIRECTS} times.")
 
 
-async def _get(target: Target, environment: Mapping[str, str], limits: Limits) -> Page | str:
+async def _get(target: FetchTarget, environment: Mapping[str, str], limits: PageLimits) -> WebPage | str:
     """The page, or where it redirects to."""
     async with client_for(str(target.url), environment) as client:
         response = await asked(client, target)
@@ -235,10 +235,12 @@ async def _get(target: Target, environment: Mapping[str, str], limits: Limits) -
         finally:
             await response.aclose()
     kind, _, _ = response.headers.get("content-type", "").partition(";")
-    return Page(str(target.url), response.status_code, kind.strip().lower(), response.charset_encoding or "", body, cut)
+    return WebPage(
+        str(target.url), response.status_code, kind.strip().lower(), response.charset_encoding or "", body, cut
+    )
 
 
-async def asked(client: "httpx2.AsyncClient", target: Target) -> "httpx2.Response":
+async def asked(client: "httpx2.AsyncClient", target: FetchTarget) -> "httpx2.Response":
     """The answer of the first address that takes the connection."""
     import httpx2  # noqa: PLC0415 -- as above
 
@@ -283,7 +285,7 @@ async def read_body(response: "httpx2.Response", most: int) -> tuple[bytes, bool
     return bytes(body), False
 
 
-async def readable(page: Page, seconds: float) -> str:
+async def readable(page: WebPage, seconds: float) -> str:
     """What a person would read, without characters that cannot be shown.
 
     Raises:
@@ -303,7 +305,7 @@ def plain(text: bytes) -> str:
     return cleaned.feed(text) + cleaned.finish()
 
 
-async def _main_text(page: Page, seconds: float) -> bytes:
+async def _main_text(page: WebPage, seconds: float) -> bytes:
     argv = [sys.executable, "-I", "-X", "utf8", str(PROGRAM), page.url]
     html = _decoded(page).encode(errors="replace")
     ran = await run_program(
@@ -318,7 +320,7 @@ async def _main_text(page: Page, seconds: float) -> bytes:
     raise FetchError("The text of this page could not be found: it is too large or damaged.")
 
 
-def _decoded(page: Page) -> str:
+def _decoded(page: WebPage) -> str:
     try:
         known = codecs.lookup(page.charset or "utf-8").name in _CHARSETS.split()
     except (LookupError, ValueError):

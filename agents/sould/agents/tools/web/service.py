@@ -13,7 +13,7 @@ from pydantic import BaseModel, SecretStr, ValidationError
 
 from sould.agents.base.config import Service
 from sould.agents.llm.provider import ProviderError
-from sould.agents.tools.web.fetching import FetchError, Limits, client_for, plain, read_body
+from sould.agents.tools.web.fetching import FetchError, PageLimits, client_for, plain, read_body
 
 NAME = "Moonshot's fetch service"
 
@@ -53,7 +53,7 @@ def where(service: Service) -> str:
 
 
 async def fetch_through(
-    service: Service, url: str, call_id: str, environment: Mapping[str, str], limits: Limits
+    service: Service, url: str, call_id: str, environment: Mapping[str, str], limits: PageLimits
 ) -> tuple[str, bool]:
     """The page's text as Markdown, and whether it was cut.
 

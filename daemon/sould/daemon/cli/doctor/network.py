@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from sould.agents.base.network.certificates import trusted
-from sould.agents.base.network.settings import NetworkSettings, NetworkSettingsError, Variable, proxy_address
+from sould.agents.base.network.settings import NetworkSettings, NetworkSettingsError, NetworkVariable, proxy_address
 from sould.daemon.cli.doctor.finding import Finding, SetUp, fail, ok, warn
 
 _PORTS = {"https": 443, "socks5": 1080, "socks5h": 1080}
@@ -22,7 +22,7 @@ def network(setup: SetUp) -> Iterator[Finding]:
         yield ok("network", "No proxy and no certificates of your own are set.")
 
 
-def _proxy(setup: SetUp, settings: NetworkSettings, variable: Variable) -> Finding:
+def _proxy(setup: SetUp, settings: NetworkSettings, variable: NetworkVariable) -> Finding:
     name = variable.name
     fix = f"Unset {name} or correct it, where editors are started from"
     try:

@@ -12,7 +12,7 @@ from typing import BinaryIO, Final
 import click
 
 from sould.daemon.cli.caller_check import refuse_agent
-from sould.daemon.cli.conversation import Conversation
+from sould.daemon.cli.conversation import DaemonConversation
 from sould.daemon.cli.daemon_client import READ_SIZE, Params
 from sould.daemon.cli.editormcp.tools import CHANGED, NAME, Server
 from sould.daemon.cli.output import Command, CommandError
@@ -32,7 +32,7 @@ class Pipes:
         """The daemon says something. A `Heard`."""
         self._other_tools = self._other_tools or method == OTHER_TOOLS
 
-    def serve(self, server: Server, conversation: Conversation) -> None:
+    def serve(self, server: Server, conversation: DaemonConversation) -> None:
         """Until there is no more input. A daemon that is gone is said in the answers."""
         begun, daemon = b"", True
         while True:
@@ -58,7 +58,7 @@ class Pipes:
         self._outgoing.flush()
 
 
-def _taken(conversation: Conversation) -> bool:
+def _taken(conversation: DaemonConversation) -> bool:
     """Whether the daemon is still there."""
     try:
         conversation.take()
@@ -87,7 +87,7 @@ def editor_mcp(*, http: bool, port: int, cwd: str) -> None:
     if not os.path.isdir(directory):
         raise CommandError(f"There is no directory {cwd}.")
     pipes = Pipes(sys.stdin.fileno(), sys.stdout.buffer)
-    conversation = Conversation(NAME) if http else Conversation(NAME, pipes.heard)
+    conversation = DaemonConversation(NAME) if http else DaemonConversation(NAME, pipes.heard)
     conversation.open()
     try:
         if http:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias, cast
 
 from sould.agents.base.rpc.errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR
-from sould.daemon.cli.conversation import Conversation
+from sould.daemon.cli.conversation import DaemonConversation
 from sould.daemon.cli.output import CommandError
 from sould.daemon.hello import VERSION
 
@@ -33,7 +33,7 @@ Method: TypeAlias = Callable[[Json], Json]
 class Server:
     """Of one project, `cwd`, over a conversation with the daemon that is open."""
 
-    def __init__(self, conversation: Conversation, cwd: str, *, follows: bool = False) -> None:
+    def __init__(self, conversation: DaemonConversation, cwd: str, *, follows: bool = False) -> None:
         """`follows`: the agent is told when there are other tools, by `CHANGED`."""
         self._follows = follows
         self._conversation = conversation

@@ -10,7 +10,7 @@ from typing import Any, Final
 from msgspec import convert
 
 from sould.agents.clients.inbox.shapes import Answered, EndedItem, InboxChanged, InboxItem, InboxList
-from sould.daemon.cli.conversation import Conversation
+from sould.daemon.cli.conversation import DaemonConversation
 from sould.daemon.cli.daemon_client import Params
 
 NAME: Final = "sould inbox"
@@ -22,7 +22,7 @@ class InboxClient:
 
     def __init__(self, name: str) -> None:
         """`name`: who answers, as others are told."""
-        self._conversation = Conversation(name, self._heard)
+        self._conversation = DaemonConversation(name, self._heard)
         self._items: dict[str, InboxItem] = {}
         self._missed = False
         """The list is to be asked for anew."""

@@ -23,7 +23,7 @@ import click
 from sould.agents.clients.inbox.shapes import EndedItem, InboxItem
 from sould.daemon.cli.asking import asked_here
 from sould.daemon.cli.inbox.client import InboxClient
-from sould.daemon.cli.inbox.screen import Frame, frame, keys, label, request_lines, told
+from sould.daemon.cli.inbox.screen import ScreenFrame, frame, keys, label, request_lines, told
 from sould.daemon.cli.output import CommandError
 from sould.daemon.cli.terminal import pager
 from sould.daemon.cli.terminal.keyboard import editor, forget_typed
@@ -50,7 +50,7 @@ class InboxPages:
         self._said = ""
         self._first = 0
         """The row from which on the chosen request is shown."""
-        self._shown = Frame([])
+        self._shown = ScreenFrame([])
         self._place = ("", Screen(80, 24))
         """The request to whose rows this belongs, and how large they were."""
         self._seen: set[str] = set()

@@ -42,7 +42,7 @@ LEAST_BESIDE: Final = 4
 """Rows below a command for what else is said; with fewer it is shown in pages."""
 
 
-class Frame(Struct, frozen=True):
+class ScreenFrame(Struct, frozen=True):
     """A screen: its rows from the top, the last one for the cursor."""
 
     rows: list[str]
@@ -52,7 +52,9 @@ class Frame(Struct, frozen=True):
     """The row of the request with which its next page begins, the first one behind the last; None: it has no pages."""
 
 
-def frame(items: Sequence[InboxItem], at: int | None, said: str, now: float, size: Screen, first: int = 0) -> Frame:
+def frame(
+    items: Sequence[InboxItem], at: int | None, said: str, now: float, size: Screen, first: int = 0
+) -> ScreenFrame:
     """`at`: the chosen one, from its row `first` on where it has pages; `said`: what happened last."""
     head = f"{plural(len(items), 'request')} waiting" if items else "Nothing waits for you."
     rows = [click.style(head, bold=True), ""]
@@ -60,7 +62,7 @@ def frame(items: Sequence[InboxItem], at: int | None, said: str, now: float, siz
     item = items[at] if at is not None else None
     foot = _foot(item, said, has_any=bool(items), has_pages=True, columns=size.columns)
     if item is None:
-        return Frame([*rows, "", *foot][: size.rows])
+        return ScreenFrame([*rows, "", *foot][: size.rows])
     room = max(1, size.rows - len(rows) - len(foot) - 3)
     page = _page(item, now, Screen(size.columns, room), first)
     if page.following is None:
@@ -69,17 +71,17 @@ def frame(items: Sequence[InboxItem], at: int | None, said: str, now: float, siz
     return replace(page, rows=[*rows, *foot][: size.rows], has_end=page.has_end and len(rows) <= size.rows)
 
 
-def _page(item: InboxItem, now: float, size: Screen, first: int) -> Frame:
+def _page(item: InboxItem, now: float, size: Screen, first: int) -> ScreenFrame:
     """As much of a request as there is room for, and a row below."""
     command = [row for line in command_lines(item) for row in wrapped(line, size.columns)]
     beside = [row for line in _other_lines(item, now) for row in _rows(item, line, size.columns)]
     if not command or len(command) + LEAST_BESIDE <= size.rows:
-        return Frame([*command, *both_ends(beside, size.rows - len(command)), ""])
+        return ScreenFrame([*command, *both_ends(beside, size.rows - len(command)), ""])
     body = [*command, *beside]
     end = first + size.rows
     left = len(body) - end
     below = click.style(f"… {plural(left, 'more row')}", dim=True) if left > 0 else ""
-    return Frame([*body[first:end], below], has_end=end >= len(command), following=end if left > 0 else 0)
+    return ScreenFrame([*body[first:end], below], has_end=end >= len(command), following=end if left > 0 else 0)
 
 
 def _list(items: Sequence[InboxItem], at: int | None, now: float, size: Screen) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from msgspec import convert
 
 from sould.agents.files.reviewing.shapes import ReviewList, ReviewOutcome, ShownFile
-from sould.daemon.cli.conversation import Answer, Conversation
+from sould.daemon.cli.conversation import Answer, DaemonConversation
 from sould.daemon.cli.daemon_client import Params
 
 NAME = "sould review"
@@ -47,7 +47,7 @@ class ReviewClient:
 
     def __init__(self, cwd: str) -> None:
         self._cwd = cwd
-        self._conversation = Conversation(NAME)
+        self._conversation = DaemonConversation(NAME)
 
     def open(self) -> None:
         """Reach the daemon, which is started when none runs, and say who we are."""

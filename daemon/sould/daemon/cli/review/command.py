@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
-from sould.daemon.cli.output import FAILED, OK, USAGE, Command, CommandError, Group
+from sould.daemon.cli.output import FAILED, OK, USAGE, Command, CommandError, CommandGroup
 from sould.daemon.cli.review.client import (
     NO_PROJECT,
     Answer,
@@ -37,7 +37,7 @@ MOST_IN_RANGE: Final = 1_000
 Decorated: TypeAlias = Any
 
 
-class _ReviewGroup(Group):
+class _ReviewGroup(CommandGroup):
     """Without the name of a command, it is `list`, or the dialogue."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

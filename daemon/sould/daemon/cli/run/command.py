@@ -11,8 +11,8 @@ import click
 from sould.agents.base.errors import SouldError
 from sould.daemon.cli.output import FAILED, USAGE, Command, CommandError, complain
 from sould.daemon.cli.run.headless import Headless
-from sould.daemon.cli.run.render import Format, Result, renderer
-from sould.daemon.cli.run.request import Request
+from sould.daemon.cli.run.render import Format, RunResult, renderer
+from sould.daemon.cli.run.request import RunRequest
 from sould.daemon.dial import BridgeError
 from sould.daemon.paths import UnsafePathError
 
@@ -122,11 +122,11 @@ def run(
             raise
         # a program that reads JSON gets its answer there, whatever went wrong
         code = error.code if isinstance(error, CommandError) else FAILED
-        renderer(form).finish(Result(exit_code=code, error=str(error), kind="error"))
+        renderer(form).finish(RunResult(exit_code=code, error=str(error), kind="error"))
         sys.exit(code)
     if skills:  # said as the bridge says it
         os.environ["SOULD_SKILLS_DIRS"] = os.pathsep.join(os.path.realpath(path) for path in skills)
-    request = Request(
+    request = RunRequest(
         text=_text(prompt) if iterations is None else f"/loop {iterations} {_text(prompt)}",
         cwd=directory,
         additional=tuple(os.path.realpath(path) for path in additional),

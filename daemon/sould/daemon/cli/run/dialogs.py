@@ -17,8 +17,8 @@ from sould.agents.base.rpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RpcEr
 from sould.agents.permissions.visible import both_ends, cut_to
 from sould.daemon.cli.daemon_client import Asked, DaemonClient, Params, withdrawal
 from sould.daemon.cli.output import one_line, visible
-from sould.daemon.cli.run.render import DIFF_LINES, Renderer, Result, Update, content_text, diffs
-from sould.daemon.cli.run.request import Request
+from sould.daemon.cli.run.render import DIFF_LINES, Renderer, RunResult, Update, content_text, diffs
+from sould.daemon.cli.run.request import RunRequest
 from sould.daemon.cli.terminal.forms import ClosedInputError, Form, fill, from_server
 from sould.daemon.cli.terminal.keyboard import forget_typed, read_line
 from sould.daemon.cli.terminal.serverforms import DeclinedError, TypedForm, fill_typed
@@ -38,7 +38,7 @@ _WORDS = re.compile(r"(`+) (.*) \1")
 T = TypeVar("T")
 
 
-class Option(BaseModel):
+class DialogOption(BaseModel):
     """One answer on offer, in ACP's words."""
 
     option_id: str = Field(alias="optionId")
@@ -46,11 +46,11 @@ class Option(BaseModel):
     kind: str = ""
 
 
-class Permission(BaseModel):
+class PermissionDialog(BaseModel):
     """The parameters of `session/request_permission` that are used here."""
 
     tool_call: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue], alias="toolCall")
-    options: list[Option] = Field(default_factory=list[Option])
+    options: list[DialogOption] = Field(default_factory=list[DialogOption])
     meta: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue], alias="_meta")
 
     @property
@@ -105,7 +105,7 @@ class Permission(BaseModel):
         return len(self.words) > DETAILS or len(diffs(self.tool_call)) > DIFF_LINES
 
     @property
-    def choices(self) -> dict[str, Option]:
+    def choices(self) -> dict[str, DialogOption]:
         """The options by the key that chooses them."""
         return {
             OWN_KEYS.get(option.option_id) or KEYS.get(option.kind, option.option_id): option for option in self.options
@@ -125,14 +125,14 @@ class Permission(BaseModel):
         return "\n  ".join([*(diffs(self.tool_call) if whole else ()), title, *command, *words, offered])
 
 
-class Choice(Struct, frozen=True):
+class DialogChoice(Struct, frozen=True):
     """The id of the chosen option, and what the agent is told with a rejection."""
 
     option_id: str
     why: str = ""
 
 
-async def ask(asked: Permission) -> Choice | None:
+async def ask(asked: PermissionDialog) -> DialogChoice | None:
     """What was chosen; None at the end of input. Words behind the key of a rejection are the reason."""
     choices = asked.choices
     click.echo(asked.question(), err=True)
@@ -141,7 +141,7 @@ async def ask(asked: Permission) -> Choice | None:
         key = key.lower().rstrip(",:")
         option = choices.get(WORDS.get(key, key))
         if option is not None and (not why or option.kind == "reject_once"):
-            return Choice(option.option_id, why.strip())
+            return DialogChoice(option.option_id, why.strip())
         if key == ALL and not why:
             click.echo(asked.question(whole=True), err=True)
             continue
@@ -180,10 +180,10 @@ class AskedRun(Protocol):
         ...
 
 
-class Dialogs:
+class TerminalDialogs:
     """Of one run."""
 
-    def __init__(self, request: Request, renderer: Renderer, result: Result, run: AskedRun) -> None:
+    def __init__(self, request: RunRequest, renderer: Renderer, result: RunResult, run: AskedRun) -> None:
         self._request = request
         self._renderer = renderer
         self._result = result
@@ -220,7 +220,7 @@ class Dialogs:
     async def _request_of(self, method: str, params: Params) -> Params:
         match method:
             case "session/request_permission":
-                return await self._permission(Permission.model_validate(params))
+                return await self._permission(PermissionDialog.model_validate(params))
             case "elicitation/create" if from_server(params):
                 return await self._server_form(TypedForm.model_validate(params))
             case "elicitation/create":
@@ -228,7 +228,7 @@ class Dialogs:
             case _:
                 raise RpcError(METHOD_NOT_FOUND, f"`sould run` does not know {method[:60]}.")
 
-    async def _permission(self, asked: Permission) -> Params:
+    async def _permission(self, asked: PermissionDialog) -> Params:
         if not self._request.can_ask:
             self._renderer.permission(asked.tool_call)
             self._renderer.answered()
@@ -284,7 +284,7 @@ class Dialogs:
             f"Continue at a terminal or in an editor, with session {self._result.session_id}."
         )
 
-    def _needs_approval(self, asked: Permission) -> str:
+    def _needs_approval(self, asked: PermissionDialog) -> str:
         if asked.is_output:
             return (
                 f"A rule of yours wants you to see what came back before the model does, and nobody can look at it here, so it "

@@ -13,7 +13,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, cast
 
 from sould.agents.base.rpc.errors import ConnectionGoneError, RpcError
-from sould.daemon.cli.conversation import Link
+from sould.daemon.cli.conversation import DaemonLink
 from sould.daemon.cli.daemon_client import Asked, DaemonClient, Params
 from sould.daemon.cli.output import (
     APPROVAL,
@@ -26,15 +26,15 @@ from sould.daemon.cli.output import (
     USAGE,
     one_line,
 )
-from sould.daemon.cli.run.render import Renderer, Result, Update, content_text
-from sould.daemon.cli.run.request import Request
+from sould.daemon.cli.run.render import Renderer, RunResult, Update, content_text
+from sould.daemon.cli.run.request import RunRequest
 from sould.daemon.hello import VERSION
 from sould.daemon.paths import Paths
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from sould.daemon.cli.run.dialogs import Dialogs
+    from sould.daemon.cli.run.dialogs import TerminalDialogs
 
 AUTH_REQUIRED = -32000
 TEMPORARY_KINDS = frozenset({"rate_limited", "connection", "timeout", "empty", "disk_full"})
@@ -49,11 +49,11 @@ ENDINGS = {
 class Headless:
     """The client. `run` is its whole life."""
 
-    def __init__(self, request: Request, renderer: Renderer) -> None:
+    def __init__(self, request: RunRequest, renderer: Renderer) -> None:
         self._request = request
         self._renderer = renderer
-        self._result = Result()
-        self._link = Link(Paths(os.environ))
+        self._result = RunResult()
+        self._link = DaemonLink(Paths(os.environ))
         self._daemon = DaemonClient(self._link, self)
         self._stopped_by = ""
         """Why we cancelled the turn: signal, timeout, approval, reader."""
@@ -61,7 +61,7 @@ class Headless:
         """What nobody here could answer, as the user is told of it."""
         self._waiting = ""
         """What waited for an answer when the turn was cancelled."""
-        self._dialogs: Dialogs | None = None
+        self._dialogs: TerminalDialogs | None = None
         self._message_id: JsonValue = None
         self._misused = False
         """The model, mode or agent that was asked for cannot be had."""
@@ -91,9 +91,9 @@ class Headless:
     def request(self, asked: Asked) -> None:
         """See `Handler`: permissions and forms are asked of a client without files."""
         if self._dialogs is None:
-            from sould.daemon.cli.run.dialogs import Dialogs  # noqa: PLC0415 -- a run that asks nothing starts without forms
+            from sould.daemon.cli.run.dialogs import TerminalDialogs  # noqa: PLC0415 -- a run that asks nothing starts without forms
 
-            self._dialogs = Dialogs(self._request, self._renderer, self._result, self)
+            self._dialogs = TerminalDialogs(self._request, self._renderer, self._result, self)
         self._dialogs.answer(self._daemon, asked)
 
     def withdrawn(self, asked: Asked, reason: str) -> None:

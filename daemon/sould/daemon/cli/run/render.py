@@ -28,7 +28,7 @@ OUTPUT_LINES, OUTPUT_WIDTH = 10, 300
 NOTE_LINES = 24
 
 
-class Result:
+class RunResult:
     """How a run ended. `text` is the last message; `error` one sentence, "" when it went well."""
 
     def __init__(self, exit_code: int = 0, error: str = "", kind: str = "") -> None:
@@ -83,7 +83,7 @@ class Result:
 class Renderer(Protocol):
     """Where a run's events go."""
 
-    def session(self, result: Result) -> None:
+    def session(self, result: RunResult) -> None:
         """The session is open."""
         ...
 
@@ -102,7 +102,7 @@ class Renderer(Protocol):
         """The question is over."""
         ...
 
-    def finish(self, result: Result) -> None:
+    def finish(self, result: RunResult) -> None:
         """The run is over."""
         ...
 
@@ -118,7 +118,7 @@ class JsonRenderer:
     def __init__(self, *, stream: bool) -> None:
         self._stream = stream
 
-    def session(self, result: Result) -> None:
+    def session(self, result: RunResult) -> None:
         """See `Renderer`."""
         self._event({"type": "session", "session_id": result.session_id, "worktree": result.worktree or None})
 
@@ -133,7 +133,7 @@ class JsonRenderer:
     def answered(self) -> None:
         """See `Renderer`."""
 
-    def finish(self, result: Result) -> None:
+    def finish(self, result: RunResult) -> None:
         """See `Renderer`."""
         line: Update = {
             "type": "result",
@@ -177,7 +177,7 @@ class TextRenderer:
         self._held: Held | None = None
         """What happens while a question stands."""
 
-    def session(self, result: Result) -> None:
+    def session(self, result: RunResult) -> None:
         """See `Renderer`."""
         if result.worktree:
             self._review = f"cd {quote(str(result.worktree['cwd']))} && sould review"
@@ -221,7 +221,7 @@ class TextRenderer:
         for update in held.updates if held is not None else ():
             self._show(update)
 
-    def finish(self, result: Result) -> None:
+    def finish(self, result: RunResult) -> None:
         """See `Renderer`."""
         self._end_block()
         if not self._at_line_start:

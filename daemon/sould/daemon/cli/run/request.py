@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 
-class Request(NamedTuple):
+class RunRequest(NamedTuple):
     """What is to be done. `session_id` "": a new session. `can_ask`: somebody sits at the terminal."""
 
     text: str

@@ -11,7 +11,7 @@ import click
 from msgspec.json import encode
 from msgspec.structs import asdict
 
-from sould.daemon.cli.output import USAGE, CommandError, Group, one_line, plural, span, table, visible
+from sould.daemon.cli.output import USAGE, CommandError, CommandGroup, one_line, plural, span, table, visible
 from sould.daemon.cli.running import RunningDaemon, running
 from sould.daemon.cli.sessions.importing import import_session
 from sould.daemon.cli.sessions.prune import prune
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sould.agents.soul.timetravel.timeline import Moment
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def sessions() -> None:
     """List, search, read, export, fork, archive and delete sessions of all projects.
 

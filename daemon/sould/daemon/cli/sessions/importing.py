@@ -9,7 +9,7 @@ import click
 
 from sould.agents.base.text import plural
 from sould.daemon.cli.caller_check import refuse_agent
-from sould.daemon.cli.conversation import Conversation
+from sould.daemon.cli.conversation import DaemonConversation
 from sould.daemon.cli.output import Command, one_line, table
 
 AGENTS = ("claude", "codex", "kimi")
@@ -58,8 +58,8 @@ def _list(found: list[dict[str, str]], *, as_json: bool) -> None:
 
 
 @contextmanager
-def _conversation() -> Generator[Conversation]:
-    daemon = Conversation("sould sessions import")
+def _conversation() -> Generator[DaemonConversation]:
+    daemon = DaemonConversation("sould sessions import")
     daemon.open()
     try:
         yield daemon

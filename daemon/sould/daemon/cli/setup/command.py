@@ -12,8 +12,8 @@ import click
 from sould.daemon.cli.output import FAILED, USAGE, Command, CommandError, visible
 from sould.daemon.cli.setup import files
 from sould.daemon.cli.setup.check import CheckError, answers
-from sould.daemon.cli.setup.editors import EDITORS, Editor
-from sould.daemon.cli.setup.files import File, Record, Records
+from sould.daemon.cli.setup.editors import EDITORS, EditorSetup
+from sould.daemon.cli.setup.files import File, Records, SetupRecord
 from sould.daemon.cli.setup.format import Format, UnfitError, taken_back
 from sould.daemon.cli.setup.places import Places
 from sould.daemon.paths import Paths
@@ -68,22 +68,22 @@ def setup(editor: str | None, dry_run: bool, check: bool, undo: bool, vsix: str 
         offer_model()
 
 
-def _meant(editor: Editor, places: Places, *, undo: bool) -> Sequence[Editor]:
+def _meant(editor: EditorSetup, places: Places, *, undo: bool) -> Sequence[EditorSetup]:
     """Wherever it is installed; where it is nowhere, the usual place."""
     return _here(editor, places, undo=undo) or [editor]
 
 
-def _here(editor: Editor, places: Places, *, undo: bool) -> Sequence[Editor]:
+def _here(editor: EditorSetup, places: Places, *, undo: bool) -> Sequence[EditorSetup]:
     """Wherever it is installed; for `undo` wherever something was written."""
     records = Records(Paths(os.environ))
     return [each for each in editor.everywhere() if (records.of(_kept(each)) if undo else each.present(places))]
 
 
-def _kept(editor: Editor) -> str:
+def _kept(editor: EditorSetup) -> str:
     return editor.record or editor.name
 
 
-def _one(editor: Editor, places: Places, *, dry_run: bool, check: bool, undo: bool) -> None:
+def _one(editor: EditorSetup, places: Places, *, dry_run: bool, check: bool, undo: bool) -> None:
     if check:
         _check(editor, places)
     elif undo:
@@ -116,7 +116,7 @@ def _offer(places: Places, *, dry_run: bool, check: bool, undo: bool) -> None:
 # --- connecting ------------------------------------------------------------------------------------------------------
 
 
-def _connect(editor: Editor, places: Places, *, dry_run: bool) -> None:
+def _connect(editor: EditorSetup, places: Places, *, dry_run: bool) -> None:
     form = _form(editor, places)
     records = Records(Paths(os.environ))
     missing = bool(editor.programs) and not editor.present(places)
@@ -148,24 +148,24 @@ def _connect(editor: Editor, places: Places, *, dry_run: bool) -> None:
     click.echo(f"  Try it: sould setup {editor.name} --check")
 
 
-def _write(editor: Editor, form: Format, records: Records, file: File, text: str) -> None:
+def _write(editor: EditorSetup, form: Format, records: Records, file: File, text: str) -> None:
     """Write, and remember what the file was without anything of ours."""
     earlier = records.of(_kept(editor))
     before, made = file.text, tuple[str, ...]()
     if earlier is not None and earlier.file == str(file.path) and file.text is not None:
         before = taken_back(form, earlier.before, earlier.after, file.text)
         before, made = (None if earlier.before is None and not before else before), earlier.made
-    written = Record(str(file.path), before, text, made)
+    written = SetupRecord(str(file.path), before, text, made)
     records.keep(_kept(editor), written)  # first: what is not remembered cannot be taken back
     try:
         fresh = files.write(file, text)
     except UnfitError:
         records.forget(_kept(editor)) if earlier is None else records.keep(_kept(editor), earlier)
         raise
-    records.keep(_kept(editor), Record(str(file.path), before, text, made or fresh))
+    records.keep(_kept(editor), SetupRecord(str(file.path), before, text, made or fresh))
 
 
-def _undo(editor: Editor, places: Places, *, dry_run: bool) -> None:
+def _undo(editor: EditorSetup, places: Places, *, dry_run: bool) -> None:
     records = Records(Paths(os.environ))
     with records.locked():
         record = records.of(_kept(editor))
@@ -192,7 +192,7 @@ def _undo(editor: Editor, places: Places, *, dry_run: bool) -> None:
     click.echo(f"{editor.title}: what setup wrote in {visible(places.shown(file.path))} is taken back.")
 
 
-def _form(editor: Editor, places: Places) -> Format:
+def _form(editor: EditorSetup, places: Places) -> Format:
     try:
         return editor.form(places)
     except UnfitError as error:
@@ -210,7 +210,7 @@ def _show(file: File, text: str, places: Places) -> None:
 # --- checking --------------------------------------------------------------------------------------------------------
 
 
-def _check(editor: Editor, places: Places) -> None:
+def _check(editor: EditorSetup, places: Places) -> None:
     form = _form(editor, places)
     again = f"run: sould setup {editor.name}"
     try:

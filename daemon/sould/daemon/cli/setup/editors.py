@@ -15,11 +15,11 @@ from pydantic import JsonValue
 
 from sould.daemon.cli.output import one_line
 from sould.daemon.cli.setup.check import Frontend
-from sould.daemon.cli.setup.entry import Entry
+from sould.daemon.cli.setup.entry import SettingsEntry
 from sould.daemon.cli.setup.format import Format, Launch, UnfitError
 from sould.daemon.cli.setup.helix import Languages
 from sould.daemon.cli.setup.places import Box, Locating, Places, flatpak, plugin, program
-from sould.daemon.cli.setup.programs import LispBlock, LuaFile, ShellBlock, shell
+from sould.daemon.cli.setup.programs import LispBlock, LuaFile, ShellSetup, shell
 
 Traces: TypeAlias = Callable[[Places], Sequence[Path]]
 """What is there where somebody uses an editor."""
@@ -30,7 +30,7 @@ ASKING_S = 30.0
 _SAID = "sould setup asks: "
 
 
-class Editor(Struct, frozen=True):
+class EditorSetup(Struct, frozen=True):
     """One editor."""
 
     name: str
@@ -49,11 +49,11 @@ class Editor(Struct, frozen=True):
     extensible: bool = False
     """Its first program installs VS Code's extensions."""
 
-    def everywhere(self) -> "Sequence[Editor]":
+    def everywhere(self) -> "Sequence[EditorSetup]":
         """It, and it in each of its boxes, as if these were editors of their own."""
         return [self, *map(self._within, self.boxes)]
 
-    def _within(self, box: Box) -> "Editor":
+    def _within(self, box: Box) -> "EditorSetup":
         def there(places: Places) -> Places:
             return replace(places, box=box)
 
@@ -98,7 +98,7 @@ def _sublime(places: Places) -> Path:
     return older if older.is_dir() and not newer.is_dir() else newer
 
 
-def _vscode(name: str, title: str, programs: tuple[str, ...], folder: str, *boxes: Box) -> Editor:
+def _vscode(name: str, title: str, programs: tuple[str, ...], folder: str, *boxes: Box) -> EditorSetup:
     """VS Code, or what is built from it: `folder` has its settings."""
 
     def user(places: Places) -> Path:
@@ -109,13 +109,13 @@ def _vscode(name: str, title: str, programs: tuple[str, ...], folder: str, *boxe
             return (Path(given) if given.startswith("/") else places.home / ".local/share") / folder / "User"
         return (places.support if places.box is None else places.config) / folder / "User"
 
-    return Editor(
+    return EditorSetup(
         name,
         title,
         programs,
         lambda places: [user(places)],
         lambda places: user(places) / "settings.json",
-        lambda places: Entry(("acp.agents",), "sould", _agent(places)),
+        lambda places: SettingsEntry(("acp.agents",), "sould", _agent(places)),
         "acp",
         "The extension ACP Client (formulahendry.acp-client) reads this. With a file of sould's own extension instead: "
         f"sould setup {name} --vsix FILE",
@@ -236,19 +236,19 @@ def _completion(places: Places) -> Format:
     def asking() -> Launch | None:
         return _asked(places, (name,), *known.question(_SAID))
 
-    return ShellBlock(known.block, asking)
+    return ShellSetup(known.block, asking)
 
 
-EDITORS: dict[str, Editor] = {
+EDITORS: dict[str, EditorSetup] = {
     editor.name: editor
     for editor in (
-        Editor(
+        EditorSetup(
             "zed",
             "Zed",
             ("zed", "zeditor"),
             lambda places: [places.config / "zed"],
             lambda places: places.config / "zed/settings.json",
-            lambda places: Entry(("agent_servers",), "sould", _agent(places, type="custom")),
+            lambda places: SettingsEntry(("agent_servers",), "sould", _agent(places, type="custom")),
             "acp",
             "Open the agent panel and choose sould for a new thread.",
             (flatpak("dev.zed.Zed", confined=False),),
@@ -272,7 +272,7 @@ EDITORS: dict[str, Editor] = {
         _vscode("cursor", "Cursor", ("cursor",), "Cursor", _server_of(".cursor-server")),
         _vscode("windsurf", "Windsurf", ("windsurf",), "Windsurf", _server_of(".windsurf-server")),
         _vscode("code-server", "code-server", ("code-server",), "code-server"),
-        Editor(
+        EditorSetup(
             "neovim",
             "Neovim",
             ("nvim",),
@@ -282,7 +282,7 @@ EDITORS: dict[str, Editor] = {
             "lsp",
             "Start Neovim: :Sould and <Tab> show what there is, :checkhealth sould whether all is well.",
         ),
-        Editor(
+        EditorSetup(
             "emacs",
             "Emacs",
             ("emacs",),
@@ -292,17 +292,17 @@ EDITORS: dict[str, Editor] = {
             "lsp",
             "Start Emacs: C-c , ? shows what there is.",
         ),
-        Editor(
+        EditorSetup(
             "jetbrains",
             "JetBrains IDEs",
             ("idea", "pycharm", "webstorm", "goland", "clion", "rider", "rubymine", "phpstorm", "rustrover"),
             lambda places: [places.home / ".jetbrains", places.support / "JetBrains"],
             lambda places: places.home / ".jetbrains/acp.json",
-            lambda places: Entry(("agent_servers",), "sould", _agent(places), absolute=True),
+            lambda places: SettingsEntry(("agent_servers",), "sould", _agent(places), absolute=True),
             "acp",
             "Choose sould in the AI Chat tool window.",
         ),
-        Editor(
+        EditorSetup(
             "helix",
             "Helix",
             ("hx", "helix"),
@@ -312,30 +312,32 @@ EDITORS: dict[str, Editor] = {
             "lsp",
             "In a hunk, Space a keeps or rejects it.",
         ),
-        Editor(
+        EditorSetup(
             "kate",
             "Kate",
             ("kate",),
             lambda places: [places.config / "kate"],
             lambda places: places.config / "kate/lspclient/settings.json",
-            lambda places: Entry(("servers",), "0-sould", _server(places, root="", highlightingModeRegex=".")),
+            lambda places: SettingsEntry(("servers",), "0-sould", _server(places, root="", highlightingModeRegex=".")),
             "lsp",
             "Turn on the plugin LSP Client, and allow the command when Kate asks. Kate has one language server for a file: "
             "sould takes the place of others.",
             (flatpak("org.kde.kate"),),
         ),
-        Editor(
+        EditorSetup(
             "sublime",
             "Sublime Text",
             ("subl",),
             lambda places: [_sublime(places)],
             lambda places: _sublime(places) / "Packages/User/LSP.sublime-settings",
-            lambda places: Entry(("clients",), "sould", _server(places, enabled=True, selector="source | text")),
+            lambda places: SettingsEntry(
+                ("clients",), "sould", _server(places, enabled=True, selector="source | text")
+            ),
             "lsp",
             "Install the package LSP if you do not have it: Package Control: Install Package.",
             (flatpak("com.sublimetext.three"),),
         ),
-        Editor(
+        EditorSetup(
             "shell",
             "Shell completion",
             (),

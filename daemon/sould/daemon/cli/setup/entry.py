@@ -12,7 +12,7 @@ from sould.daemon.cli.setup.format import Launch, UnfitError
 from sould.daemon.cli.setup.places import OUT
 
 
-class Entry(Struct, frozen=True):
+class SettingsEntry(Struct, frozen=True):
     """One member named `name` in the object at `container`."""
 
     container: tuple[str, ...]

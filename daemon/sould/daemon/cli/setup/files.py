@@ -26,7 +26,7 @@ from sould.daemon.paths import Paths, ensure_private
 # Kept with the daemon's state, for the user alone: configurations hold keys.
 
 
-class Record(Struct, frozen=True):
+class SetupRecord(Struct, frozen=True):
     """Of one editor. `before` None: there was no such file, and `made` are the directories that came with it."""
 
     file: str
@@ -53,14 +53,14 @@ class Records:
         finally:
             os.close(lock)
 
-    def of(self, editor: str) -> Record | None:
+    def of(self, editor: str) -> SetupRecord | None:
         """What was written for it; None where nothing was, or what there is cannot be read."""
         try:
-            return msgspec.json.decode(self._path(editor).read_bytes(), type=Record)
+            return msgspec.json.decode(self._path(editor).read_bytes(), type=SetupRecord)
         except (FileNotFoundError, msgspec.DecodeError):
             return None
 
-    def keep(self, editor: str, record: Record) -> None:
+    def keep(self, editor: str, record: SetupRecord) -> None:
         """In place of what was kept before."""
         write_private(self._path(editor), msgspec.json.encode(record), durable=True)
 

@@ -200,7 +200,7 @@ def _login_shell() -> str:
         return ""
 
 
-class ShellBlock(Struct, frozen=True):
+class ShellSetup(Struct, frozen=True):
     """The block at the end of a shell's configuration."""
 
     block: str

@@ -99,7 +99,7 @@ async def typed_line(prompt: str = "") -> str:
 # --- the form of an elicitation --------------------------------------------------------------------------------------
 
 
-class Option(BaseModel):
+class FormOption(BaseModel):
     """One choice of a field."""
 
     const: str
@@ -109,7 +109,7 @@ class Option(BaseModel):
 class Items(BaseModel):
     """What may be chosen several times."""
 
-    choices: list[Option] = Field(default_factory=list[Option], alias="anyOf")
+    choices: list[FormOption] = Field(default_factory=list[FormOption], alias="anyOf")
 
 
 class Property(BaseModel):
@@ -118,7 +118,7 @@ class Property(BaseModel):
     title: str = ""
     description: str = ""
     default: str = ""
-    choices: list[Option] = Field(default_factory=list[Option], alias="oneOf")
+    choices: list[FormOption] = Field(default_factory=list[FormOption], alias="oneOf")
     items: Items = Field(default_factory=Items)
 
 

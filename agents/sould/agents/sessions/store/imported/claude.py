@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sould.agents.sessions.store.imported.shape import (
-    Conversation,
+    ImportedConversation,
     Json,
     Part,
     answered,
@@ -30,15 +30,15 @@ def folder_of(home: Path, cwd: Path) -> Path:
     return home / ".claude" / "projects" / re.sub(r"[^A-Za-z0-9]", "-", str(cwd))
 
 
-def read(data: bytes) -> Conversation:
+def read(data: bytes) -> ImportedConversation:
     """The conversation in what such a file holds."""
-    found = Conversation("Claude Code")
+    found = ImportedConversation("Claude Code")
     for record in lines_of(data, found):
         _take(record, found)
     return found
 
 
-def _take(record: Json, found: Conversation) -> None:
+def _take(record: Json, found: ImportedConversation) -> None:
     kind = as_text(record.get("type"))
     if kind == "summary":
         found.name(as_text(record.get("summary")))
@@ -68,7 +68,7 @@ def _texts(content: object) -> Iterator[str]:
         yield as_text(each.get("text")) or f"[{as_text(each.get('type')) or 'something'}]"
 
 
-def _parts(block: Json, found: Conversation) -> Iterator[Part]:
+def _parts(block: Json, found: ImportedConversation) -> Iterator[Part]:
     match block.get("type"):
         case "text":
             yield TextPart(text=as_text(block.get("text")))

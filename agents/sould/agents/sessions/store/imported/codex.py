@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sould.agents.sessions.store.imported.shape import (
-    Conversation,
+    ImportedConversation,
     Json,
     Part,
     answered,
@@ -30,9 +30,9 @@ def folder_of(home: Path) -> Path:
     return home / ".codex" / "sessions"
 
 
-def read(data: bytes) -> Conversation:
+def read(data: bytes) -> ImportedConversation:
     """The conversation in what such a file holds."""
-    found = Conversation("Codex")
+    found = ImportedConversation("Codex")
     for record in lines_of(data, found):
         kind, payload = as_text(record.get("type")), as_object(record.get("payload"))
         if kind == "session_meta":
@@ -44,7 +44,7 @@ def read(data: bytes) -> Conversation:
     return found
 
 
-def _take(item: Json, found: Conversation) -> None:
+def _take(item: Json, found: ImportedConversation) -> None:
     match item.get("type"):
         case "message":
             _message(item, found)
@@ -62,7 +62,7 @@ def _take(item: Json, found: Conversation) -> None:
             found.skip("records of unknown kinds")
 
 
-def _message(item: Json, found: Conversation) -> None:
+def _message(item: Json, found: ImportedConversation) -> None:
     content = item.get("content")
     parts = [TextPart(text=content)] if isinstance(content, str) else [*_parts(as_objects(content), found)]
     match item.get("role"):
@@ -79,7 +79,7 @@ def _is_own(part: Part) -> bool:
     return any(text.startswith(f"<{name}>") and text.endswith(f"</{name}>") for name in _OWN)
 
 
-def _parts(content: list[Json], found: Conversation) -> Iterator[Part]:
+def _parts(content: list[Json], found: ImportedConversation) -> Iterator[Part]:
     for each in content:
         match each.get("type"):
             case "input_text" | "output_text" | "text":

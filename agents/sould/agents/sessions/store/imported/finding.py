@@ -11,12 +11,12 @@ from sould.agents.base.diskfile import read_file
 from sould.agents.base.errors import OptionError
 from sould.agents.base.workspace import WorkspaceError
 from sould.agents.sessions.store.imported import claude, codex, kimi
-from sould.agents.sessions.store.imported.shape import Conversation
+from sould.agents.sessions.store.imported.shape import ImportedConversation
 from sould.agents.sessions.store.info import default_title
 from sould.agents.wire.content import TextPart
 
 Agent: TypeAlias = Literal["claude", "codex", "kimi"]
-READERS: Final[Mapping[Agent, Callable[[bytes], Conversation]]] = {
+READERS: Final[Mapping[Agent, Callable[[bytes], ImportedConversation]]] = {
     "claude": claude.read,
     "codex": codex.read,
     "kimi": kimi.read,
@@ -75,7 +75,7 @@ def _files(folder: Path, names: str) -> Iterator[tuple[float, Path]]:
         return
 
 
-def read_kept(path: Path, agent: Agent | None) -> Conversation:
+def read_kept(path: Path, agent: Agent | None) -> ImportedConversation:
     """The conversation in a file; None: whose it is shows in it.
 
     Raises:
@@ -96,7 +96,7 @@ def read_kept(path: Path, agent: Agent | None) -> Conversation:
     return best
 
 
-def title_of(found: Conversation) -> str:
+def title_of(found: ImportedConversation) -> str:
     """What it is called, else what its user said first."""
     said = [part.text for each in found.said if each.who == "user" for part in each.parts if isinstance(part, TextPart)]
     return next((title for title in map(default_title, (found.title, *said)) if title), "")

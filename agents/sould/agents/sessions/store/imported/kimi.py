@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sould.agents.sessions.store.imported.shape import (
-    Conversation,
+    ImportedConversation,
     Json,
     Part,
     answered,
@@ -27,15 +27,15 @@ def folder_of(share: Path, cwd: Path) -> Path:
     return share / "sessions" / hashlib.md5(str(cwd).encode(), usedforsecurity=False).hexdigest()
 
 
-def read(data: bytes) -> Conversation:
+def read(data: bytes) -> ImportedConversation:
     """The conversation in what such a file holds."""
-    found = Conversation("Kimi")
+    found = ImportedConversation("Kimi")
     for message in lines_of(data, found):
         _take(message, found)
     return found
 
 
-def _take(message: Json, found: Conversation) -> None:
+def _take(message: Json, found: ImportedConversation) -> None:
     parts = tuple(_parts(message.get("content"), found))
     match message.get("role"):
         case "user":
@@ -54,7 +54,7 @@ def _take(message: Json, found: Conversation) -> None:
             found.skip("records of unknown kinds")
 
 
-def _parts(content: object, found: Conversation) -> Iterator[Part]:
+def _parts(content: object, found: ImportedConversation) -> Iterator[Part]:
     if isinstance(content, str):
         yield TextPart(text=content)
     for each in as_objects(content):

@@ -26,21 +26,21 @@ Part: TypeAlias = TextPart | ImagePart
 Who: TypeAlias = Literal["user", "assistant"]
 
 
-class Said(Struct, frozen=True):
+class ImportedMessage(Struct, frozen=True):
     """What the user or the agent said; what tools were called with and answered is text of the agent's."""
 
     who: Who
     parts: tuple[Part, ...]
 
 
-class Conversation(Struct):
+class ImportedConversation(Struct):
     """What was read of one file."""
 
     agent: str
     title: str = ""
     cwd: str = ""
     version: str = ""
-    said: list[Said] = field(default_factory=list[Said])
+    said: list[ImportedMessage] = field(default_factory=list[ImportedMessage])
     skipped: Counter[str] = field(default_factory=Counter[str])
     """How many lines or parts were passed over, by why."""
 
@@ -52,7 +52,7 @@ class Conversation(Struct):
         """Somebody said this; nothing is kept of what is empty."""
         kept = tuple(part for part in parts if not isinstance(part, TextPart) or part.text.strip())
         if kept:
-            self.said.append(Said(who, kept))
+            self.said.append(ImportedMessage(who, kept))
 
     def name(self, title: str) -> None:
         """It is called so."""
@@ -64,7 +64,7 @@ class Conversation(Struct):
         self.version = self.version or (version if isinstance(version, str) else "")
 
 
-def lines_of(data: bytes, found: Conversation) -> Iterator[Json]:
+def lines_of(data: bytes, found: ImportedConversation) -> Iterator[Json]:
     """The objects of JSON lines; what is none is counted."""
     for line in data.split(b"\n"):
         if len(line) > LONGEST_LINE:
@@ -73,7 +73,7 @@ def lines_of(data: bytes, found: Conversation) -> Iterator[Json]:
             yield from _object(line, found)
 
 
-def _object(line: bytes, found: Conversation) -> Iterator[Json]:
+def _object(line: bytes, found: ImportedConversation) -> Iterator[Json]:
     try:
         value: object = orjson.loads(line.decode("utf-8", errors="replace"))
     except (orjson.JSONDecodeError, RecursionError):
@@ -104,7 +104,7 @@ def as_text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def image(url: str, found: Conversation) -> Part:
+def image(url: str, found: ImportedConversation) -> Part:
     """A picture, or that there was one."""
     if url.startswith("data:image/") and len(url) <= LARGEST_IMAGE:
         return ImagePart(image_url=MediaUrl(url=url))
