@@ -7,7 +7,7 @@ from types import FrameType
 from typing import Any, Literal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.agents.files.review.reviewing import Past, Story, agent
 
@@ -112,6 +112,7 @@ def _without_between(lines: Lines) -> Lines:
 @pytest.mark.long
 @settings(max_examples=examples(150), deadline=None)
 @given(st.lists(EVENT, min_size=2, max_size=12), st.sampled_from(TURNS), st.sampled_from(TURNS))
+@example([("T1", {4: []}, 0), ("user", {0: [], 4: [0, 7]}, 0)], "T1", "T1")
 def test_turns_are_taken_back_in_a_long_text_as_in_a_short_one(
     events: list[tuple[str, dict[int, list[int]], int]], turn: str, then: str
 ) -> None:

@@ -125,6 +125,17 @@ def test_undoing_a_turn_brings_removed_lines_back() -> None:
     assert story.current == story.base == "first\na\nb\nc\n"
 
 
+def test_a_removed_line_comes_back_above_one_like_it_that_the_user_typed_since() -> None:
+    story = Story.of("top\na\nx\nb\n")
+    story.agent("T1", "top\na\nb\n")
+    story.user("a\nnew\nx\nb\n")
+
+    undone = story.undo("T1")
+
+    assert (undone.conflicts, story.hunks) == (0, {})
+    assert story.current == story.base == "a\nx\nnew\nx\nb\n"
+
+
 def test_lines_that_a_call_removed_beside_what_it_wrote_come_back_once() -> None:
     story = Story.of("a\nb\n")
     story.agent("T1", "new\na\nb\n", call="C1")

@@ -320,7 +320,8 @@ def _matched(
             known[n] = line
             taken.add(id(line))
 
-    for n, line in _equal([line for line in lines if line.in_base], entries, ("same", "base"), fixed):
+    based = [line for line in lines if line.in_base]
+    for n, line in _equal(based, entries, ("same", "base"), fixed, _same_base(based, entries)):
         take(n, line)
     for n, line in _equal([line for line in lines if line.is_current], entries, ("same", "written"), fixed):
         if _can_be(line, entries[n], step):
@@ -362,17 +363,41 @@ def _key(text: str, line: Line | None) -> tuple[str, AgentCall | None]:
     return without_ends((text,))[0], line.agent if line is not None else None
 
 
+def _same_base(lines: Iterable[WovenLine], entries: Iterable[_Entry]) -> Collection[int]:
+    """The hunks that have the same lines of base as before: such a line is no line that is like it and stands outside."""
+    was = {hunk.id: hunk.base for line in lines if (hunk := line.pending_in) is not None}
+    now = {entry.hunk.id: entry.hunk.base for entry in entries if entry.hunk is not None}
+    return {number for number, base in now.items() if was.get(number) == base}
+
+
 def _equal(
-    lines: Sequence[WovenLine], entries: Sequence[_Entry], states: Sequence[LineState], fixed: Collection[str]
+    lines: Sequence[WovenLine],
+    entries: Sequence[_Entry],
+    states: Sequence[LineState],
+    fixed: Collection[str],
+    hunks: Collection[int] = (),
 ) -> Iterator[tuple[int, WovenLine]]:
-    """The lines that are among the entries in these states, in order; the last of a text may have got an end, or lost it."""
+    """The lines that are among the entries in these states, in order; the last of a text may have got an end, or lost it.
+
+    A line of one of the `hunks` is one of the same hunk.
+    """
     there = [(n, entry) for n, entry in enumerate(entries) if entry.state in states]
     old, new = [line.text for line in lines], [entry.text for _, entry in there]
     start = first = 0
     for stop, last in [*zip(_behind(old, fixed), _behind(new, fixed), strict=True), (len(old), len(new))]:
-        for i, j in _pairs(without_ends(old[start:stop]), without_ends(new[first:last])):
+        was = _marked(without_ends(old[start:stop]), [line.pending_in for line in lines[start:stop]], hunks)
+        now = _marked(without_ends(new[first:last]), [entry.hunk for _, entry in there[first:last]], hunks)
+        for i, j in _pairs(was, now):
             yield there[first + j][0], lines[start + i]
         start, first = stop, last
+
+
+def _marked(lines: Lines, places: Iterable[Hunk | None], hunks: Collection[int]) -> Lines:
+    """The lines, those of these hunks with the hunk's number."""
+    if not hunks:
+        return lines
+    pairs = zip(lines, places, strict=True)
+    return tuple(f"{line}\n{at.id}" if at is not None and at.id in hunks else line for line, at in pairs)
 
 
 def _behind(lines: Sequence[str], fixed: Collection[str]) -> list[int]:
