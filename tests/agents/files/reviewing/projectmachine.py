@@ -19,10 +19,10 @@ from tests.agents.files.reviewing.livedesk import LiveDesk
 
 from sould.agents.base.diskfile import digest_of
 from sould.agents.files.edits.reviewed import digest_held
-from sould.agents.files.edits.reviewstate import DecisionVerdict
 from sould.agents.files.review.file import TrackedFile
 from sould.agents.files.reviewing.answers import Outcome
 from sould.agents.files.reviewing.listing import ReviewedHunk
+from sould.agents.files.reviewing.shapes import Verdict
 
 WHO = st.sampled_from([("S1", ""), ("S1", "sub"), ("S2", "")])
 NUMBER = st.integers(0, 9)
@@ -162,7 +162,7 @@ class WholeProject(Driven[LiveDesk]):
     # --- decisions -------------------------------------------------------------------------------------------------------
 
     @rule(number=NUMBER, verdict=st.sampled_from(["keep", "reject"]), back=st.booleans())
-    def decide(self, number: int, verdict: DecisionVerdict, back: bool) -> None:
+    def decide(self, number: int, verdict: Verdict, back: bool) -> None:
         """About a hunk, or a change of a file as a whole; that may be taken back at once."""
         hunks, seen = self._hunks(), self._tree()
         if not hunks:
@@ -182,7 +182,7 @@ class WholeProject(Driven[LiveDesk]):
         assert {each.why for each in outcome.left} <= {"needs_choice", "conflict", "unsure"}, outcome.left
         assert self.typed & there <= self._there()
 
-    def _decided(self, verdict: DecisionVerdict, *ids: int) -> Outcome:
+    def _decided(self, verdict: Verdict, *ids: int) -> Outcome:
         chosen = [each for each in self._hunks() if not ids or each.id in ids]
         tree, git, earlier = self._tree(), self._git(), self._taken_away()
         outcome = self._run(self.desk.decide(verdict, *ids))
@@ -246,7 +246,7 @@ class WholeProject(Driven[LiveDesk]):
             self.done["S1"].pop()
 
     @rule(number=NUMBER, verdict=st.sampled_from(["keep", "reject"]), chance=st.integers(0, 99), written=st.booleans())
-    def killed_in_a_decision(self, number: int, verdict: DecisionVerdict, chance: int, written: bool) -> None:
+    def killed_in_a_decision(self, number: int, verdict: Verdict, chance: int, written: bool) -> None:
         """At any byte of what the log says of it: it is carried out, or was never made."""
         hunks, before = self._hunks(), self._hunks(absent=True)
         if not hunks:

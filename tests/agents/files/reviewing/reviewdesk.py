@@ -11,7 +11,6 @@ from sould.agents.base.localworkspace import LocalWorkspace
 from sould.agents.files.directories.nodes import read_node
 from sould.agents.files.edits.moments import moment
 from sould.agents.files.edits.project import Project
-from sould.agents.files.edits.reviewstate import DecisionVerdict
 from sould.agents.files.edits.state import LoggedEdit
 from sould.agents.files.projects.changes import CallChange
 from sould.agents.files.projects.moves import RESTORE
@@ -25,6 +24,7 @@ from sould.agents.files.reviewing.answers import Outcome
 from sould.agents.files.reviewing.listing import ReviewedHunk, Selection
 from sould.agents.files.reviewing.orders import Order
 from sould.agents.files.reviewing.review import Review
+from sould.agents.files.reviewing.shapes import Verdict
 from sould.agents.tools import ToolCallContext
 from soultest.bench.tools import no_commands
 
@@ -173,7 +173,7 @@ class ReviewDesk:
 
     async def decide(
         self,
-        verdict: DecisionVerdict,
+        verdict: Verdict,
         *ids: int,
         choice: Choice | ConflictChoice | None = None,
         paths: Collection[str] = (),

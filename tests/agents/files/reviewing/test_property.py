@@ -15,11 +15,11 @@ from tests.agents.files.reviewing.driven import Driven
 from tests.agents.files.reviewing.reviewdesk import ReviewDesk
 
 from sould.agents.files.edits.ageing import OLD
-from sould.agents.files.edits.reviewstate import DecisionVerdict
 from sould.agents.files.edits.snapshot import SNAPSHOT
 from sould.agents.files.projects.housekeeping import clear
 from sould.agents.files.projects.port import ProjectPort
 from sould.agents.files.reviewing.listing import ReviewedHunk
+from sould.agents.files.reviewing.shapes import Verdict
 from soultest.luck import examples
 
 NAMES = ("a.txt", "sub/b.txt")
@@ -128,7 +128,7 @@ class Reviewing(Driven[ReviewDesk]):
             await port.review()
 
     @rule(n=st.integers(0, 9), verdict=st.sampled_from(["keep", "reject"]), undo=st.booleans())
-    def decide(self, n: int, verdict: DecisionVerdict, undo: bool) -> None:
+    def decide(self, n: int, verdict: Verdict, undo: bool) -> None:
         """The user decides about a hunk, and may take that back."""
         hunks = self._run(self.desk.hunks())
         if not hunks:

@@ -7,7 +7,7 @@ that the next event says was there counts, as if it had been found on disk.
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import takewhile
-from typing import Final, Literal, TypeAlias
+from typing import Final, TypeAlias
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -37,8 +37,6 @@ from sould.agents.files.review.hunk import AgentCall
 from sould.agents.files.review.lines import Lines
 from sould.agents.files.review.text import ReviewedText
 
-DecisionVerdict: TypeAlias = Literal["keep", "reject", "undo"]
-"""`undo`: of a keep or a reject."""
 CallKey: TypeAlias = tuple[str, str, str]
 """What tells a call from all others."""
 MOST_ANSWERS: Final = 5_000

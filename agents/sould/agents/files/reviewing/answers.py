@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sould.agents.files.edits.editlog import Decided
-from sould.agents.files.edits.reviewstate import DecisionVerdict, ReviewState
+from sould.agents.files.edits.reviewstate import ReviewState
 from sould.agents.files.review.decisions import (
     AlreadyDecided,
     HunkStale,
@@ -19,20 +19,7 @@ from sould.agents.files.review.decisions import (
 from sould.agents.files.review.filedecisions import ChangeAbsent, ChangeDecided, Conflict
 from sould.agents.files.review.lines import Lines
 from sould.agents.files.reviewing.listing import ReviewedHunk, Selection, of_hunk
-
-Why: TypeAlias = Literal[
-    "needs_choice",
-    "hunk_stale",
-    "still_streaming",
-    "already_decided",
-    "not_there",
-    "unknown",
-    "conflict",
-    "shared",
-    "unsure",
-    "changed",
-    "failed",
-]
+from sould.agents.files.reviewing.shapes import LeftReason, Verdict
 
 
 class DecidedHunk(Struct, frozen=True):
@@ -40,7 +27,7 @@ class DecidedHunk(Struct, frozen=True):
 
     id: int
     hunk: ReviewedHunk | None
-    verdict: DecisionVerdict
+    verdict: Verdict
     stayed: Lines = ()
     waits: bool = False
     path: str = ""
@@ -68,7 +55,7 @@ class LeftHunk(Struct, frozen=True):
 
     id: int
     path: str
-    why: Why
+    why: LeftReason
     message: str
     present: ReviewedHunk | None = None
     mixed: Lines = ()

@@ -1,21 +1,19 @@
 """What is under review, as a client is shown it: files with their hunks, and which of them an operation is about. Pure."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from sould.agents.files.directories.refs import target_in
 from sould.agents.files.edits.editlog import Decided, Writer
-from sould.agents.files.edits.reviewstate import DecisionVerdict, ReviewState, call_key
+from sould.agents.files.edits.reviewstate import ReviewState, call_key
 from sould.agents.files.review.file import FileChange, Kind, TrackedFile
 from sould.agents.files.review.hunk import AgentCall, Line, PlacedHunk
 from sould.agents.files.review.lines import Lines
-from sould.agents.files.review.splice import Away, AwayState
-
-HunkState: TypeAlias = Literal["pending", "rejecting", "streaming"] | AwayState
-"""`streaming`: not written yet, see `upcoming`."""
+from sould.agents.files.review.splice import Away
+from sould.agents.files.reviewing.shapes import HunkState, Verdict
 
 
 class ReviewedHunk(Struct, frozen=True):
@@ -147,7 +145,7 @@ class KnownDecision(Struct, frozen=True):
     n: int
     id: int
     path: str
-    verdict: DecisionVerdict
+    verdict: Verdict
     by: str
     at: float
     reason: str = ""

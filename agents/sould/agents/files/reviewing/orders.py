@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from sould.agents.files.edits.editlog import Decided
-from sould.agents.files.edits.reviewstate import DecisionVerdict
 from sould.agents.files.review.decisions import Choice
 from sould.agents.files.review.filedecisions import ConflictChoice
 from sould.agents.files.reviewing.listing import ReviewedHunk, Selection
+from sould.agents.files.reviewing.shapes import Verdict
 
 
 class Order(Struct, frozen=True):
@@ -18,7 +18,7 @@ class Order(Struct, frozen=True):
     `digests`: what it saw of them, by id; a hunk without one is decided as it is now. `lines`, `base_lines`: see `Decision`, of one hunk.
     """
 
-    verdict: DecisionVerdict
+    verdict: Verdict
     selection: Selection
     by: str
     """The client, as people know it."""

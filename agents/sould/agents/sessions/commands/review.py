@@ -14,11 +14,11 @@ from msgspec.structs import replace
 
 from sould.agents.base.errors import OptionError, SouldError
 from sould.agents.base.workspace import WorkspaceError
-from sould.agents.files.edits.reviewstate import DecisionVerdict
 from sould.agents.files.review.decisions import Choice
 from sould.agents.files.review.filedecisions import ConflictChoice
 from sould.agents.files.reviewing.answers import Outcome
 from sould.agents.files.reviewing.listing import FileReview, ReviewedHunk
+from sould.agents.files.reviewing.shapes import Verdict
 from sould.agents.files.reviewing.shown import shown_file, shown_hunk, shown_outcome
 from sould.agents.sessions.commands.conversation import Conversation
 from sould.agents.sessions.operations.reviews import HunkName, ReviewedProject, SessionReview
@@ -119,7 +119,7 @@ class ReviewCommands(Struct, frozen=True):
     async def _reject(self, argument: str, client_id: str) -> CommandAnswer:
         return await self._decide("reject", read_wish(argument), client_id)
 
-    async def _decide(self, verdict: DecisionVerdict, wish: Wish, client_id: str) -> CommandAnswer:
+    async def _decide(self, verdict: Verdict, wish: Wish, client_id: str) -> CommandAnswer:
         if not wish.words:
             raise OptionError(_WHAT)
         chosen = self._chosen(wish.words, await self._pending())
@@ -130,7 +130,7 @@ class ReviewCommands(Struct, frozen=True):
         return _answered(outcomes)
 
     async def _ordered(
-        self, verdict: DecisionVerdict, chosen: Sequence[HunkName], wish: Wish, client_id: str
+        self, verdict: Verdict, chosen: Sequence[HunkName], wish: Wish, client_id: str
     ) -> Sequence[tuple[Names, Outcome]]:
         by = self.clients.name(client_id)
         try:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sould.agents.files.edits.ownership import ALONE
-from sould.agents.files.edits.reviewstate import DecisionVerdict, LeftText
+from sould.agents.files.edits.reviewstate import LeftText
 from sould.agents.files.projects.sessionfiles import SessionFiles
 from sould.agents.files.review.decisions import Choice
 from sould.agents.files.review.filedecisions import ConflictChoice
@@ -20,6 +20,7 @@ from sould.agents.files.reviewing.answers import DecisionNews, Outcome
 from sould.agents.files.reviewing.listing import EVERYTHING, FileReview, ReviewedHunk, Selection
 from sould.agents.files.reviewing.orders import Order
 from sould.agents.files.reviewing.review import Review
+from sould.agents.files.reviewing.shapes import Verdict
 from sould.agents.files.reviewing.shown import shown_outcome
 from sould.agents.journal.log import SessionLog
 from sould.agents.sessions.operations.reviewtext import Names, news_of
@@ -99,7 +100,7 @@ class SessionReview:
 
     async def decide(
         self,
-        verdict: DecisionVerdict,
+        verdict: Verdict,
         chosen: Collection[HunkName],
         by: str,
         *,
