@@ -6,12 +6,13 @@ A daemon is started when none runs; when it is replaced, the conversation goes o
 import os
 from collections.abc import Callable
 from types import FrameType
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias, TypeVar, cast
 
 import click
+from msgspec import ValidationError, convert
 
 from sould.agents.base.rpc.errors import INVALID_PARAMS, ConnectionGoneError, RpcError
-from sould.daemon.cli.daemon_client import Asked, DaemonClient, Params
+from sould.daemon.cli.daemon_client import NOT_UNDERSTOOD, Asked, DaemonClient, Params
 from sould.daemon.cli.output import FAILED, TEMPORARY, USAGE, CommandError, visible
 from sould.daemon.dial import BridgeError, greet, read_umask, socket
 from sould.daemon.hello import PROTOCOL, VERSION, encode
@@ -20,6 +21,8 @@ from sould.daemon.paths import Paths, UnsafePathError
 
 METHOD_NOT_FOUND: Final = -32601
 Answer: TypeAlias = dict[str, Any]
+ValueT = TypeVar("ValueT")
+
 Heard: TypeAlias = Callable[[str, Params], None]
 """Takes what the daemon tells, as it is read. Must not block."""
 
@@ -163,6 +166,14 @@ class DaemonConversation:
 
     def withdrawn(self, asked: Asked, reason: str) -> None:
         """See `Handler`: none is ever open."""
+
+
+def read(said: Answer, shape: type[ValueT], command: str) -> ValueT:
+    """What the daemon said to a command, as a value. Raises CommandError where another version says what this one does not know."""
+    try:
+        return convert(said, shape)
+    except ValidationError:
+        raise CommandError(NOT_UNDERSTOOD.format(command)) from None
 
 
 def _ignore(number: int, frame: FrameType | None) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Params: TypeAlias = "dict[str, Any]"
 READ_SIZE = 256 * 1024
+NOT_UNDERSTOOD = "The daemon's answer to {} is not understood; it may be another version: sould restart"
 
 
 class Asked(NamedTuple):

@@ -19,7 +19,7 @@ from msgspec import ValidationError, convert, to_builtins
 
 from sould.agents.base.rpc.errors import METHOD_NOT_FOUND, ConnectionGoneError, RpcError
 from sould.agents.base.text import plural
-from sould.daemon.cli.daemon_client import Asked, DaemonClient, Params
+from sould.daemon.cli.daemon_client import NOT_UNDERSTOOD, Asked, DaemonClient, Params
 from sould.daemon.cli.output import TEMPORARY, CommandError
 from sould.daemon.dial import BridgeError, greet, socket
 from sould.daemon.hello import PROTOCOL, VERSION, encode
@@ -115,10 +115,7 @@ class RunningDaemon:
         try:
             return convert(found, call.answer)
         except ValidationError:
-            raise DaemonError(
-                f"The daemon's answer to {call.method} is not understood; it may be another version: sould restart",
-                "version",
-            ) from None
+            raise DaemonError(NOT_UNDERSTOOD.format(call.method), "version") from None
 
     def wait_gone(self) -> None:
         """Return when the daemon has hung up, which it does last."""

@@ -7,10 +7,8 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
-from msgspec import convert
-
 from sould.agents.clients.inbox.shapes import Answered, EndedItem, InboxChanged, InboxItem, InboxList
-from sould.daemon.cli.conversation import DaemonConversation
+from sould.daemon.cli.conversation import DaemonConversation, read
 from sould.daemon.cli.daemon_client import Params
 
 NAME: Final = "sould inbox"
@@ -62,11 +60,11 @@ class InboxClient:
 
     def show(self, request_id: str) -> InboxItem:
         """One request, whole."""
-        return convert(self._conversation.ask("_sould/inbox/show", {"id": request_id}), InboxItem)
+        return read(self._conversation.ask("_sould/inbox/show", {"id": request_id}), InboxItem, NAME)
 
     def answer(self, request_id: str, decision: Mapping[str, Any]) -> Answered:
         """Answer it; what became of that."""
-        return convert(self._conversation.ask("_sould/inbox/answer", {"id": request_id, **decision}), Answered)
+        return read(self._conversation.ask("_sould/inbox/answer", {"id": request_id, **decision}), Answered, NAME)
 
     def forget(self, request_id: str) -> None:
         """It was answered here; the news of it may come later."""
@@ -74,12 +72,12 @@ class InboxClient:
         self._ended = [each for each in self._ended if each.id != request_id]
 
     def _keep(self, answer: Params) -> None:
-        self._items = {item.id: item for item in convert(answer, InboxList).items}
+        self._items = {item.id: item for item in read(answer, InboxList, NAME).items}
 
     def _heard(self, method: str, params: Params) -> None:
         if method != CHANGED:
             return
-        news = convert(params, InboxChanged)
+        news = read(params, InboxChanged, NAME)
         self._missed = self._missed or news.everything
         for item in news.items:
             self._items[item.id] = item

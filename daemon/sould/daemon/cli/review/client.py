@@ -7,10 +7,8 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from msgspec import convert
-
 from sould.agents.files.reviewing.shapes import ReviewList, ReviewOutcome, ShownFile
-from sould.daemon.cli.conversation import Answer, DaemonConversation
+from sould.daemon.cli.conversation import Answer, DaemonConversation, read
 from sould.daemon.cli.daemon_client import Params
 
 NAME = "sould review"
@@ -103,13 +101,13 @@ def reviewing(cwd: str) -> Generator[ReviewClient]:
 
 
 def files_of(answer: Answer) -> Sequence[ShownFile]:
-    """Of a list."""
-    return convert(answer, ReviewList).files
+    """Of a list. Raises CommandError."""
+    return read(answer, ReviewList, NAME).files
 
 
 def outcome_of(answer: Answer) -> ReviewOutcome:
-    """Of a decision."""
-    return convert(answer, ReviewOutcome)
+    """Of a decision. Raises CommandError."""
+    return read(answer, ReviewOutcome, NAME)
 
 
 def _named(hunks: Mapping[int, str]) -> list[Params]:
