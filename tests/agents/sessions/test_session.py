@@ -137,7 +137,7 @@ async def test_a_session_without_any_model_says_what_to_do(bench: Bench) -> None
     bench.settings = {"models": {}, "providers": {}, "default_model": ""}
     async with bench.running():
         with pytest.raises(NoModelError):
-            await bench.host.require_model({})
+            await bench.host.require_model(bench.opening(environment={}))
         session = await bench.host.new(bench.opening(environment={}))
         end = await finish(session, "hello")
         assert end.error is not None

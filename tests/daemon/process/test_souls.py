@@ -1,10 +1,10 @@
 """A session whose agent is none of ours: what the daemon does for every agent, and what it says of what this one cannot do."""
 
+import base64
 import json
 import os
 import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from typing import Any
 
@@ -14,6 +14,7 @@ from sould.daemon.launch import environment, publish
 from sould.daemon.paths import ensure_private
 from soultest import filesoul
 from soultest.daemon import Bridge, Sould, fresh_sould, until
+from soultest.pictures import png
 
 ANSWERS = {"hello": "Hello from a file.", "wait": None, "go on": "Gone on.", "later": "Later."}
 ITSELF = (
@@ -34,7 +35,7 @@ class Daemons:
 
     def start(self) -> None:
         """The next one, which has the lock then."""
-        line = [sys.executable, "-P", "-X", "utf8", filesoul.__file__, "--listen", str(self._listener)]
+        line = [*filesoul.COMMAND, "--listen", str(self._listener)]
         surroundings = environment(self.sould.environment)
         self._started.append(subprocess.Popen(line, env=surroundings, cwd="/", pass_fds=[self._listener]))
         until(lambda: self.sould.owner, what="the daemon")
@@ -66,9 +67,9 @@ def daemons() -> Iterator[Daemons]:
 class Editor:
     """A client with one session."""
 
-    def __init__(self, sould: Sould) -> None:
+    def __init__(self, sould: Sould, folder: str = "") -> None:
         self.bridge: Bridge = sould.acp()
-        self._cwd = str(sould.workspace)
+        self._cwd = str(sould.workspace / folder)
         self.answers: dict[str, Any] = {}
         """By request, in the order in which they came."""
         self.session = ""
@@ -91,9 +92,9 @@ class Editor:
         self.prompt(text)
         return self.until(text)
 
-    def prompt(self, text: str) -> None:
+    def prompt(self, text: str, *further: Mapping[str, str]) -> None:
         """Ask for a turn; the text is the request's id."""
-        self._send(text, "session/prompt", prompt=[{"type": "text", "text": text}])
+        self._send(text, "session/prompt", prompt=[{"type": "text", "text": text}, *further])
 
     def steer(self, text: str) -> None:
         """Add something to the running turn."""
@@ -188,6 +189,32 @@ def test_after_a_kill_the_turn_is_interrupted_and_the_same_editor_goes_on(daemon
     assert [text for who, text in replayed if who == "user"] == ["hello", "wait", "later"]
 
 
+def test_sessions_of_other_directories_have_our_own_agent(daemons: Daemons, editor: Editor) -> None:
+    (daemons.sould.workspace / "own").mkdir()
+    own = Editor(daemons.sould, "own")
+    own.begin()
+    assert ("agent", "from a model") in own.ask("hello")
+    assert ("agent", "Hello from a file.") in editor.ask("hello")
+    assert editor.options == ["mode"]
+    assert {"agent", "model", "mode"} <= set(own.options)
+
+
+def test_a_picture_that_the_agent_does_not_take_is_told(editor: Editor) -> None:
+    editor.prompt("hello", {"type": "image", "data": base64.b64encode(png()).decode(), "mimeType": "image/png"})
+    heard = editor.until("hello")
+    assert any("A file takes no pictures" in text for _, text in heard)
+    assert ("agent", "Hello from a file.") in heard
+
+
+def test_after_a_planned_restart_the_same_agent_goes_on(daemons: Daemons, editor: Editor) -> None:
+    editor.ask("hello")
+    restarted = daemons.sould.cli("restart")
+    assert restarted.returncode == 0, restarted.stderr
+    assert ("agent", "Later.") in editor.ask("later")
+    daemons.kill()
+    daemons.start()
+
+
 @pytest.mark.parametrize(
     ("command", "answer"),
     [
@@ -205,7 +232,3 @@ def test_what_the_agent_cannot_do_is_refused_in_a_sentence(editor: Editor, comma
     editor.ask("hello")
     assert ("agent", answer) in editor.ask(command)
     assert editor.stopped(command) == "end_turn"
-
-
-def test_only_what_the_agent_has_can_be_chosen(editor: Editor) -> None:
-    assert editor.options == ["mode"]

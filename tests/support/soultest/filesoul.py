@@ -1,31 +1,35 @@
-"""The daemon with an agent that is none of ours: it answers from a file.
+"""The daemon with an agent that is none of ours, beside our own: it answers from a file.
 
-    python filesoul.py --listen DESCRIPTOR
-
-`answers.json` of the session's directory has an answer for each prompt. One that is null makes the agent ask; its turn
+A session has it where its directory has `answers.json`, with an answer for each prompt. One that is null makes the agent ask; its turn
 then lasts until the user adds something that has an answer.
 """
 
 import asyncio
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct, field
 
 from sould.agents.journal.log import SessionLog
-from sould.agents.sessions.soulfactory import SoulBasis
+from sould.agents.sessions.services import HostServices
+from sould.agents.sessions.soulfactory import SoulBasis, SoulFactory
 from sould.agents.soul.loop import Ending
+from sould.agents.soul.session_request import SessionRequest
 from sould.agents.soul.soul import OpenWork, Resumed
 from sould.agents.soul.turn import Turn
 from sould.agents.soul.unfinished import Unfinished
 from sould.agents.wire.content import TextPart, UserInput, input_text
 from sould.agents.wire.messages import SteerInput, StepBegin, StepInterrupted
 from sould.daemon.paths import Paths
-from sould.daemon.process.compose import Composition, compose
+from sould.daemon.process.compose import Composition, compose, own_souls
 from sould.daemon.process.main import main
+from sould.daemon.process.sessions import Build
 
 ASKS = "What else?"
+COMMAND = (sys.executable, "-P", "-X", "utf8", __file__)
+"""What runs this daemon."""
 
 
 class FileSoul(Struct):
@@ -58,6 +62,14 @@ class FileSoul(Struct):
         self.log.publish(TextPart(text=answer))
         return Ending("finished")
 
+    def not_taken(self, user_input: UserInput) -> str:
+        """See `Soul`."""
+        return (
+            ""
+            if isinstance(user_input, str) or all(isinstance(part, TextPart) for part in user_input)
+            else "A file takes no pictures"
+        )
+
     def steer(self, user_input: UserInput) -> None:
         """See `Soul`."""
         self._given.put_nowait(user_input)
@@ -87,15 +99,29 @@ class FileSoul(Struct):
         return json.loads(self.path.read_text())
 
 
-async def make_file_soul(basis: SoulBasis) -> FileSoul:
+class FileSouls(Struct, frozen=True):
     """A `SoulFactory`."""
-    return FileSoul(basis.log, basis.services.workplace.opening.cwd / "answers.json")
+
+    path: Path
+
+    async def require_model(self, services: HostServices, opening: SessionRequest) -> None:
+        """See `SoulFactory`: it needs none."""
+
+    async def make(self, basis: SoulBasis) -> FileSoul:
+        """See `SoulFactory`."""
+        return FileSoul(basis.log, self.path)
+
+
+def chosen(opening: SessionRequest) -> SoulFactory:
+    """A `SoulChoice`."""
+    path = opening.cwd / "answers.json"
+    return FileSouls(path) if path.exists() else own_souls(opening)
 
 
 def composed(paths: Paths) -> Composition:
-    """As the daemon is composed, with other souls."""
-    return compose(paths, make_file_soul)
+    """As the daemon is composed, with another soul beside its own."""
+    return compose(paths, chosen)
 
 
 if __name__ == "__main__":
-    main(compose=composed)
+    main(build=Build(composed, COMMAND))

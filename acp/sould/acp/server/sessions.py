@@ -48,7 +48,7 @@ async def new(client: AcpClient, params: OpeningParams) -> Reply:
     opening = opening_of(client, params)
     host = await client.host()
     if client.capabilities.terminal_sign_in:
-        await host.require_model(opening.environment)
+        await host.require_model(opening)
     session = await host.new(opening)
     attachment = client.attach(session, servers_of(opening))
     return Reply({"sessionId": session.id, **_state(host, attachment)}, attachment.begin)

@@ -36,7 +36,7 @@ from sould.agents.sessions.services import HostServices
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.session_builder import compose
 from sould.agents.sessions.settings.state import load_state
-from sould.agents.sessions.soulfactory import SoulFactory
+from sould.agents.sessions.soulfactory import SoulChoice
 from sould.agents.sessions.store.store import InfoPage, SessionInfo
 from sould.agents.sessions.store.waitingnotes import WaitingNotes
 from sould.agents.sessions.worktrees.worktrees import Worktree
@@ -62,7 +62,7 @@ LONG = 100
 class SessionHost:
     """The live sessions and the store behind them. `serve` owns every session's task."""
 
-    def __init__(self, services: HostServices, souls: SoulFactory) -> None:
+    def __init__(self, services: HostServices, souls: SoulChoice) -> None:
         storage = services.storage
         self._services, self._souls, self._store = services, souls, storage.store
         self._sessions: dict[str, Session] = {}
@@ -160,11 +160,11 @@ class SessionHost:
         """The session if it is in memory."""
         return self._sessions.get(session_id)
 
-    async def require_model(self, environment: Mapping[str, str]) -> None:
+    async def require_model(self, opening: SessionRequest) -> None:
         """Raises NoModelError: no model can be used. What else keeps a model from answering, its sessions say."""
         with contextlib.suppress(ConfigError):
             self._services.configuration.live.look()
-            await self._services.models.providers.get(None, environment)
+            await self._souls(opening).require_model(self._services, opening)
 
     async def new(self, opening: SessionRequest) -> Session:
         """Begin a session.
@@ -183,7 +183,7 @@ class SessionHost:
                 stored.directory, self._services.storage.writer, session_id=stored.info.id, cwd=opening.cwd
             )
             async with closed_on_error(log) as opened:
-                parts = await compose(self._services, self._souls, stored, log, opening, listener, opened)
+                parts = await compose(self._services, self._souls(opening), stored, log, opening, listener, opened)
                 parts.choices.state.begin_in(opening.cwd)
                 parts.choices.state.save(stored.directory)
                 await log.commit()
@@ -235,7 +235,7 @@ class SessionHost:
             self._require_same_directory(stored.info.cwd, opening.cwd, began)
             log = await SessionLog.open(stored.directory, self._services.storage.writer)
             async with closed_on_error(log) as opened:
-                parts = await compose(self._services, self._souls, stored, log, opening, listener, opened)
+                parts = await compose(self._services, self._souls(opening), stored, log, opening, listener, opened)
                 session = Session(parts, listener, _InWorktree(self, session_id))
                 self.inbox.watch(session.entry, log.channel)
                 opened.callback(self.inbox.unwatch, session_id)

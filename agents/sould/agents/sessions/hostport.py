@@ -83,13 +83,13 @@ class HostPort:
         session = self._host.live(session_id)
         return SessionPort(session) if session is not None else None
 
-    async def require_model(self, environment: Mapping[str, str]) -> None:
+    async def require_model(self, opening: SessionRequest) -> None:
         """For clients that have their user sign in first: a session opens without a model, too.
 
         Raises:
-            NoModelError: no model is configured or found in the environment, or there is no key for it.
+            NoModelError: no model is configured or found in the opening's environment, or there is no key for it.
         """
-        await self._host.require_model(environment)
+        await self._host.require_model(opening)
 
     async def new(self, opening: SessionRequest) -> SessionPort:
         """Begin a session.

@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from sould.agents.journal.log import SessionLog
 from sould.agents.llm.costs import Costs
+from sould.agents.llm.requests import not_taken
 from sould.agents.sessions.loop_builder import build_loop
-from sould.agents.sessions.services import SessionServices
+from sould.agents.sessions.services import HostServices, SessionServices
 from sould.agents.sessions.settings.agents import (
     DEFAULT,
     AgentOption,
@@ -29,6 +30,7 @@ from sould.agents.soul.compaction.compactor import Compactor
 from sould.agents.soul.loop import AgentLoop, Ending
 from sould.agents.soul.model_call import ModelCaller
 from sould.agents.soul.reminders import TaskReminder
+from sould.agents.soul.session_request import SessionRequest
 from sould.agents.soul.skills.catalog import renew_skills
 from sould.agents.soul.soul import OpenWork, Resumed
 from sould.agents.soul.subagents.crew import Crew
@@ -113,6 +115,12 @@ class OwnSoul(Struct, frozen=True):
         """See `Soul`."""
         return await self.steps.turn(turn)
 
+    def not_taken(self, user_input: UserInput) -> str:
+        """See `Soul`: what its model is not able to."""
+        info = self.agent.models.info
+        media = not_taken(user_input, info)
+        return f"{info.model} takes no {media}" if media else ""
+
     def steer(self, user_input: UserInput) -> None:
         """See `Soul`: delivered before the next step."""
         self.steps.steering.append(user_input)
@@ -144,8 +152,19 @@ class OwnSoul(Struct, frozen=True):
         """See `Soul`: all it stands on is the session's, which ends it."""
 
 
-async def make_own_soul(basis: SoulBasis) -> OwnSoul:
-    """A `SoulFactory`. The agent's model is the one its file names, where the user chose none."""
+class OwnSouls(Struct, frozen=True):
+    """A `SoulFactory`."""
+
+    async def require_model(self, services: HostServices, opening: SessionRequest) -> None:
+        """See `SoulFactory`: some model is configured or found, with its key."""
+        await services.models.providers.get(None, opening.environment)
+
+    async def make(self, basis: SoulBasis) -> OwnSoul:
+        """See `SoulFactory`: the agent's model is the one its file names, where the user chose none."""
+        return await _make(basis)
+
+
+async def _make(basis: SoulBasis) -> OwnSoul:
     services, log, state = basis.services, basis.log, basis.state
     models, opening = services.model.models, services.workplace.opening
     folder = services.host.configuration.directory / "agents"

@@ -10,7 +10,6 @@ from msgspec import Struct
 from sould.agents.base.config import Config
 from sould.agents.base.filechanges import Stamp
 from sould.agents.llm.provider import ModelInfo
-from sould.agents.llm.requests import not_taken
 from sould.agents.sessions.session_builder import Parts
 from sould.agents.sessions.settings.notices import NewsReader
 from sould.agents.sessions.told_once import UnreadInstructions, WorktreeOffer
@@ -106,10 +105,9 @@ class TurnPreparation:
             self._prepared = _Prepared(config, models, (*servers, *skills, *trust), generation)
 
     def _tell_left_out_media(self, prompt: Prompt) -> None:
-        model = self._models.info
-        if media := not_taken(prompt.user_input, model):
+        if problem := self._parts.soul.not_taken(prompt.user_input):
             told = "It was left out; choose another model, or send text."
-            self._parts.log.publish(notice("media", f"{model.model} takes no {media}", told, severity="warning"))
+            self._parts.log.publish(notice("media", problem, told, severity="warning"))
 
     async def _begin_session(self, prompt: Prompt) -> None:
         """What is said in a session's first turn: later its system prompt is what it was.

@@ -106,7 +106,7 @@ async def compose(
     work = Work(BackgroundTasks(log, stored.directory, configuration.live, listener), TodoList(state.todos))
     session_hooks, external = SessionHooks(hooks, project_hooks), ExternalTools(log, permission.approval)
     options.offer(switch)
-    soul = await souls(SoulBasis(services, log, state, options, work, (external, session_hooks)))
+    soul = await souls.make(SoulBasis(services, log, state, options, work, (external, session_hooks)))
     repeats = LoopOption(configuration.live, state, options)
     if soul.steps is not None:
         options.offer(repeats)

@@ -87,6 +87,10 @@ class Soul(Protocol):
         """Work on what the user asked last, until the turn ends. Cancelling it ends the turn; one runs at a time."""
         ...
 
+    def not_taken(self, user_input: UserInput) -> str:
+        """Which media of a prompt it does not take, as a clause; "" where it takes all of it."""
+        ...
+
     def steer(self, user_input: UserInput) -> None:
         """What the user adds while a turn runs."""
         ...

@@ -27,13 +27,14 @@ from sould.agents.permissions.rules import UserRules
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.sessions.host import SessionHost
 from sould.agents.sessions.hostport import HostPort
-from sould.agents.sessions.own_soul import make_own_soul
+from sould.agents.sessions.own_soul import OwnSouls
 from sould.agents.sessions.services import HostServices, ModelAccess, Policy, SharedFiles, Storage, UserConfiguration
 from sould.agents.sessions.settings.agents import load_default
 from sould.agents.sessions.settings.notices import News
-from sould.agents.sessions.soulfactory import SoulFactory
+from sould.agents.sessions.soulfactory import SoulChoice, SoulFactory
 from sould.agents.sessions.store.store import SessionStore
 from sould.agents.sessions.worktrees.worktrees import WorktreeRecords, Worktrees
+from sould.agents.soul.session_request import SessionRequest
 from sould.agents.tools.editor.routing import EditorBackends
 from sould.agents.tools.languageservers.backend import LanguageServersBackend
 from sould.daemon.configuration.configfile import config_path, config_places, other_configuration
@@ -164,8 +165,13 @@ class Composition(Struct, frozen=True):
         self.store.close()
 
 
-def compose(paths: Paths, souls: SoulFactory = make_own_soul) -> Composition:
-    """Make the shared services, and the host of sessions whose agents `souls` makes.
+def own_souls(_opening: SessionRequest) -> SoulFactory:
+    """A `SoulChoice`: each session has our own agent."""
+    return OwnSouls()
+
+
+def compose(paths: Paths, souls: SoulChoice = own_souls) -> Composition:
+    """Make the shared services, and the host of sessions whose agents `souls` chooses.
 
     Opens the session index; starts no process and touches no network.
     """

@@ -28,7 +28,7 @@ from sould.daemon.process.handshake import RefusedHelloError
 from sould.daemon.process.lifecycle import Exit, Lifecycle, describe_clients
 from sould.daemon.process.records import sweep_records
 from sould.daemon.process.server import Connection, Server
-from sould.daemon.process.sessions import Compose, Sessions, StoredAccounts
+from sould.daemon.process.sessions import Build, Sessions, StoredAccounts
 
 _log = logging.getLogger(__name__)
 
@@ -38,17 +38,15 @@ LSP = "sould.editors.lsp.server"
 
 
 class Daemon:
-    """One per process. `inheritance` says what it starts with, `umask` is that of whoever started the first one.
+    """One per process. `inheritance` says what it starts with, `umask` is that of whoever started the first one."""
 
-    `compose` makes what sessions stand on, when the first one is wanted.
-    """
-
-    def __init__(self, paths: Paths, limits: Limits, inheritance: HandoverState, umask: int, compose: Compose) -> None:
+    def __init__(self, paths: Paths, limits: Limits, inheritance: HandoverState, umask: int, build: Build) -> None:
         self.paths = paths
         self.limits = limits
         self.started = time.monotonic()
         self.lock = inheritance.lock
-        self.sessions = Sessions(paths, umask, compose)
+        self.sessions = Sessions(paths, umask, build.compose)
+        self._command = build.command
         self.lifecycle = Lifecycle(paths, limits, self.sessions, inheritance.lock, activated=inheritance.activated)
         serve = partial(serve_acp, accounts=StoredAccounts(paths, self.sessions))
         acp = ConnectionHost(paths, self.sessions, serve)
@@ -241,7 +239,7 @@ class Daemon:
                 connection.task.cancel()
         await self._at_most(1.0, self._ended(connections))
         estate = HandoverState(self.server.listener, self.lock, heirs, activated=self.lifecycle.activated)
-        if await give(estate, self.sessions.umask):
+        if await give(estate, self.sessions.umask, self._command):
             return True
         _log.error("the new daemon did not start; going on with %s", VERSION)
         for heir in heirs:

@@ -12,13 +12,14 @@ import asyncio
 import logging
 import os
 import socket
+from collections.abc import Sequence
 from typing import TypeVar
 
 from msgspec import Struct, field
 from msgspec.json import decode, encode
 
 from sould.daemon.activation import notified, notify
-from sould.daemon.launch import command, environment
+from sould.daemon.launch import environment
 from sould.daemon.process.handshake import Hello
 from sould.daemon.process.server import Connection
 
@@ -71,14 +72,16 @@ def hand_over(connection: Connection) -> HandedConnection:
     return HandedConnection(sock, connection.hello, descriptors, released.unread, released.unwritten, private)
 
 
-async def give(inheritance: HandoverState, umask: int) -> bool:
-    """Start the next daemon, under `umask`, and hand everything over; False when it did not get ready."""
+async def give(inheritance: HandoverState, umask: int, command: Sequence[str]) -> bool:
+    """Start the next daemon, by `command` and under `umask`, and hand everything over; False when it did not get ready."""
     heirs = inheritance.heirs
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     with ours:
         with theirs:
             process = await asyncio.create_subprocess_exec(
-                *command("--handover", str(theirs.fileno())),
+                *command,
+                "--handover",
+                str(theirs.fileno()),
                 stdin=asyncio.subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(),),
                 env=environment(os.environ) | notified(os.environ),

@@ -31,7 +31,7 @@ from sould.daemon.paths import Paths, UnsafePathError, ensure_private
 from sould.daemon.process.daemon import Daemon
 from sould.daemon.process.handover import HandoverState, receive
 from sould.daemon.process.lifecycle import Exit
-from sould.daemon.process.sessions import Compose, composed
+from sould.daemon.process.sessions import OURS, Build
 
 SIZE, KEEP = 10 * 1024 * 1024, 5
 _log = logging.getLogger(__name__)
@@ -41,8 +41,8 @@ hardly ever while turns run, for that takes a tenth of a second where a long ses
 has ended."""
 
 
-def main(arguments: Sequence[str] | None = None, compose: Compose = composed) -> None:
-    """Run the daemon until it leaves; exits with 0 when another one runs already. `compose`: see `Daemon`."""
+def main(arguments: Sequence[str] | None = None, build: Build = OURS) -> None:
+    """Run the daemon until it leaves; exits with 0 when another one runs already."""
     options = _Options.parse(sys.argv[1:] if arguments is None else arguments)
     paths = Paths(os.environ)
     try:
@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None, compose: Compose = composed) ->
         who = f"pid {owner[0].pid}, version {owner[1]}" if owner else "pid unknown"
         sys.stderr.write(f"sould: already running, {who}\n")
         sys.exit(0)
-    _serve(paths, inheritance, umask, compose, foreground=options.listen is None and options.handover is None)
+    _serve(paths, inheritance, umask, build, foreground=options.listen is None and options.handover is None)
 
 
 class _Options(Struct, frozen=True):
@@ -124,7 +124,7 @@ def _harden(*, foreground: bool) -> int:
     return umask
 
 
-def _serve(paths: Paths, inheritance: HandoverState, umask: int, compose: Compose, *, foreground: bool) -> None:
+def _serve(paths: Paths, inheritance: HandoverState, umask: int, build: Build, *, foreground: bool) -> None:
     write_owner(inheritance.lock, Identity.mine(), VERSION)
     start_logging(paths.log, foreground=foreground, level=os.environ.get("SOULD_LOG_LEVEL", "INFO"))
     begun = "started" if inheritance.giver is None else "took over"
@@ -133,7 +133,7 @@ def _serve(paths: Paths, inheritance: HandoverState, umask: int, compose: Compos
     gc.freeze()  # what is imported stays: collections need not look at it again
     gc.set_threshold(*COLLECT)
     gc.enable()  # `launch.RUN` disabled it for the imports
-    exit_reason = asyncio.run(_run(paths, inheritance, umask, compose))
+    exit_reason = asyncio.run(_run(paths, inheritance, umask, build))
     if exit_reason is not Exit.RESTART:
         with contextlib.suppress(OSError):
             os.unlink(paths.starts)  # a clean end: no death to be counted
@@ -153,8 +153,8 @@ def _use(*directories: str) -> None:
             _log.warning("commands in containers cannot tell that a daemon uses %s: %s", directory, error.strerror)
 
 
-async def _run(paths: Paths, inheritance: HandoverState, umask: int, compose: Compose) -> Exit:
-    daemon = Daemon(paths, Limits.from_environment(os.environ), inheritance, umask, compose)
+async def _run(paths: Paths, inheritance: HandoverState, umask: int, build: Build) -> Exit:
+    daemon = Daemon(paths, Limits.from_environment(os.environ), inheritance, umask, build)
     try:
         return await daemon.run()
     finally:

@@ -10,11 +10,13 @@ import gc
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from msgspec import Struct
 
 from sould.agents.base.errors import ConfigError, NoModelError, SouldError
 from sould.agents.base.importing import load, load_here
-from sould.daemon.launch import inherited
+from sould.daemon.launch import command, inherited
 from sould.daemon.paths import Paths
 
 if TYPE_CHECKING:
@@ -247,3 +249,14 @@ def _forget_all(paths: Paths) -> None:
     credentials = Credentials(paths)
     for provider in tuple(credentials.stored()):
         credentials.forget(provider)
+
+
+class Build(Struct, frozen=True):
+    """What a daemon is made of, and how one like it is started."""
+
+    compose: Compose
+    command: Sequence[str]
+    """The command line, without what is handed over."""
+
+
+OURS: Final = Build(composed, command())
