@@ -27,7 +27,7 @@ MAY_IMPORT: dict[str, str] = {
     "sessions.commands.slash.SlashCommand": "a value: a command on offer",
     "sessions.settings.options.SessionOption": "a value: an option as clients show it",
     "sessions.settings.options.OptionChoice": "a value: one of an option's values",
-    "sessions.turns.turns.Prompt": "what `SessionPort.prompt` gives, to wait for",
+    "sessions.turns.turns.Prompt": "what `SessionPort.turns.prompt` gives, to wait for",
     "sessions.turns.turns.INTERRUPTED": "how such a turn's end is told",
     "sessions.turns.queueing.Edited": "what `SessionPort.queue.edit` gives",
     "sessions.turns.operating.OperationCancelledError": "what an operation raises that was cancelled",

@@ -40,7 +40,7 @@ async def asks(bench: Bench, *scripts: str, mode: str = "ask") -> tuple[Session,
     """A session without any client that waits for an approval."""
     bench.script(*scripts)
     session = await bench.new(mode)
-    session.prompt("go", "nobody")
+    session.turns.prompt("go", "nobody")
     return session, await approval(session)
 
 
@@ -143,7 +143,7 @@ async def test_what_one_client_approves_is_gone_in_every_other_one_whatever_prot
         assert (late["outcome"], late["message"]) == ("already_answered", "desk approved it.")
         assert late["ended"] == ended
         await watcher.wait_for(ApprovalResponse)
-        await session.prompt("and?", "nobody").outcome()
+        await session.turns.prompt("and?", "nobody").outcome()
         assert (bench.project / "new.txt").read_text() == "hello\n"
 
 
@@ -176,7 +176,7 @@ async def test_what_an_approval_may_cover_is_what_is_offered(bench: Bench, conne
         assert item["id"] == asked.id, "what does not fit answers nothing"
         answered = await client.request("_sould/inbox/answer", id=asked.id, decision="approve", scope="session")
         assert answered["ended"]["outcome"] == "approved_for_session"
-        await session.prompt("and?", "nobody").outcome()
+        await session.turns.prompt("and?", "nobody").outcome()
         assert (bench.project / "new.txt").read_text() == "again\nagain\n"
 
 
@@ -308,7 +308,7 @@ async def test_a_turn_that_is_cancelled_takes_its_question_with_it(bench: Bench,
     async with bench.running(), looking(connect) as client:
         await client.request("_sould/inbox/subscribe")
         session, asked = await asks(bench, call("Shell", command="echo hello > new.txt"), "text: done")
-        session.cancel(None)
+        session.turns.cancel(None)
         ended = await told(client, asked.id)
         assert (ended["outcome"], ended["by"]) == ("cancelled", "")
         late = await client.request("_sould/inbox/answer", id=asked.id, decision="approve")
@@ -366,7 +366,7 @@ async def test_what_waited_when_the_daemon_ended_is_listed_by_the_next_one_and_a
         assert answered["outcome"] == "taken"
         assert (await told(client, asked.id))["outcome"] == "approved"
         reopened = await bench.open(key)
-        await reopened.prompt("and?", "nobody").outcome()
+        await reopened.turns.prompt("and?", "nobody").outcome()
         assert (bench.project / "new.txt").read_text() == "hello\n"
         assert await items(client) == []
     async with bench.running(), looking(connect) as client:

@@ -364,7 +364,7 @@ async def test_what_was_not_offered_is_not_kept_whatever_a_client_answers(bench:
     async with bench.running():
         session = await bench.new("ask")
         watcher = Watcher(session, answer=None)
-        turn = session.prompt("go", "watcher")
+        turn = session.turns.prompt("go", "watcher")
         asked = await watcher.wait_for(ApprovalRequest)
         assert [each.scope for each in asked.lasting] == ["project"]
         answer = ApprovalResponse(request_id=asked.id, response="approve_for_session", lasting="always")

@@ -335,7 +335,7 @@ async def test_a_keep_is_done_and_a_reject_waits_while_a_step_of_the_turn_runs(b
     async with bench.running(), reviewer(connect) as client:
         watcher = Watcher(await bench.new("review"))
         async with Gate(bench, "b.txt").closed() as gate:
-            turn = watcher.session.prompt("go", "watcher")
+            turn = watcher.session.turns.prompt("go", "watcher")
             await watcher.wait_for(StepBegin, lambda step: step.n == 2)
             await client.request("_sould/review/subscribe", cwd=cwd)
             first, second = await listed(client, bench)
@@ -408,7 +408,7 @@ async def test_what_a_call_that_waits_is_about_to_write_is_shown_as_streaming_an
         await client.request("_sould/review/subscribe", cwd=cwd)
         async with Gate(bench, "b.txt").closed() as gate:
             session = await bench.new("review")
-            turn = session.prompt("go", "watcher")
+            turn = session.turns.prompt("go", "watcher")
             await client.wait_for(streaming_in("a.txt", [["two\n"], ["five\n"]]))
             answer = await client.request("_sould/review/list", cwd=cwd)
             first, second = next(file for file in answer["files"] if file["path"].endswith("a.txt"))["streaming"]
@@ -437,7 +437,7 @@ async def test_what_a_call_was_about_to_write_vanishes_when_the_user_does_not_al
     async with bench.running(), reviewer(connect) as client:
         await client.request("_sould/review/subscribe", cwd=str(bench.project))
         watcher = Watcher(await bench.new("ask"), answer=None)
-        turn = watcher.session.prompt("go", "watcher")
+        turn = watcher.session.turns.prompt("go", "watcher")
         await client.wait_for(streaming_in("new.txt", [["new\n"]]))
         request = await watcher.wait_for(ApprovalRequest)
         watcher.session.answer(ApprovalResponse(request_id=request.id, response="reject"), "watcher")
@@ -457,7 +457,7 @@ async def test_a_client_that_subscribes_later_is_shown_what_a_call_is_about_to_w
         if another:
             await other.request("_sould/review/subscribe", cwd=str(elsewhere))
         watcher = Watcher(await bench.new("ask"), answer=None)
-        turn = watcher.session.prompt("go", "watcher")
+        turn = watcher.session.turns.prompt("go", "watcher")
         request = await watcher.wait_for(ApprovalRequest)
         await client.request("_sould/review/subscribe", cwd=str(bench.project))
         await client.wait_for(streaming_in("new.txt", [["new\n"]]))
@@ -476,7 +476,7 @@ async def test_of_two_edits_of_a_file_in_one_step_the_second_is_shown_as_soon_as
     async with bench.running(), reviewer(connect) as client:
         await client.request("_sould/review/subscribe", cwd=str(bench.project))
         session = await bench.new("full")
-        turn = session.prompt("go", "watcher")
+        turn = session.turns.prompt("go", "watcher")
         await client.wait_for(streaming_in("a.txt", [["ciao\n"]]))
         [hunk] = await listed(client, bench)
         assert (hunk["state"], [line["text"] for line in hunk["lines"]]) == ("pending", ["bye\n"])

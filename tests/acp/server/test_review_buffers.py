@@ -199,7 +199,7 @@ async def test_an_agent_writes_into_the_unsaved_buffer_of_a_client_without_a_ses
     async with asked_to_edit(bench, connect) as editor:
         await editor.type(2, 1, "!")
         watcher = Watcher(await bench.new("review"))
-        turn = watcher.session.prompt("go", "watcher")
+        turn = watcher.session.turns.prompt("go", "watcher")
         await editor.take_one()
         await turn.outcome()
         assert (editor.text, editor.saved) == ("a\nB\nc!\n", False)
@@ -276,7 +276,7 @@ async def test_an_edit_that_is_refused_for_what_was_typed_just_then_is_made_on_t
 ) -> None:
     async with asked_to_edit(bench, connect) as editor:
         watcher = Watcher(await bench.new("review"))
-        turn = watcher.session.prompt("go", "watcher")
+        turn = watcher.session.turns.prompt("go", "watcher")
         asked = await editor.client.wait_request("_sould/review/write")
         await editor.type(2, 1, "!")
         editor.client.answer(asked, editor.takes(asked))
@@ -293,7 +293,7 @@ async def test_an_edit_that_an_editor_refuses_without_a_reason_is_not_tried_for_
 ) -> None:
     async with asked_to_edit(bench, connect) as editor:
         watcher = Watcher(await bench.new("review"))
-        turn = watcher.session.prompt("go", "watcher")
+        turn = watcher.session.turns.prompt("go", "watcher")
         editor.client.answer(await editor.client.wait_request("_sould/review/write"), {"outcome": "outdated"})
         await turn.outcome()
         assert editor.path.read_text() == "a\nb\nc\n"

@@ -69,7 +69,7 @@ async def test_a_toy_frontend_lists_sessions_and_answers_an_approval(bench: Benc
         assert await toy.ask("hello", name="a robot") == {"version": "1.2.3"}
         session = await bench.new("ask")
         await toy.ask("_sould/inbox/subscribe")
-        prompt = session.prompt("go", "nobody")
+        prompt = session.turns.prompt("go", "nobody")
         told = await toy.read()
         assert told["method"] == "_sould/inbox/changed"
         [item] = told["params"]["items"]

@@ -78,7 +78,7 @@ async def test_only_a_tool_that_its_server_calls_read_only_goes_beside_what_has_
         watcher = Watcher(await new_session(bench, asked("box")), answer=None)
         await state_of(watcher, "box", "connected")
         bench.script("\n".join(calls), "text: ok")
-        prompt = watcher.session.prompt("go", "watcher")
+        prompt = watcher.session.turns.prompt("go", "watcher")
         for sender in ("box__echo", "Shell", "box__sum"):
             request = await watcher.wait_for(ApprovalRequest, lambda request, sender=sender: request.sender == sender)
             watcher.session.answer(ApprovalResponse(request_id=request.id, response="approve"), "watcher")
@@ -330,7 +330,7 @@ async def test_cancelling_a_turn_ends_a_call_at_once(bench: Bench) -> None:
         watcher = await open_session(bench, asked("box"))
         calling = asyncio.ensure_future(result_of(bench, watcher, "box__slow"))
         await watcher.wait_for(ToolOutput)
-        watcher.session.cancel("watcher")
+        watcher.session.turns.cancel("watcher")
         assert (await calling).is_error
 
 

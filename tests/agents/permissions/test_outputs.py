@@ -55,7 +55,7 @@ async def fetched(bench: Bench, response: str, feedback: str = "") -> tuple[Appr
         site.page("/a", INJECTION.encode(), "text/plain")
         bench.script(call("FetchURL", url=site.url("/a")), "text: ok")
         watcher = Watcher(await bench.new("full"), answer=None)
-        prompt = watcher.session.prompt("go", "watcher")
+        prompt = watcher.session.turns.prompt("go", "watcher")
         asked = await answer(watcher, 0, response, feedback)
         assert (await prompt.outcome()).stop_reason == "finished"
         assert len(site.asked) == 1, "it was fetched once"
@@ -104,7 +104,7 @@ async def test_where_a_page_leads_to_is_asked_about_by_its_own_host(bench: Bench
         site.page("/b", INJECTION.encode(), "text/plain")
         bench.script(call("FetchURL", url=site.url("/a")), "text: ok")
         watcher = Watcher(await bench.new("full"), answer=None)
-        prompt = watcher.session.prompt("go", "watcher")
+        prompt = watcher.session.turns.prompt("go", "watcher")
         asked = await answer(watcher, 0, "reject")
         await prompt.outcome()
     assert "127.0.0.1 and localhost" in asked.description
@@ -119,7 +119,7 @@ async def test_a_tool_is_asked_about_until_its_user_passes_on_all_it_brings(benc
         await state_of(watcher, "box", "connected")
         first, second = call("box__echo", text="one"), call("box__sum", a=2, b=3)
         bench.script(first, call("box__echo", text="two"), second, "text: ok")
-        prompt = watcher.session.prompt("go", "watcher")
+        prompt = watcher.session.turns.prompt("go", "watcher")
         asked = await answer(watcher, 0, "approve_for_session")
         other = await answer(watcher, 1)
         assert (await prompt.outcome()).stop_reason == "finished"
@@ -164,9 +164,9 @@ async def test_a_turn_that_is_cancelled_meanwhile_passes_nothing_on(bench: Bench
         watcher = Watcher(await bench.new("full"), answer=None)
         await state_of(watcher, "box", "connected")
         bench.script(call("box__echo", text=INJECTION), "text: ok")
-        prompt = watcher.session.prompt("go", "watcher")
+        prompt = watcher.session.turns.prompt("go", "watcher")
         await watcher.wait_for(ApprovalRequest)
-        watcher.session.cancel("watcher")
+        watcher.session.turns.cancel("watcher")
         assert (await prompt.outcome()).stop_reason == "cancelled"
         result = watcher.of(ToolResult)[0].return_value
         assert (
@@ -224,7 +224,7 @@ async def test_a_subagent_s_output_is_asked_about_as_its_own(bench: Bench) -> No
         await state_of(watcher, "box", "connected")
         job = call("Agent", description="look", prompt="look", subagent_type="coder")
         bench.script(job, call("box__echo", text=INJECTION), "text: " + "nothing to see " * 20, "text: ok")
-        prompt = watcher.session.prompt("go", "watcher")
+        prompt = watcher.session.turns.prompt("go", "watcher")
         asked = await answer(watcher, 0, "reject", "no orders")
         assert (await prompt.outcome()).stop_reason == "finished"
     assert asked.subagent_type == "coder"

@@ -31,18 +31,18 @@ async def test_going_back_and_returning_are_no_turns_and_everybody_is_told(bench
     async with bench.running():
         watcher = await worked(bench)
         port, turns = SessionPort(watcher.session), len(watcher.of(TurnBegin))
-        assert port.timeline().can_undo
-        went = await port.undo("me")
+        assert port.travel.timeline().can_undo
+        went = await port.travel.undo("me")
         assert isinstance(went, WentBack)
         assert [file.action for file in went.restored.files] == ["restored"]
-        assert (a.read_text(), port.timeline().can_redo) == ("hello\n", True)
-        assert await port.undo("me") == NothingToGoTo("nothing_to_undo")
-        assert isinstance(await port.redo("me"), Returned)
+        assert (a.read_text(), port.travel.timeline().can_redo) == ("hello\n", True)
+        assert await port.travel.undo("me") == NothingToGoTo("nothing_to_undo")
+        assert isinstance(await port.travel.redo("me"), Returned)
         assert a.read_text() == "one\n"
-        assert await port.redo("me") == NothingToGoTo("nothing_to_redo")
-        assert await port.rewind(99, "me") == NothingToGoTo("unknown_checkpoint")
-        (first,) = port.timeline().turns
-        assert isinstance(await port.rewind(first, "me"), WentBack)
+        assert await port.travel.redo("me") == NothingToGoTo("nothing_to_redo")
+        assert await port.travel.rewind(99, "me") == NothingToGoTo("unknown_checkpoint")
+        (first,) = port.travel.timeline().turns
+        assert isinstance(await port.travel.rewind(first, "me"), WentBack)
     assert a.read_text() == "hello\n"
     assert len(watcher.of(TurnBegin)) == turns
     assert [told.title for told in watcher.of(Notification) if told.type != TO_REVIEW] == [
@@ -59,8 +59,8 @@ async def test_an_operation_waits_for_the_running_turn_and_comes_before_the_prom
     async with bench.running():
         watcher = Watcher(await bench.new("full"))
         port = SessionPort(watcher.session)
-        running, waiting = port.prompt("first", "me"), port.prompt("second", "me")
-        undo = asyncio.ensure_future(port.undo("me"))
+        running, waiting = port.turns.prompt("first", "me"), port.turns.prompt("second", "me")
+        undo = asyncio.ensure_future(port.travel.undo("me"))
         (bench.project / "go").touch()
         await running.outcome()
         assert isinstance(await undo, WentBack)
@@ -75,10 +75,10 @@ async def test_an_operation_that_waits_can_be_cancelled_and_does_nothing_then(be
     async with bench.running():
         watcher = Watcher(await bench.new("full"))
         port = SessionPort(watcher.session)
-        running = port.prompt("first", "me")
-        undo, other = asyncio.ensure_future(port.undo("me")), asyncio.ensure_future(port.undo("other"))
+        running = port.turns.prompt("first", "me")
+        undo, other = asyncio.ensure_future(port.travel.undo("me")), asyncio.ensure_future(port.travel.undo("other"))
         await asyncio.sleep(0)
-        port.cancel("me")
+        port.turns.cancel("me")
         assert (await running.outcome()).stop_reason == "cancelled"
         with pytest.raises(OperationCancelledError):
             await undo
@@ -90,19 +90,19 @@ async def test_a_session_that_ends_refuses_what_waits(bench: Bench) -> None:
     bench.script(call("Shell", command="sleep 600"))
     async with bench.running():
         port = SessionPort(await bench.new("full"))
-        port.prompt("first", "me")
-        undo = asyncio.ensure_future(port.undo("me"))
+        port.turns.prompt("first", "me")
+        undo = asyncio.ensure_future(port.travel.undo("me"))
         await asyncio.sleep(0)
     with pytest.raises(OperationCancelledError):
         await undo
     with pytest.raises(OperationCancelledError):
-        await port.redo("me")
+        await port.travel.redo("me")
 
 
 async def test_a_fork_has_what_was_undone_between_turns_undone(bench: Bench) -> None:
     async with bench.running():
         session = (await worked(bench)).session
-        await SessionPort(session).undo("me")
+        await SessionPort(session).travel.undo("me")
         fork = await bench.host.fork(session.id, session.opening)
         assert not messages_of(fork)
 
@@ -115,6 +115,6 @@ async def test_the_context_is_cleared_and_compacted_only_where_there_is_somethin
         assert not messages_of(watcher.session)
         await finish(watcher.session, "/compact")
         assert "There is nothing to compact yet." in watcher.of(TextPart)[-1].text
-        undone = await port.undo("me")
+        undone = await port.travel.undo("me")
         assert isinstance(undone, WentBack)
         assert undone.undid == "clearing"

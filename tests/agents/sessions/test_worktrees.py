@@ -73,7 +73,7 @@ async def test_a_restricted_session_goes_on_restricted(bench: Bench, repository:
 async def at_work(bench: Bench, session: Session) -> Watcher:
     """A turn of the session runs: it waits for a yes."""
     watcher = Watcher(session, answer=None)
-    session.prompt("first of all", "watcher")
+    session.turns.prompt("first of all", "watcher")
     await watcher.wait_for(ApprovalRequest)
     return watcher
 

@@ -190,7 +190,7 @@ async def test_a_command_given_with_an_edit_runs_after_it_and_is_asked_about_aft
     bench.script(f"{edit}\n{test}\n{call('ReadFile', path='a.txt')}", "text: ok")
     async with bench.running():
         watcher = Watcher(await bench.new(), answer=None)
-        prompt = watcher.session.prompt("go", "c")
+        prompt = watcher.session.turns.prompt("go", "c")
         for sender in ("WriteFile", "Shell"):
             asked = await watcher.wait_for(ApprovalRequest, lambda request, sender=sender: request.sender == sender)
             assert [request.id for request in watcher.session.log.channel.pending] == [asked.id]
@@ -210,7 +210,7 @@ async def test_what_stands_behind_a_rejected_call_runs_unless_the_turn_ends(
     bench.script("\n".join([*edits, call("Glob", pattern="*.txt")]), "text: ok")
     async with bench.running():
         watcher = Watcher(await bench.new(), answer=None)
-        prompt = watcher.session.prompt("go", "c")
+        prompt = watcher.session.turns.prompt("go", "c")
         first = await watcher.wait_for(ApprovalRequest)
         rejected = ApprovalResponse(request_id=first.id, response="reject", feedback=feedback)
         watcher.session.answer(rejected, "c")

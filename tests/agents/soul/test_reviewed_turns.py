@@ -200,7 +200,7 @@ async def test_a_cancelled_turn_lets_what_waits_be_done(bench: Bench) -> None:
         async with Gate(bench, "b.txt").closed(), turn_of(watcher.session) as turn:
             await watcher.wait_for(ToolCallDetail, lambda detail: detail.title.endswith("b.txt"))
             outcome = await rejected(port)
-            watcher.session.cancel(None)
+            watcher.session.turns.cancel(None)
             await turn
             text = (bench.project / "a.txt").read_text()
     assert [each.waits for each in outcome.done] == [True]
@@ -474,7 +474,7 @@ async def test_a_cancelled_turn_says_what_it_left_to_review_too(bench: Bench) ->
         watcher = Watcher(await bench.new("full"))
         async with turn_of(watcher.session):
             await watcher.wait_for(CommandBegin)
-            watcher.session.cancel(None)
+            watcher.session.turns.cancel(None)
     assert ends(watcher) == ["1 file changed, 1 hunk to review"]
 
 

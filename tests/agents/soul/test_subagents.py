@@ -375,7 +375,7 @@ async def test_the_time_of_a_subagent_does_not_run_while_it_waits_for_the_user(b
     bench.script(call("Agent", prompt="x"), call("Shell", command="sleep 60"), "text: I go on.")
     async with bench.running():
         watcher = Watcher(await bench.new("ask"), answer=None)
-        prompt = watcher.session.prompt("go", "watcher")
+        prompt = watcher.session.turns.prompt("go", "watcher")
         asked = await watcher.wait_for(ApprovalRequest)
         await asyncio.sleep(0.3)
         assert not results(watcher)
@@ -388,9 +388,9 @@ async def test_cancelling_the_turn_cancels_the_subagent(bench: Bench) -> None:
     bench.script(call("Agent", prompt="x"), call("Shell", command="touch begun; sleep 60"))
     async with bench.running():
         watcher = Watcher(await bench.new("full"))
-        prompt = watcher.session.prompt("go", "watcher")
+        prompt = watcher.session.turns.prompt("go", "watcher")
         await watcher.wait_for(SubagentEvent, lambda event: isinstance(event.event, ToolCall))
-        watcher.session.cancel("watcher")
+        watcher.session.turns.cancel("watcher")
         end = await prompt.outcome()
     assert end.stop_reason == "cancelled"
     ends = [message for message in inner(watcher) if isinstance(message, TurnEnd)]

@@ -101,25 +101,25 @@ async def test_steering_is_delivered_after_the_results_and_before_the_next_step(
     bench.script(call("Shell", command="until [ -e go ]; do sleep 0.01; done"), "text: ok")
     async with bench.running():
         watcher = Watcher(await bench.new("full"))
-        prompt = watcher.session.prompt("go", "c")
+        prompt = watcher.session.turns.prompt("go", "c")
         await watcher.wait_for(ToolCallDetail)
-        assert watcher.session.steer("also this")
+        assert watcher.session.turns.steer("also this")
         (bench.project / "go").touch()
         await prompt.outcome()
         names = [type_name(message) for message in watcher.messages]
         at = names.index("SteerInput")
         assert names[at - 1] == "ToolResult"
         assert names[at + 1] == "StepBegin"
-        assert not watcher.session.steer("too late")
+        assert not watcher.session.turns.steer("too late")
 
 
 async def test_steering_a_turn_that_would_end_makes_it_go_on(bench: Bench) -> None:
     bench.script("wait: 0.05\ntext: first", "text: second")
     async with bench.running():
         watcher = Watcher(await bench.new())
-        prompt = watcher.session.prompt("go", "c")
+        prompt = watcher.session.turns.prompt("go", "c")
         await watcher.wait_for(StepBegin)
-        watcher.session.steer("more")
+        watcher.session.turns.steer("more")
         await prompt.outcome()
     assert [part.text for part in watcher.of(TextPart)] == ["first", "second"]
     assert len(watcher.of(SteerInput)) == 1
@@ -225,9 +225,9 @@ async def test_cancelling_a_running_tool_kills_it_and_leaves_a_well_formed_histo
     bench.script(call("Shell", command="echo started; sleep 1000"), "text: next answer")
     async with bench.running():
         watcher = Watcher(await bench.new("full"))
-        prompt = watcher.session.prompt("go", "c")
+        prompt = watcher.session.turns.prompt("go", "c")
         await watcher.wait_for(ToolOutput)
-        watcher.session.cancel("c")
+        watcher.session.turns.cancel("c")
         assert (await prompt.outcome()).stop_reason == "cancelled"
         (result,) = watcher.of(ToolResult)
         assert result.return_value.is_error
@@ -240,11 +240,11 @@ async def test_a_cancel_right_behind_the_prompt_is_not_lost(bench: Bench) -> Non
     bench.script("text: one", "text: two")
     async with bench.running():
         watcher = Watcher(await bench.new())
-        prompt = watcher.session.prompt("go", "c")
-        watcher.session.cancel("c")
+        prompt = watcher.session.turns.prompt("go", "c")
+        watcher.session.turns.cancel("c")
         assert (await prompt.outcome()).stop_reason == "cancelled"
         assert [type_name(message) for message in watcher.messages][-2:] == ["TurnBegin", "TurnEnd"]
-        watcher.session.cancel("c")
+        watcher.session.turns.cancel("c")
         assert (await finish(watcher.session, "again")).stop_reason == "finished"
 
 
@@ -253,9 +253,9 @@ async def test_cancelling_while_an_approval_waits_closes_it(bench: Bench) -> Non
     bench.script(call("WriteFile", path="b.txt", content="x"), "text: ok")
     async with bench.running():
         watcher = Watcher(await bench.new(), answer=None)
-        prompt = watcher.session.prompt("go", "c")
+        prompt = watcher.session.turns.prompt("go", "c")
         await watcher.wait_for(ApprovalRequest)
-        watcher.session.cancel("c")
+        watcher.session.turns.cancel("c")
         assert (await prompt.outcome()).stop_reason == "cancelled"
         assert watcher.session.log.channel.pending == ()
     assert "RequestClosed" in [type_name(message) for message in watcher.messages]
@@ -266,9 +266,9 @@ async def test_prompts_are_queued_and_answered_in_order(bench: Bench) -> None:
     bench.script("wait: 0.05\ntext: one", "text: two", "text: three")
     async with bench.running():
         watcher = Watcher(await bench.new())
-        prompts = [watcher.session.prompt(name, client) for name, client in (("1", "a"), ("2", "b"), ("3", "a"))]
+        prompts = [watcher.session.turns.prompt(name, client) for name, client in (("1", "a"), ("2", "b"), ("3", "a"))]
         await watcher.wait_for(TurnBegin)
-        watcher.session.cancel("b")
+        watcher.session.turns.cancel("b")
         ends = [await prompt.outcome() for prompt in prompts]
     assert [end.stop_reason for end in ends] == ["cancelled", "cancelled", "finished"]
     assert [begin.user_input for begin in watcher.of(TurnBegin)] == ["1", "3"]

@@ -103,7 +103,7 @@ async def test_an_approved_plan_ends_plan_mode_and_the_turn_goes_on(tmp_path: Pa
     async with bench.running():
         session = await planner(bench, "review")
         watcher = Watcher(session)
-        prompt = session.prompt("go", "watcher")
+        prompt = session.turns.prompt("go", "watcher")
         request = await answer(session, watcher, APPROVE)
         assert (await prompt.outcome()).stop_reason == "finished"
         assert session.modes.mode == "review"
@@ -124,7 +124,7 @@ async def test_a_plan_that_waited_when_sould_was_stopped_is_asked_about_again_an
     async with bench.running():
         session = await planner(bench, "review")
         watcher = Watcher(session)
-        session.prompt("go", "watcher")
+        session.turns.prompt("go", "watcher")
         asked = await watcher.wait_for(QuestionRequest)
     bench.script(call("WriteFile", path="new.txt", content="x"), "text: done")
     async with bench.running():
@@ -147,7 +147,7 @@ async def test_a_chosen_approach_is_told_to_the_model(tmp_path: Path) -> None:
     async with bench.running():
         session = await planner(bench, "plan")
         watcher = Watcher(session)
-        prompt = session.prompt("go", "watcher")
+        prompt = session.turns.prompt("go", "watcher")
         await answer(session, watcher, "Rewrite")
         await prompt.outcome()
         assert "They chose: Rewrite" in watcher.of(ToolResult)[0].return_value.message
@@ -161,7 +161,7 @@ async def test_a_plan_and_its_approaches_are_shown_with_nothing_that_cannot_be_s
     async with bench.running():
         session = await planner(bench, "plan")
         watcher = Watcher(session)
-        prompt = session.prompt("go", "watcher")
+        prompt = session.turns.prompt("go", "watcher")
         asked = (await answer(session, watcher, REJECT)).questions[0]
         await prompt.outcome()
         assert asked.body == "1. Keep\n\n    a.txt\\u202e\n2. De\\u200blete\\u000dit"
@@ -185,7 +185,7 @@ async def test_a_plan_that_is_not_approved_changes_nothing(
     async with bench.running():
         session = await planner(bench, "plan")
         watcher = Watcher(session)
-        prompt = session.prompt("go", "watcher")
+        prompt = session.turns.prompt("go", "watcher")
         await answer(session, watcher, said)
         assert (await prompt.outcome()).stop_reason == stop
         assert session.modes.mode == mode
@@ -228,7 +228,7 @@ async def test_the_model_gets_the_user_s_answers(tmp_path: Path, given: dict[str
     async with bench.running():
         session = await planner(bench)
         watcher = Watcher(session)
-        prompt = session.prompt("go", "watcher")
+        prompt = session.turns.prompt("go", "watcher")
         request = await watcher.wait_for(QuestionRequest)
         session.answer(QuestionResponse(request_id=request.id, answers=given), "watcher")
         assert (await prompt.outcome()).stop_reason == "finished"
@@ -242,9 +242,9 @@ async def test_a_cancelled_turn_withdraws_its_question(tmp_path: Path) -> None:
     async with bench.running():
         session = await planner(bench)
         watcher = Watcher(session)
-        prompt = session.prompt("go", "watcher")
+        prompt = session.turns.prompt("go", "watcher")
         await watcher.wait_for(QuestionRequest)
-        session.cancel("watcher")
+        session.turns.cancel("watcher")
         assert (await asyncio.wait_for(prompt.outcome(), 10)).stop_reason == "cancelled"
         assert not session.log.channel.pending
 
@@ -266,7 +266,7 @@ async def test_the_plan_command_enters_shows_forgets_and_leaves(tmp_path: Path) 
         watcher = Watcher(session)
         await finish(session, "/plan")
         assert session.modes.mode == "plan"
-        prompt = session.prompt("/plan change a.txt", "watcher")
+        prompt = session.turns.prompt("/plan change a.txt", "watcher")
         await answer(session, watcher, REJECT)
         assert (await prompt.outcome()).stop_reason == "tool_rejected"
         assert any("change a.txt" in note for note in notes(watcher))

@@ -67,11 +67,11 @@ async def test_sessions_that_have_ended_leave_the_memory_while_a_turn_of_another
     host: SessionHost, tmp_path: Path, nobody_collects: None
 ) -> None:
     busy = await host.new(SessionRequest(tmp_path, model="slow"))
-    turn = busy.prompt("go", "c")
+    turn = busy.turns.prompt("go", "c")
     visited = [await visit(host, tmp_path) for _ in range(GARBAGE + 20)]
     await until(lambda: sum(each() is not None for each in visited) <= GARBAGE)
-    assert busy.running
-    busy.cancel(None)
+    assert busy.turns.running
+    busy.turns.cancel(None)
     await turn.outcome()
     await host.close(busy.id, "c")
     await until(lambda: all(each() is None for each in visited))

@@ -32,7 +32,7 @@ async def test_a_makefile_that_the_agent_rewrote_is_asked_about_until_it_may_cha
     async with bench.running():
         session = await bench.new("review")
         watcher = Watcher(session, answer=None)
-        turn = session.prompt("go", "someone")
+        turn = session.turns.prompt("go", "someone")
         first = await asked(watcher, 0)
         with pytest.raises(OptionError, match="has changed"):
             approve(session, first, "session_also_changed")

@@ -139,7 +139,7 @@ class Attachment:
         usage = self.session.usage
         if usage is not None:
             self.updates.status.learn(usage)
-        if self.session.running or self.session.pending:
+        if self.session.turns.running or self.session.pending:
             await self._follower.look_back()
 
     async def catch_up(self, cursor: Cursor) -> None:
@@ -163,7 +163,7 @@ class Attachment:
 
     def _introduce(self) -> None:
         self._write(self.updates.introduction(self.session.info.title, self.session.info.updated))
-        self._write(self.updates.turn(running=self.session.running))
+        self._write(self.updates.turn(running=self.session.turns.running))
         for record in self._missed_notifications:
             self._write(self.updates.feed(record))
         self._missed_notifications = ()
@@ -172,7 +172,7 @@ class Attachment:
         """`begin` for a client that an earlier daemon served."""
         self.begin(introduce=False)
         self._write(self.updates.options())
-        self._write(self.updates.turn(running=self.session.running))
+        self._write(self.updates.turn(running=self.session.turns.running))
         if self._features.tools:
             self._connection.notify("_sould/tools/forgotten", {"sessionId": self.session.id})
 
@@ -191,11 +191,11 @@ class Attachment:
     def ask(self, blocks: Sequence[ContentBlock]) -> Prompt:
         """Take a prompt, or the answer to what was asked in words, which is its turn's. Synchronous, so that a cancel finds it."""
         given = user_input(blocks)
-        if self._dialogs.in_words.is_set() and self.session.running:
+        if self._dialogs.in_words.is_set() and self.session.turns.running:
             self._dialogs.say(typed_text(given) or input_text(given))
-            prompt = self.session.prompts[0]
+            prompt = self.session.turns.prompts[0]
         else:
-            prompt = self.session.prompt(given, self._client_id)
+            prompt = self.session.turns.prompt(given, self._client_id)
         self.prompts.add(prompt)
         return prompt
 
@@ -222,7 +222,7 @@ class Attachment:
             await self._follower.shown()
         except asyncio.CancelledError:
             if not self._connection.gone:  # withdrawn by the client; a client that vanished leaves the turn running
-                self.session.cancel(self._client_id)
+                self.session.turns.cancel(self._client_id)
             raise
         finally:
             self.prompts.discard(prompt)
@@ -233,7 +233,7 @@ class Attachment:
 
         Synchronous up to taking it, so that prompts stay in the order in which they came.
         """
-        return self._answer_again(self.prompts.take_up(turn_id, self.session.resumed))
+        return self._answer_again(self.prompts.take_up(turn_id, self.session.turns.resumed))
 
     async def _answer_again(self, prompt: Prompt) -> Json:
         try:
@@ -262,13 +262,13 @@ class Attachment:
     async def _asked_during(self, prompt: Prompt) -> None:
         """Prompts of this client that wait are not at an end with it."""
         await self._dialogs.in_words.wait()
-        if prompt not in self.session.prompts[:1]:
+        if prompt not in self.session.turns.prompts[:1]:
             await asyncio.get_running_loop().create_future()
 
     def steer(self, blocks: Sequence[ContentBlock]) -> bool:
         """More input for the running turn; False when none runs."""
         given = user_input(blocks)
-        if not self.session.steer(given):
+        if not self.session.turns.steer(given):
             return False
         self.updates.expect_steer(given)
         return True
@@ -280,7 +280,7 @@ class Attachment:
     def _cancelled_by_dialog(self) -> None:
         """Only the client whose turn it is can say that it was cancelled (D12)."""
         if self.prompts:
-            self.session.cancel(self._client_id)
+            self.session.turns.cancel(self._client_id)
 
     # --- what the follower feeds ------------------------------------------------------------------------------------
 

@@ -62,6 +62,6 @@ class ClientTools:
             answer = tool_error(
                 f"The client reports: {error.message[:LONGEST_ERROR]}", brief="The client reports an error"
             )
-        resolution = session.answer_tool_call(request.id, answer, self._client_id)
+        resolution = session.client_tools.answer(request.id, answer, self._client_id)
         if resolution.outcome != "accepted":
             logger.info("tool call %s: the answer came too late", request.id)

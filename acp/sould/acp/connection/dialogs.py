@@ -206,7 +206,7 @@ class Dialogs:
 
         That is so where no turn runs: what the user types would begin one, behind what asks.
         """
-        if not self._session.running:
+        if not self._session.turns.running:
             self._speak(request, elsewhere(request))
             return None
         questions = TextQuestions(items)
@@ -245,7 +245,7 @@ class Dialogs:
 
     async def _buttons(self, request: QuestionRequest, items: Sequence[QuestionItem]) -> dict[str, str] | None:
         """Without forms, each question with options is asked as a permission, all others in words. None: the request waits."""
-        if not self._session.running and not all(item.options for item in items):
+        if not self._session.turns.running and not all(item.options for item in items):
             return await self._in_words(request, items)
         answers: dict[str, str] = {}
         for item in items:

@@ -46,7 +46,7 @@ async def cancel(client: AcpClient, params: SessionParams) -> Json:
     """Cancel the running turn and this client's queued prompts; nothing to cancel is fine."""
     attachment = client.attachments.get(params.session_id)
     if attachment is not None:
-        attachment.session.cancel(client.id)
+        attachment.session.turns.cancel(client.id)
     return {}
 
 
@@ -133,7 +133,7 @@ async def task_output(client: AcpClient, params: TaskParams) -> Json:
 
 async def timeline(client: AcpClient, params: TimelineParams) -> Json:
     """The places to go back to. `reachable`: `_sould/rewind` goes there now."""
-    places = client.attached(params.session_id).session.timeline()
+    places = client.attached(params.session_id).session.travel.timeline()
     shown: list[Json] = [
         {
             "kind": moment.kind,
@@ -152,17 +152,17 @@ async def timeline(client: AcpClient, params: TimelineParams) -> Json:
 
 async def rewind(client: AcpClient, params: RewindParams) -> Json:
     """Go to a checkpoint, files included."""
-    return await _travelled(client.attached(params.session_id).session.rewind(params.checkpoint, client.id))
+    return await _travelled(client.attached(params.session_id).session.travel.rewind(params.checkpoint, client.id))
 
 
 async def undo(client: AcpClient, params: UndoTurnParams) -> Json:
     """Go to before the last turn, or a clearing since which there was none."""
-    return await _travelled(client.attached(params.session_id).session.undo(client.id, kept=params.kept))
+    return await _travelled(client.attached(params.session_id).session.travel.undo(client.id, kept=params.kept))
 
 
 async def redo(client: AcpClient, params: SessionParams) -> Json:
     """Return from the last going back."""
-    return await _travelled(client.attached(params.session_id).session.redo(client.id))
+    return await _travelled(client.attached(params.session_id).session.travel.redo(client.id))
 
 
 async def _travelled(operation: Awaitable[TravelResult]) -> Json:
@@ -179,6 +179,6 @@ async def register_tools(client: AcpClient, params: RegisterToolsParams) -> Json
     """The client's tools for a session, in place of those it registered before; the answer says what became of each."""
     if not client.capabilities.own.tools:
         raise RpcError(INVALID_REQUEST, "Say `tools` in `_meta.sould` of the clientCapabilities to register tools.")
-    done = client.attached(params.session_id).session.register_tools(params.tools, client.id)
+    done = client.attached(params.session_id).session.client_tools.register(params.tools, client.id)
     rejected = [{"name": each.name, "reason": each.reason} for each in done.rejected]
     return {"accepted": list(done.accepted), "rejected": rejected}

@@ -124,7 +124,7 @@ class SessionHost:
     def follow_servers(self) -> None:
         """MCP servers that are not configured any more end; a session at work follows with its next turn."""
         for session in self._sessions.values():
-            if not session.busy:
+            if not session.turns.busy:
                 session.mcp.follow()
         self._services.mcp.end_unused()
 
@@ -355,7 +355,7 @@ class SessionHost:
             return
         session.detach(client_id)
         if not session.clients.any and self._services.configuration.live.look().daemon.on_last_detach == "cancel":
-            session.cancel(None)
+            session.turns.cancel(None)
             session.tasks.cancel("The last client disconnected.")
         self._unload_soon(session)
 
@@ -366,8 +366,8 @@ class SessionHost:
             if session is None:
                 return
             if set(session.clients.by_id) <= {client_id}:  # the client stays until then: its hooks are told of the end
-                cancelled = session.prompts
-                session.cancel(None)
+                cancelled = session.turns.prompts
+                session.turns.cancel(None)
                 for prompt in cancelled:  # ended by a person, before the session's end can be taken for the reason
                     await prompt.outcome()
                 await self._unload(session, for_good=True)

@@ -72,12 +72,12 @@ class LoopKeeper:
         self._taken_up.add(session_id)
         try:
             session = await self._open(session_id, opening)
-            if session.resumed is not None:  # a turn that waited for approvals goes on before its loop does
-                await session.resumed.outcome()
+            if session.turns.resumed is not None:  # a turn that waited for approvals goes on before its loop does
+                await session.turns.resumed.outcome()
                 session = await self._open(session_id, opening)
             now = self._loops.load(session_id)
             if now is not None and now.status == "running" and not self._runs(session):
-                session.prompt(RESUME, "")
+                session.turns.prompt(RESUME, "")
         except SouldError as error:
             logger.warning("the loop of session %s cannot go on: %s", session_id, error.message)
             if isinstance(error, WorkspaceGoneError):
@@ -110,7 +110,7 @@ class LoopKeeper:
 
     @staticmethod
     def _runs(session: Session) -> bool:
-        return session.looping or any(is_about_loops(prompt.user_input) for prompt in session.prompts)
+        return session.loops.running or any(is_about_loops(prompt.user_input) for prompt in session.turns.prompts)
 
     def _model_of(self, session_id: str) -> str | None:
         try:

@@ -104,9 +104,10 @@ async def compose(
     hooks = make_hooks(configuration.live, runner, project_hooks, log, stored)
     services = SessionServices(host, stored, workplace, files, permission, model, hooks, mailbox)
     work = Work(BackgroundTasks(log, stored.directory, configuration.live, listener), TodoList(state.todos))
-    session_hooks, external = SessionHooks(hooks, project_hooks), ExternalTools(log, permission.approval)
+    session_hooks, external = SessionHooks(hooks, project_hooks), ExternalTools(log, permission.approval, attached)
     options.offer(switch)
     soul = await souls.make(SoulBasis(services, log, state, options, work, (external, session_hooks)))
+    external.join(soul.toolset)
     repeats = LoopOption(configuration.live, state, options)
     if soul.steps is not None:
         options.offer(repeats)

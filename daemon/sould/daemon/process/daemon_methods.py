@@ -156,7 +156,7 @@ class DaemonMethods:
 
     def _leaving(self) -> Leaving:
         built = self._sessions.built
-        busy = [each for each in built.port.sessions.values() if each.busy] if built is not None else []
+        busy = [each for each in built.port.sessions.values() if each.turns.busy] if built is not None else []
         return Leaving(pid=os.getpid(), running_turns=self._sessions.running_turns, turns=tuple(map(open_turn, busy)))
 
     async def _restart(self, params: Restart) -> Reply:
@@ -255,7 +255,7 @@ class DaemonMethods:
     async def _cancel(self, params: CancelSession) -> Done:
         live = (await self._sessions.host()).live(params.id)
         if live is not None:
-            live.cancel(None)
+            live.turns.cancel(None)
         return Done()
 
     async def _find(self, beginning: str) -> "StoredSession":

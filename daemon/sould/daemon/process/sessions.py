@@ -149,13 +149,13 @@ class Sessions:
         if self._composition is None:
             return 0
         sessions = self._composition.port.sessions.values()
-        return sum(session.busy for session in sessions)
+        return sum(session.turns.busy for session in sessions)
 
     @property
     def turns_to_finish(self) -> int:
         """Those of them that an end of the daemon would interrupt: what only waits for approvals, the next one goes on with."""
         sessions = self._composition.port.sessions.values() if self._composition is not None else ()
-        return sum(session.to_finish for session in sessions)
+        return sum(session.turns.to_finish for session in sessions)
 
     @property
     def background_tasks(self) -> int:

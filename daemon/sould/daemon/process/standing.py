@@ -65,7 +65,7 @@ class Standing:
         sessions = tuple(built.port.sessions.values()) if built else ()
         loadable = built is not None or not self._lifecycle.package_changed  # what is not loaded may be gone
         roots = await self._roots(sessions)
-        looping = {each.id for each in sessions if each.looping}
+        looping = {each.id for each in sessions if each.loops.running}
         return Status(
             version=VERSION,
             protocol=PROTOCOL,
@@ -103,7 +103,7 @@ class Standing:
             noted = await asyncio.to_thread(load_notes, Path(self._paths.state, "waiting"))
             return Counts(running=0, waiting=sum(map(len, noted.values())), hunks=0)
         port = built.port
-        running = sum(session.running for session in port.sessions.values())
+        running = sum(session.turns.running for session in port.sessions.values())
         return Counts(running=running, waiting=port.inbox.count, hunks=sum(port.pending_hunks.values()))
 
     async def _roots(self, sessions: "Iterable[SessionPort]") -> "dict[Path, Path]":
@@ -127,7 +127,7 @@ class Standing:
             ProjectState(
                 root=str(root),
                 sessions=sum(roots[each.info.cwd] == root for each in sessions),
-                running=sum(each.running for each in sessions if roots[each.info.cwd] == root),
+                running=sum(each.turns.running for each in sessions if roots[each.info.cwd] == root),
                 waiting=sum(count for cwd, count in waiting.items() if roots.get(cwd) == root),
                 hunks=hunks.get(root, 0),
             )
@@ -153,8 +153,8 @@ class Standing:
             id=session.id,
             title=session.info.title,
             cwd=str(session.info.cwd),
-            running=session.running,
-            looping=session.looping,
+            running=session.turns.running,
+            looping=session.loops.running,
             queued=len(session.queue.waiting),
             pending=len(session.pending),
             waiting=tuple(replace(each, edits=()) for each in shown),

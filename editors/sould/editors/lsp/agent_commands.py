@@ -170,7 +170,7 @@ async def prompt(client: LspClient, given: PromptCommandArguments) -> Json:
 async def steer(client: LspClient, given: PromptCommandArguments) -> Json:
     """More input for the running turn, or word that a prompt is needed."""
     attachment = await client.sessions.of(place_of(client, given), given.session)
-    steered = attachment.session.steer(given.text)
+    steered = attachment.session.turns.steer(given.text)
     return {"sessionId": attachment.session.id, "outcome": "injected" if steered else "promptRequired"}
 
 

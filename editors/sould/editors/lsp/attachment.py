@@ -124,7 +124,7 @@ class EditorAttachment:
 
     def prompt(self, text: str) -> str:
         """Ask for a turn, by the id of which its end is told. Synchronous, so that a cancel finds it."""
-        prompt = self.session.prompt(text, self._client.id)
+        prompt = self.session.turns.prompt(text, self._client.id)
         self._mine.add(prompt.turn_id)
         return prompt.turn_id
 

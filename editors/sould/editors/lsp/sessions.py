@@ -110,16 +110,16 @@ class EditorSessions:
 
     def cancel(self) -> bool:
         """Cancel the turns that run in the attached sessions. Whether there was one."""
-        running = [each.session for each in self._attached.values() if each.session.running]
+        running = [each.session for each in self._attached.values() if each.session.turns.running]
         for session in running:
-            session.cancel(self._client.id)
+            session.turns.cancel(self._client.id)
         return bool(running)
 
     def cancel_turn(self, turn_id: str) -> None:
         """Cancel a turn, if it runs in an attached session."""
         for attachment in self._attached.values():
-            if attachment.turn_id == turn_id and attachment.session.running:
-                attachment.session.cancel(self._client.id)
+            if attachment.turn_id == turn_id and attachment.session.turns.running:
+                attachment.session.turns.cancel(self._client.id)
 
     def end(self) -> "list[str]":
         """The editor is gone; the ids of its sessions, which are to be detached."""

@@ -149,7 +149,7 @@ async def test_a_directory_added_while_a_command_runs_was_there_before(bench: Be
     bench.script(shell("echo began; until [ -e go ]; do sleep 0.01; done; echo more >> a.txt"), "text: ok")
     async with bench.running():
         watcher = Watcher(await bench.new("full"))
-        prompt = watcher.session.prompt("go", "watcher")
+        prompt = watcher.session.turns.prompt("go", "watcher")
         await watcher.wait_for(ToolOutput)
         watcher.session.operations.directories.add((added,))
         (bench.project / "go").touch()
@@ -274,9 +274,9 @@ async def test_what_a_cancelled_command_did_is_taken_back_too(bench: Bench) -> N
     bench.script(shell("echo begun > begun.txt; echo ready; sleep 100"), "text: never")
     async with bench.running():
         watcher = Watcher(await bench.new("full"))
-        prompt = watcher.session.prompt("go", "watcher")
+        prompt = watcher.session.turns.prompt("go", "watcher")
         await watcher.wait_for(ToolOutput, lambda output: "ready" in output.text)
-        watcher.session.cancel("watcher")
+        watcher.session.turns.cancel("watcher")
         await prompt.outcome()
         await finish(watcher.session, "/undo")
     assert not (bench.project / "begun.txt").exists()
@@ -297,9 +297,9 @@ async def test_a_cancel_while_files_are_looked_at_ends_the_turn_and_what_the_com
     async with bench.running():
         environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
         watcher = Watcher(await bench.host.new(bench.opening(environment=environment, mode="full")))
-        prompt = watcher.session.prompt("go", "watcher")
+        prompt = watcher.session.turns.prompt("go", "watcher")
         await until(looking.exists)
-        watcher.session.cancel("watcher")
+        watcher.session.turns.cancel("watcher")
         assert (await prompt.outcome()).stop_reason == "cancelled"
         assert len(os.listdir(bench.project / "made")) == 400
         await finish(watcher.session, "/undo")
@@ -320,7 +320,7 @@ async def test_what_another_session_may_have_done_is_told_and_left(bench: Bench)
     bench.script(shell(slow), "text: ok")
     async with bench.running():
         first = Watcher(await bench.new("full"))
-        waiting = first.session.prompt("go", "watcher")
+        waiting = first.session.turns.prompt("go", "watcher")
         await first.wait_for(ToolOutput)
         bench.script(shell("echo other > other.txt; touch go"), "text: ok")
         second = Watcher(await bench.new("full"))
@@ -351,7 +351,7 @@ async def test_what_the_user_writes_while_a_call_with_hooks_waits_for_them_is_th
     bench = make_bench(tmp_path, {"hooks": hooks}, [tool, "text: ok"])
     async with bench.running():
         watcher = Watcher(await bench.new("ask"), answer=None)
-        turn = watcher.session.prompt("go", "watcher")
+        turn = watcher.session.turns.prompt("go", "watcher")
         asked = await watcher.wait_for(ApprovalRequest)
         (bench.project / "mine.txt").write_text("mine\n")
         watcher.session.answer(ApprovalResponse(request_id=asked.id, response="approve"), "watcher")

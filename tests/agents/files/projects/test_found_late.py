@@ -113,7 +113,7 @@ async def test_what_a_program_writes_through_a_memory_map_while_a_command_runs_i
     async with watched(bench, "full") as watcher:
         await finish(watcher.session, "write")
         with file.open("r+b") as opened, mmap.mmap(opened.fileno(), 0) as mapped:
-            prompt = watcher.session.prompt("go", "watcher")
+            prompt = watcher.session.turns.prompt("go", "watcher")
             await watcher.wait_for(ToolOutput, lambda output: "ready" in output.text)
             mapped[:5] = b"HELLO"
             mapped.flush()
@@ -152,7 +152,7 @@ async def test_what_is_written_through_a_memory_map_is_found_also_when_the_turn_
     ):
         editor.open_file(file)
         with file.open("r+b") as opened, mmap.mmap(opened.fileno(), 0) as mapped:
-            prompt = watcher.session.prompt("go", "watcher")
+            prompt = watcher.session.turns.prompt("go", "watcher")
             await watcher.wait_for(ToolOutput, lambda output: "ready" in output.text)
             mapped[:5] = b"HELLO"
             mapped.flush()

@@ -142,7 +142,7 @@ async def test_a_question_of_one_session_holds_up_no_edit_of_another(bench: Benc
         await asking.wait_for(ApprovalRequest)
         await finish(await bench.new("review"), "go")
         assert path.read_text() in ("LINE 0;\nline 1;\n", "line 0;\nLINE 1;\n", "LINE 0;\nLINE 1;\n")
-        asking.session.cancel(None)
+        asking.session.turns.cancel(None)
         await turn
 
 

@@ -186,7 +186,7 @@ async def test_a_file_the_user_changed_since_survives_a_rollback_and_is_named(be
     )
     async with bench.running():
         watcher = Watcher(await bench.begin(), answer=None)
-        turn = watcher.session.prompt("/loop 5 tidy up", "watcher")
+        turn = watcher.session.turns.prompt("/loop 5 tidy up", "watcher")
         for number in (1, 2):
             request = await watcher.wait_for(
                 ApprovalRequest, lambda found, number=number: watcher.of(ApprovalRequest)[number - 1 :][:1] == [found]
@@ -220,9 +220,9 @@ async def test_cancelling_stops_at_once_and_keeps_the_progress(bench: Bench) -> 
     bench.script("text: 1", call("WriteFile", path="b.txt", content="x"), "text: <choice>STOP</choice>")
     async with bench.running():
         watcher = Watcher(await bench.begin(), answer=None)
-        turn = watcher.session.prompt("/loop 5 tidy up", "watcher")
+        turn = watcher.session.turns.prompt("/loop 5 tidy up", "watcher")
         await watcher.wait_for(StepBegin, lambda step: step.n == 2)
-        watcher.session.cancel("watcher")
+        watcher.session.turns.cancel("watcher")
         end = await turn.outcome()
         loop = loop_of(bench, watcher.session)
     assert end.stop_reason == "cancelled"
@@ -234,7 +234,7 @@ async def test_a_loop_survives_the_daemon_and_goes_on_when_a_client_of_its_proje
     async with bench.running():
         watcher = Watcher(await bench.begin(), answer=None)
         session_id = watcher.session.id
-        watcher.session.prompt("/loop 5 tidy up", "watcher")
+        watcher.session.turns.prompt("/loop 5 tidy up", "watcher")
         await watcher.wait_for(StepBegin, lambda _: len(watcher.of(StepBegin)) == 2)
     store = LoopStore(bench.state / "loops")
     assert [(loop.session_id, loop.status, loop.completed) for loop in store.list()] == [(session_id, "running", 1)]

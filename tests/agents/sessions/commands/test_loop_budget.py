@@ -36,7 +36,7 @@ def answer(watcher: Watcher, request: QuestionRequest, words: str) -> None:
 
 
 async def ask_once(watcher: Watcher, command: str, words: str) -> tuple[QuestionRequest, TurnEnd]:
-    turn = watcher.session.prompt(command, "watcher")
+    turn = watcher.session.turns.prompt(command, "watcher")
     request = await asked(watcher)
     answer(watcher, request, words)
     return request, await turn.outcome()
@@ -69,7 +69,7 @@ async def test_continue_allows_as_much_again_and_the_next_time_it_is_asked_again
     bench.script(f"text: 1{USAGE}", *[MORE] * 9)
     async with bench.running():
         watcher = await begin(bench)
-        turn = watcher.session.prompt("/loop unlimited --tokens 100 tidy up", "watcher")
+        turn = watcher.session.turns.prompt("/loop unlimited --tokens 100 tidy up", "watcher")
         answer(watcher, await asked(watcher), CONTINUE)
         second = await asked(watcher, 2)
         answer(watcher, second, STOP)
@@ -83,7 +83,7 @@ async def test_another_amount_may_be_given_and_nonsense_is_asked_again(bench: Be
     bench.script(f"text: 1{USAGE}", MORE, MORE, DONE)
     async with bench.running():
         watcher = await begin(bench)
-        turn = watcher.session.prompt("/loop unlimited --tokens 50 tidy up", "watcher")
+        turn = watcher.session.turns.prompt("/loop unlimited --tokens 50 tidy up", "watcher")
         answer(watcher, await asked(watcher), "plenty")
         answer(watcher, await asked(watcher, 2), "1k")
         await turn.outcome()
@@ -95,7 +95,7 @@ async def test_a_budget_used_up_between_two_steps_costs_no_work(bench: Bench) ->
     bench.script(call("WriteFile", path="b.txt", content="x") + USAGE, f"text: 1{USAGE}", DONE)
     async with bench.running():
         watcher = await begin(bench)
-        turn = watcher.session.prompt("/loop 3 --tokens 50 tidy up", "watcher")
+        turn = watcher.session.turns.prompt("/loop 3 --tokens 50 tidy up", "watcher")
         request = await asked(watcher)
         assert (bench.project / "b.txt").read_text() == "x"
         answer(watcher, request, "1k")
@@ -119,7 +119,7 @@ async def test_a_spent_budget_of_time_interrupts_what_runs_and_waiting_for_the_a
     bench.script(call("Shell", command="sleep 600", timeout=300), "text: 1", DONE)
     async with bench.running():
         watcher = await begin(bench)
-        turn = watcher.session.prompt("/loop 3 --time 0.3s wait", "watcher")
+        turn = watcher.session.turns.prompt("/loop 3 --time 0.3s wait", "watcher")
         request = await asked(watcher)
         spent = loop_of(watcher.session).spent.seconds
         answer(watcher, request, "10m")
@@ -176,9 +176,9 @@ async def test_cancelling_the_question_leaves_the_loop_paused_by_its_budget(benc
     bench.script(f"text: 1{USAGE}")
     async with bench.running():
         watcher = await begin(bench)
-        turn = watcher.session.prompt("/loop 3 --tokens 50 tidy up", "watcher")
+        turn = watcher.session.turns.prompt("/loop 3 --tokens 50 tidy up", "watcher")
         await asked(watcher)
-        watcher.session.cancel("watcher")
+        watcher.session.turns.cancel("watcher")
         end = await turn.outcome()
         loop = loop_of(watcher.session)
     assert (end.stop_reason, loop.status) == ("cancelled", "paused")
@@ -189,7 +189,7 @@ async def test_the_question_outlives_no_daemon_but_the_pause_does(bench: Bench) 
     bench.script(f"text: 1{USAGE}", DONE)
     async with bench.running():
         watcher = await begin(bench)
-        watcher.session.prompt("/loop 3 --tokens 50 tidy up", "watcher")
+        watcher.session.turns.prompt("/loop 3 --tokens 50 tidy up", "watcher")
         await asked(watcher)
         session_id = watcher.session.id
     loop = LoopStore(bench.state / "loops").load(session_id)

@@ -27,7 +27,7 @@ async def test_deleting_a_session_ends_the_loop_that_runs_in_it(bench: Bench) ->
     bench.script("text: 1", call("Shell", command="sleep 600", timeout=300))
     async with bench.running() as host:
         watcher = await begin(bench)
-        watcher.session.prompt("/loop 5 tidy up", "watcher")
+        watcher.session.turns.prompt("/loop 5 tidy up", "watcher")
         await watcher.wait_for(StepBegin, lambda step: step.n == 2)
         await host.delete(watcher.session.id)
         await begin(bench)
@@ -40,7 +40,7 @@ async def test_closing_the_last_view_of_a_session_cancels_its_loop_and_it_does_n
     bench.script("text: 1", call("Shell", command="sleep 600", timeout=300))
     async with bench.running() as host:
         watcher = await begin(bench)
-        watcher.session.prompt("/loop 5 tidy up", "watcher")
+        watcher.session.turns.prompt("/loop 5 tidy up", "watcher")
         await watcher.wait_for(StepBegin, lambda step: step.n == 2)
         await host.close(watcher.session.id, "watcher")
         (loop,) = stored(bench)
@@ -51,7 +51,7 @@ async def test_a_loop_that_waited_for_an_approval_goes_on_behind_it(bench: Bench
     bench.script("text: 1", call("Shell", command="touch made"))
     async with bench.running():
         watcher = await begin(bench, "ask")
-        watcher.session.prompt("/loop 5 tidy up", "watcher")
+        watcher.session.turns.prompt("/loop 5 tidy up", "watcher")
         await watcher.wait_for(ApprovalRequest)
     (loop,) = stored(bench)
     assert (loop.status, loop.completed) == ("running", 1)

@@ -56,10 +56,10 @@ async def test_a_word_that_ends_a_running_loop_ends_it_at_once_and_comes_before_
     bench.script("text: 1", SLOW, "text: <choice>STOP</choice>")
     async with bench.running():
         watcher = await begin(bench)
-        running = watcher.session.prompt("/loop 5 tidy up", "watcher")
+        running = watcher.session.turns.prompt("/loop 5 tidy up", "watcher")
         await watcher.wait_for(StepBegin, lambda step: step.n == 2)
-        another = watcher.session.prompt("/loop 3 tidy more", "watcher")
-        waiting = watcher.session.prompt("/help", "watcher")
+        another = watcher.session.turns.prompt("/loop 3 tidy more", "watcher")
+        waiting = watcher.session.turns.prompt("/help", "watcher")
         await finish(watcher.session, f"/loop {word}")
         assert not waiting.cancelled
         assert (await running.outcome()).stop_reason == "cancelled"
@@ -87,13 +87,13 @@ async def test_a_look_at_a_running_loop_is_answered_at_once(bench: Bench, word: 
     bench.script("text: 1", SLOW)
     async with bench.running():
         watcher = await begin(bench)
-        watcher.session.prompt("/loop 5 tidy up", "watcher")
+        watcher.session.turns.prompt("/loop 5 tidy up", "watcher")
         await watcher.wait_for(StepBegin, lambda step: step.n == 2)
         await finish(watcher.session, f"/loop {word}")
         (told,) = [notice for notice in watcher.of(Notification) if notice.type == "loop"]
         assert told.title.startswith(title)
         assert body.format(project=bench.project) in told.body
-        assert watcher.session.running
+        assert watcher.session.turns.running
 
 
 async def test_every_iteration_of_a_flow_goes_through_all_of_it_and_then_decides(bench: Bench) -> None:
@@ -116,12 +116,12 @@ async def test_a_flow_that_a_loop_repeats_goes_on_where_its_iteration_began(benc
     bench.script("text: sanded", SLOW)
     async with bench.running():
         watcher = await begin(bench)
-        watcher.session.prompt("/loop 0 /flow:polish the table", "watcher")
+        watcher.session.turns.prompt("/loop 0 /flow:polish the table", "watcher")
         await watcher.wait_for(StepBegin, lambda step: step.n == 1 and len(watcher.of(StepBegin)) == 2)
         await finish(watcher.session, "/loop off")
         assert LoopStore(bench.state / "loops").load(watcher.session.id) is None
         bench.script("text: sanded", SLOW)
-        watcher.session.prompt("/loop 5 /flow:polish the table", "watcher")
+        watcher.session.turns.prompt("/loop 5 /flow:polish the table", "watcher")
         await watcher.wait_for(StepBegin, lambda _: len(watcher.of(StepBegin)) == 4)
         await finish(watcher.session, "/loop stop")
         bench.script("text: sanded", "text: waxed", "text: <choice>STOP</choice>")

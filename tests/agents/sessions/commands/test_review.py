@@ -180,7 +180,7 @@ async def test_they_work_while_a_turn_runs(tmp_path: Path) -> None:
     async with bench.running():
         session = await bench.new("review")
         watcher = Watcher(session, answer=None)
-        turn = session.prompt("go", "watcher")
+        turn = session.turns.prompt("go", "watcher")
         asked = await watcher.wait_for(ApprovalRequest)
         assert "- `1` line 2, +2" in await say(session, watcher, "/review")
         assert await say(session, watcher, "/keep area.py") == "Kept hunk 1 in `area.py`."
@@ -235,7 +235,7 @@ async def at_work(bench: Bench) -> AsyncGenerator[tuple[Session, Watcher, Prompt
     session = await bench.new("review")
     watcher = Watcher(session)
     async with bench.host.projects.locks.editing(bench.project / "b.txt"):
-        turn = session.prompt("go", "watcher")
+        turn = session.turns.prompt("go", "watcher")
         await watcher.wait_for(ToolCallDetail, lambda detail: detail.title.endswith("b.txt"))
         yield session, watcher, turn
 
@@ -283,7 +283,7 @@ async def test_what_the_user_wrote_before_a_command_changed_it_too_comes_back(tm
     async with bench.running():
         session = await bench.new("review")
         watcher = Watcher(session, answer=None)
-        turn = session.prompt("go", "watcher")
+        turn = session.turns.prompt("go", "watcher")
         asked = await watcher.wait_for(ApprovalRequest)
         (bench.project / "area.py").write_text(f"{CHECKED}z=3\n")
         session.answer(ApprovalResponse(request_id=asked.id, response="approve"), "watcher")
@@ -350,7 +350,7 @@ async def test_what_a_call_is_about_to_write_is_listed_and_cannot_be_decided_yet
     async with bench.running():
         session = await bench.new("review")
         watcher = Watcher(session, answer=None)
-        turn = session.prompt("go", "watcher")
+        turn = session.turns.prompt("go", "watcher")
         request = await watcher.wait_for(ApprovalRequest)
         assert await say(session, watcher, "/review") == (
             "1 hunk to review in 1 file. `/keep` and `/reject` take numbers, files or `all`; `/review NUMBER` shows one.\n"
@@ -371,11 +371,11 @@ async def test_while_nothing_else_is_to_be_reviewed_what_is_about_to_be_is_said_
     async with bench.running():
         session = await bench.new("ask")
         watcher = Watcher(session, answer=None)
-        turn = session.prompt("go", "watcher")
+        turn = session.turns.prompt("go", "watcher")
         await watcher.wait_for(ApprovalRequest)
         assert await say(session, watcher, "/review") == (
             "Nothing is to be reviewed yet. The agent is about to write:\n\n`new.txt`\n- about to be written: line 1, +1: `x`"
         )
-        session.cancel(None)
+        session.turns.cancel(None)
         await turn.outcome()
         assert await say(session, watcher, "/review") == "Nothing is to be reviewed."

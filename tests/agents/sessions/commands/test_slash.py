@@ -59,7 +59,7 @@ async def test_paths_and_text_that_only_begins_with_a_slash_go_to_the_agent(benc
     bench.script("text: I see.")
     async with bench.running():
         watcher = Watcher(await bench.new())
-        await watcher.session.prompt(text, "watcher").outcome()
+        await watcher.session.turns.prompt(text, "watcher").outcome()
         assert _said(watcher) == "I see."
         assert len(messages_of(watcher.session)) == 2, "asked and answered"
 
@@ -82,7 +82,7 @@ async def test_a_command_is_carried_out_whatever_editors_put_beside_it(
     prompt = (OPEN_FILE, TextPart(text=typed)) if before else (TextPart(text=typed), OPEN_FILE)
     async with bench.running():
         watcher = Watcher(await bench.new())
-        end = await watcher.session.prompt(prompt, "watcher").outcome()
+        end = await watcher.session.turns.prompt(prompt, "watcher").outcome()
         answered = "".join(each.body for each in watcher.of(Notification))
         said = _said(watcher) + answered + (end.error.message if end.error is not None else "")
         assert answer.lower() in said.lower()
@@ -93,9 +93,9 @@ async def test_commands_that_are_no_turns_are_known_beside_attachments_too(bench
     bench.script("text: Aside.")
     async with bench.running():
         watcher = Watcher(await bench.new())
-        await watcher.session.prompt((OPEN_FILE, TextPart(text="/queue")), "watcher").outcome()
+        await watcher.session.turns.prompt((OPEN_FILE, TextPart(text="/queue")), "watcher").outcome()
         assert [each.body for each in watcher.of(Notification)] == ["No prompts are queued"]
-        await watcher.session.prompt((OPEN_FILE, TextPart(text="/btw what is it?")), "watcher").outcome()
+        await watcher.session.turns.prompt((OPEN_FILE, TextPart(text="/btw what is it?")), "watcher").outcome()
         assert [each.response for each in watcher.of(BtwEnd)] == ["Aside."]
 
 
@@ -106,7 +106,7 @@ async def test_what_is_attached_to_a_command_reaches_the_model_where_the_command
     bench.script("text: Done.")
     async with bench.running():
         session = await bench.new()
-        await session.prompt((OPEN_FILE, TextPart(text="/skill:deploy all of it")), "watcher").outcome()
+        await session.turns.prompt((OPEN_FILE, TextPart(text="/skill:deploy all of it")), "watcher").outcome()
         attached, told = asked(session)
         assert OPEN_FILE.text in attached
         assert "Do all of it now." in told
@@ -116,7 +116,7 @@ async def test_a_file_that_begins_like_a_command_is_none(bench: Bench) -> None:
     bench.script("text: I see.")
     async with bench.running():
         session = await bench.new()
-        await session.prompt((OPEN_FILE.model_copy(update={"text": "/yolo"}),), "watcher").outcome()
+        await session.turns.prompt((OPEN_FILE.model_copy(update={"text": "/yolo"}),), "watcher").outcome()
         assert asked(session) == ["/yolo"]
         assert session.modes.mode == "ask"
 

@@ -47,7 +47,7 @@ async def test_going_away_dismisses_what_is_being_asked(tmp_path: Path) -> None:
     async with bench.running():
         session = await asking(bench)
         watcher = Watcher(session)
-        prompt = session.prompt("go", "watcher")
+        prompt = session.turns.prompt("go", "watcher")
         await watcher.wait_for(QuestionRequest)
         await choose(session, "mode", "afk", "watcher")
         assert (await prompt.outcome()).stop_reason == "finished"
@@ -59,9 +59,9 @@ async def test_away_holds_at_once_also_while_a_turn_asks(tmp_path: Path) -> None
     async with bench.running():
         session = await asking(bench)
         watcher = Watcher(session, answer=None)
-        prompt = session.prompt("go", "watcher")
+        prompt = session.turns.prompt("go", "watcher")
         await watcher.wait_for(QuestionRequest)
-        assert (await session.prompt("/afk", "watcher").outcome()).stop_reason == "finished"
+        assert (await session.turns.prompt("/afk", "watcher").outcome()).stop_reason == "finished"
         assert session.modes.mode == "full"
         assert (await prompt.outcome()).stop_reason == "finished"
         assert (bench.project / "b").exists()

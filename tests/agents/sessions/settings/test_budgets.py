@@ -39,7 +39,7 @@ def answer(watcher: Watcher, request: QuestionRequest, words: str) -> str:
 async def ask(watcher: Watcher, *answers: str) -> tuple[list[str], TurnEnd]:
     """One turn; the questions it asked, and its end."""
     before = len(watcher.of(QuestionRequest))
-    turn = watcher.session.prompt("look", "watcher")
+    turn = watcher.session.turns.prompt("look", "watcher")
     asked = [answer(watcher, await question(watcher, before + n), words) for n, words in enumerate(answers, 1)]
     return asked, await turn.outcome()
 
@@ -72,7 +72,7 @@ async def test_a_call_that_waited_for_its_approval_is_run_before_anything_is_ask
     bench.script(call("Shell", command="touch made") + USAGE)
     async with bench.running():
         waiting = Watcher(await bench.new("ask"), answer=None)
-        waiting.session.prompt("look", "watcher")
+        waiting.session.turns.prompt("look", "watcher")
         await waiting.wait_for(ApprovalRequest)
     async with bench.running():
         watcher = Watcher(await bench.open(waiting.session.id))
@@ -121,7 +121,7 @@ async def test_loops_and_flows_stop_by_it(tmp_path: Path, command: str, choice: 
     bench.script(f"text: 1{USAGE}", *[f"text: <choice>{choice}</choice>{USAGE}"] * 9)
     async with bench.running():
         watcher = Watcher(await bench.new("full"))
-        turn = watcher.session.prompt(command, "watcher")
+        turn = watcher.session.turns.prompt(command, "watcher")
         answer(watcher, await question(watcher), STOP)
         await turn.outcome()
         loop = watcher.session.loops.load()

@@ -23,9 +23,9 @@ async def test_waiting_prompts_are_listed_and_changed_at_once(tmp_path: Path) ->
     async with bench.running():
         session = await bench.new()
         watcher = Watcher(session, answer=None)
-        running = session.prompt("go", "watcher")
+        running = session.turns.prompt("go", "watcher")
         asked = await watcher.wait_for(ApprovalRequest)
-        first, second, third = (session.prompt(text, "watcher") for text in ("first", "second\nline", "third"))
+        first, second, third = (session.turns.prompt(text, "watcher") for text in ("first", "second\nline", "third"))
 
         async def queue(argument: str) -> tuple[str, str]:
             assert (await finish(session, f"/queue {argument}")).stop_reason == "finished"
@@ -54,9 +54,9 @@ async def test_what_is_steered_while_hooks_are_asked_is_still_this_turn_s(tmp_pa
         session = await bench.new()
         watcher = Watcher(session)
         session.hooks.hooks.subscribe("watcher", [Subscription("s", "Stop")])
-        running = session.prompt("go", "watcher")
+        running = session.turns.prompt("go", "watcher")
         asked = await watcher.wait_for(HookRequest)
-        assert session.steer("and this")
+        assert session.turns.steer("and this")
         session.answer(HookResponse(request_id=asked.id), "watcher")
         later = await watcher.wait_for(HookRequest, lambda request: request.id != asked.id)
         session.answer(HookResponse(request_id=later.id), "watcher")
@@ -70,9 +70,9 @@ async def test_words_beside_a_rejection_are_its_feedback(tmp_path: Path) -> None
     async with bench.running():
         session = await bench.new()
         watcher = Watcher(session, answer=None)
-        running = session.prompt("go", "watcher")
+        running = session.turns.prompt("go", "watcher")
         asked = await watcher.wait_for(ApprovalRequest)
-        assert session.steer("not like this")
+        assert session.turns.steer("not like this")
         session.answer(ApprovalResponse(request_id=asked.id, response="reject"), "watcher")
         assert (await running.outcome()).stop_reason == "finished"
         assert "another way" in [part.text for part in watcher.of(TextPart)]
@@ -84,9 +84,9 @@ async def test_what_comes_too_late_to_steer_is_the_next_prompt(tmp_path: Path) -
         session = await bench.new()
         watcher = Watcher(session)
         session.hooks.hooks.subscribe("watcher", [Subscription("f", "StopFailure")])
-        running = session.prompt("go", "watcher")
+        running = session.turns.prompt("go", "watcher")
         asked = await watcher.wait_for(HookRequest)
-        assert session.steer("are you there?")
+        assert session.turns.steer("are you there?")
         session.answer(HookResponse(request_id=asked.id), "watcher")
         assert (await running.outcome()).stop_reason == "error"
         await watcher.wait_for(TextPart, lambda part: part.text == "answered")

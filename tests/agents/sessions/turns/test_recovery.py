@@ -32,7 +32,7 @@ async def test_a_tool_that_was_running_is_closed_as_interrupted_and_never_run_ag
         (notice,) = [message for message in replayed if isinstance(message, Notification)]
         assert "`echo ran >> ran; echo started; sleep 1000`" in notice.body
         assert f"by it or by others: {bench.project / 'ran'}." in notice.body
-        assert not session.running
+        assert not session.turns.running
         assert (bench.project / "ran").read_text() == "ran\n"
         watcher = Watcher(session)
         bench.script("text: next")
@@ -80,7 +80,7 @@ async def test_what_a_call_asked_before_the_question_that_is_offered_again_is_no
     async with bench.running():
         session = await bench.new("ask")
         watcher = Watcher(session, answer=None)
-        session.prompt("go", "watcher")
+        session.turns.prompt("go", "watcher")
         read = await watcher.wait_for(ApprovalRequest)
         session.answer(ApprovalResponse(request_id=read.id, response="approve"), "watcher")
         edit = await watcher.wait_for(ApprovalRequest, lambda request: request.id != read.id)
@@ -148,7 +148,7 @@ async def test_a_subagent_s_question_is_asked_again_and_all_above_it_goes_on(ben
         session = await bench.host.new(opening)
         await choose(session, "agent", "boss")
         watcher = Watcher(session, answer=None)
-        session.prompt("go", "watcher")
+        session.turns.prompt("go", "watcher")
         asked = await watcher.wait_for(QuestionRequest)
     bench.script("text: b it is", "text: done")
     async with bench.running():

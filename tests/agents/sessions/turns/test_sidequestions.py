@@ -53,9 +53,9 @@ async def test_a_question_given_up_ends_once(tmp_path: Path, end: str) -> None:
     async with bench.running():
         session = await bench.new()
         watcher = Watcher(session)
-        question = session.prompt("/btw hm?", "watcher")
+        question = session.turns.prompt("/btw hm?", "watcher")
         if end == "cancel":
-            session.cancel("watcher")
+            session.turns.cancel("watcher")
         else:
             await session.aclose()
         outcome = await asyncio.wait_for(question.outcome(), 10)

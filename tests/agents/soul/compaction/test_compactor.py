@@ -187,9 +187,9 @@ async def test_cancelling_during_compaction_leaves_the_context_as_it_was(bench: 
         for prompt in ("first", "second"):
             await finish(watcher.session, prompt)
         before = messages_of(watcher.session)
-        prompt = watcher.session.prompt("/compact", "watcher")
+        prompt = watcher.session.turns.prompt("/compact", "watcher")
         await watcher.wait_for(CompactionBegin)
-        watcher.session.cancel("watcher")
+        watcher.session.turns.cancel("watcher")
         assert (await prompt.outcome()).stop_reason == "cancelled"
         assert messages_of(watcher.session) == before
     assert watcher.of(CompactionEnd)[0].failed
@@ -281,7 +281,7 @@ async def test_an_automatic_compaction_asks_only_when_configured_and_somebody_is
         if not attached:
             watcher.session.detach("watcher")
         answering(watcher, (QUESTION, CONFIRM))
-        prompts = [watcher.session.prompt(text, "watcher") for text in ("first", second)]
+        prompts = [watcher.session.turns.prompt(text, "watcher") for text in ("first", second)]
         for prompt in prompts:
             await prompt.outcome()
     assert len(watcher.of(QuestionRequest)) == asked

@@ -60,9 +60,9 @@ async def test_nothing_of_a_cancelled_flow_is_shown_as_under_way(bench: Bench) -
     bench.script("text: tried", call("WriteFile", path="b.txt", content="x"))
     async with bench.running():
         watcher = Watcher(await bench.begin(), answer=None)
-        turn = watcher.session.prompt("/flow:polish it", "watcher")
+        turn = watcher.session.turns.prompt("/flow:polish it", "watcher")
         await watcher.wait_for(StepBegin, lambda step: step.n == 2)
-        watcher.session.cancel("watcher")
+        watcher.session.turns.cancel("watcher")
         assert (await turn.outcome()).stop_reason == "cancelled"
     assert [item.status for item in watcher.of(PlanUpdate)[-1].items] == ["done", "pending"]
 

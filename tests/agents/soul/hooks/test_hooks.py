@@ -233,7 +233,7 @@ async def test_a_client_that_asked_for_an_event_decides(tmp_path: Path, action: 
             "watcher", [Subscription("h1", "PreToolUse", "Write"), Subscription("x", "Never")]
         )
         assert session.hooks.hooks.counts() == {"PreToolUse": 1}
-        prompt = session.prompt("go", "watcher")
+        prompt = session.turns.prompt("go", "watcher")
         request = await watcher.wait_for(HookRequest)
         assert request.subscription_id == "h1"
         session.answer(HookResponse(request_id=request.id, action=action, reason="client says"), "watcher")
@@ -247,7 +247,7 @@ async def test_a_client_that_does_not_answer_or_leaves_forbids_nothing(tmp_path:
         session = await bench.new("full")
         watcher = Watcher(session)
         session.hooks.hooks.subscribe("watcher", [Subscription("h1", "PreToolUse", timeout=0.05)])
-        prompt = session.prompt("go", "watcher")
+        prompt = session.turns.prompt("go", "watcher")
         await watcher.wait_for(HookRequest)
         session.detach("watcher")
         await prompt.outcome()

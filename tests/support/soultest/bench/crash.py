@@ -33,7 +33,7 @@ async def main(root: Path, mode: Any, message: str) -> None:
     async with bench.running():
         watcher = Watcher(await bench.new(mode), answer=None)
         print(watcher.session.id, flush=True)  # noqa: T201 -- the protocol of this program
-        watcher.session.prompt("go", "c")
+        watcher.session.turns.prompt("go", "c")
         await watcher.wait_for(object, lambda found: type_name(found) == message)  # pyright: ignore[reportArgumentType]
         await watcher.session.log.commit()
         print("reached", flush=True)  # noqa: T201

@@ -224,4 +224,4 @@ async def refused(session: Session, text: str) -> str:
 
 async def finish(session: Session, text: str, client: str = "watcher") -> TurnEnd:
     """Prompt and wait for the end of the turn."""
-    return await session.prompt(text, client).outcome()
+    return await session.turns.prompt(text, client).outcome()

@@ -45,7 +45,7 @@ class Story:
         server.say(*answers)
         self.turns += 1
         parts = (TextPart(text=f"Turn {self.turns}."), *prompt)
-        end = await self.session.prompt(parts, "watcher").outcome()
+        end = await self.session.turns.prompt(parts, "watcher").outcome()
         assert end.stop_reason == "finished", (self.turns, end, server.refused)
         assert not server.unsaid, f"turn {self.turns} ended early"
         shown = [part.text for part in self.watcher.of(TextPart)]
@@ -156,16 +156,16 @@ async def _pictures(story: Story) -> None:
 
 async def _cancels(story: Story) -> None:
     story.server.say(Said("A long answer that is not heard to its end.", stops=True))
-    prompt = story.session.prompt("Speak.", "watcher")
+    prompt = story.session.turns.prompt("Speak.", "watcher")
     await story.watcher.wait_for(TextPart, lambda part: "A long" in part.text)
-    story.session.cancel("watcher")
+    story.session.turns.cancel("watcher")
     assert (await prompt.outcome()).stop_reason == "cancelled"
     await story.turn(Said("Quiet."))
     story.server.say(Said(calls=(shell("echo started; sleep 1000"), shell("echo no >> log.txt")), thoughts="Wait."))
     known = len(story.watcher.of(ToolOutput))
-    prompt = story.session.prompt("Wait.", "watcher")
+    prompt = story.session.turns.prompt("Wait.", "watcher")
     await story.watcher.wait_for(ToolOutput, lambda output: output in story.watcher.of(ToolOutput)[known:])
-    story.session.cancel("watcher")
+    story.session.turns.cancel("watcher")
     assert (await prompt.outcome()).stop_reason == "cancelled"
     await story.turn(Said(calls=(shell("echo seven >> log.txt"),)), Said("Awake."))
     assert story.written()[6:] == ["seven"]
@@ -201,7 +201,7 @@ async def _too_long(story: Story) -> None:
 
 
 async def _the_end(story: Story) -> None:
-    assert (await story.session.prompt("/compact", "watcher").outcome()).stop_reason == "finished"
+    assert (await story.session.turns.prompt("/compact", "watcher").outcome()).stop_reason == "finished"
     while story.turns < 30:
         command = shell(f"true {story.turns}")
         await story.turn(Said(calls=(command,), thoughts="Nearly."), Said(f"Turn {story.turns + 1} is over."))

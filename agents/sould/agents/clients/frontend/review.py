@@ -156,7 +156,7 @@ async def send_comments(client: ClientConnection, params: SendCommentsParams) ->
         session = await _opened(client, session_id)
         if session is None:
             return as_json(SentComments("closed", session_id, prompt))
-        session.prompt(prompt, client.id)
+        session.turns.prompt(prompt, client.id)
         begun = await comments.sent(ids, session_id, client.signature)  # numbered before the turn can write anything
         return as_json(SentComments("sent", session_id, prompt, shown_round(begun)))
 

@@ -104,7 +104,7 @@ class SideQuestions(Struct):
 
     async def _settled(self, aside: str, question: str) -> BtwEnd:
         try:
-            return BtwEnd(id=aside, response=await self._ask(question))
+            return BtwEnd(id=aside, response=await self.answer(question))
         except ProviderError as error:
             return BtwEnd(id=aside, error=error.message)
         except Exception:  # like a turn: a bug of ours ends the question, not the session
@@ -112,14 +112,11 @@ class SideQuestions(Struct):
             return BtwEnd(id=aside, error="sould hit a bug in this question; see `sould logs`.")
 
     async def answer(self, question: str) -> str:
-        """The answer to a question that nobody is shown.
+        """The answer to a question; nobody is shown it here.
 
         Raises:
             ProviderError: the model did not answer.
         """
-        return await self._ask(question)
-
-    async def _ask(self, question: str) -> str:
         if self.caller is None:
             raise ProviderError(NO_MODEL)
         messages = [*self.log.context.messages, ChatMessage("user", (TextPart(text=NOTE + question),))]

@@ -91,10 +91,9 @@ class Prompt(Struct, eq=False):
 class Turns:
     """The queue and the running turn."""
 
-    def __init__(self, log: SessionLog, run: RunTurn, listener: IdleListener) -> None:
-        """`run` does a turn's work; `listener` is told when no turn runs or waits any more."""
+    def __init__(self, log: SessionLog, listener: IdleListener) -> None:
+        """`listener` is told when no turn runs or waits any more."""
         self._log = log
-        self._run = run
         self._listener = listener
         self._waiting: deque[Prompt] = deque()
         self._operations: deque[Operation[Any]] = deque()
@@ -212,8 +211,8 @@ class Turns:
         waiting = list(self._waiting)[0 if self.current is not None else 1 :]
         return next((prompt for prompt in waiting if prompt.turn_id == turn_id), None)
 
-    async def serve(self) -> None:
-        """Run turns until `close`; owned by the session."""
+    async def serve(self, run: RunTurn) -> None:
+        """Have `run` do the turns' work until `close`; owned by the session."""
         while not self._closed:
             await self._wake.wait()
             self._wake.clear()
@@ -222,7 +221,7 @@ class Turns:
                     await self._operations[0].run()
                     self._operations.popleft()
                 else:
-                    await self._take(self._waiting.popleft())
+                    await self._take(self._waiting.popleft(), run)
             if not self._closed:
                 self._listener.rested()
 
@@ -237,7 +236,7 @@ class Turns:
         self.cancel(None)
         self._wake.set()
 
-    async def _take(self, prompt: Prompt) -> None:
+    async def _take(self, prompt: Prompt, run: RunTurn) -> None:
         self.current = prompt
         if not prompt.resumes:
             self._log.publish(
@@ -249,7 +248,7 @@ class Turns:
                 )
             )
         self._publish_positions()
-        ending = await self._run_cancellable(prompt)
+        ending = await self._run_cancellable(prompt, run)
         if prompt.on_end is not None:
             prompt.on_end()
         end = TurnEnd(turn_id=prompt.turn_id, stop_reason=ending.stop_reason, error=ending.error, failed=ending.failed)
@@ -263,18 +262,18 @@ class Turns:
         if not self._handing_over:
             prompt.settle(end)
 
-    async def _run_cancellable(self, prompt: Prompt) -> Ending:
+    async def _run_cancellable(self, prompt: Prompt, run: RunTurn) -> Ending:
         async with asyncio.TaskGroup() as turn:
-            self._task = turn.create_task(self._guarded(prompt))
+            self._task = turn.create_task(self._guarded(prompt, run))
             if prompt.cancelled:
                 self._task.cancel()
         task, self._task = self._task, None
         return Ending(self._stop_as) if task.cancelled() else task.result()
 
-    async def _guarded(self, prompt: Prompt) -> Ending:
+    async def _guarded(self, prompt: Prompt, run: RunTurn) -> Ending:
         try:
             await self._log.commit()
-            return await self._run(prompt)
+            return await run(prompt)
         except SouldError as error:
             return Ending("error", _as_turn_error(error))
         except (

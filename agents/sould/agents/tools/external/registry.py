@@ -19,6 +19,7 @@ from sould.agents.mcp.resources import NAME as RESOURCES
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.asking import call_words
 from sould.agents.permissions.policy import CallExternal
+from sould.agents.soul.attachedclients import AttachedClients
 from sould.agents.soul.loop import StepExtension
 from sould.agents.soul.soul import NO_TOOLSET
 from sould.agents.soul.turn import Turn
@@ -114,6 +115,9 @@ class ExternalTools(StepExtension, Struct):
 
     log: SessionLog
     approval: Approval
+    clients: AttachedClients
+    _toolset: Toolset | None = None
+    """The main agent's."""
     _tools: dict[str, ExternalTool] = field(default_factory=dict[str, ExternalTool])
     _seen: dict[str, ExternalDefinition] = field(default_factory=dict[str, ExternalDefinition])
     """What each name meant last."""
@@ -126,26 +130,28 @@ class ExternalTools(StepExtension, Struct):
 
     # --- what clients do ----------------------------------------------------------------------------------------------
 
-    def register(
-        self, client_id: str, client_name: str, given: Sequence[Mapping[str, object]], toolset: Toolset | None
-    ) -> Registration:
-        """The tools that a client runs, in place of those it registered before; each is accepted, or refused with a reason.
+    def join(self, toolset: Toolset | None) -> None:
+        """Said once, of the main agent: no tool of a client has the name of one in its toolset. None: it takes no tools of clients."""
+        self._toolset = toolset
 
-        `toolset` is the main agent's: no tool of a client has the name of one that it has. None: it takes no tools of clients.
+    def register(self, given: Sequence[Mapping[str, object]], client_id: str) -> Registration:
+        """The tools that an attached client runs, in place of those it registered before; they go when it is detached.
+
+        Each has `name`, `description`, `parameters` (a JSON schema) and `kind`, and is accepted, or refused with a reason.
         """
         others = {name: tool for name, tool in self._tools.items() if tool.client_id != client_id}
         own: dict[str, ExternalTool] = {}
         rejected: list[Rejection] = []
         for each in given:
             try:
-                if toolset is None:
+                if self._toolset is None:
                     raise InvalidDefinitionError(NO_TOOLSET)
                 definition = read_definition(each)
-                self._require_free(definition.name, own, others, toolset)
+                self._require_free(definition.name, own, others, self._toolset)
             except InvalidDefinitionError as error:
                 rejected.append(Rejection(str(each.get("name", ""))[:64], str(error)))
                 continue
-            own[definition.name] = self._tool(definition, client_id, client_name)
+            own[definition.name] = self._tool(definition, client_id, self.clients.name(client_id))
         self._offer(others | own)
         return Registration(tuple(own), tuple(rejected))
 
@@ -157,7 +163,10 @@ class ExternalTools(StepExtension, Struct):
                 self.log.channel.withdraw(call_id, "expired")
 
     def answer(self, call_id: str, answer: object, client_id: str) -> Resolution:
-        """What a call came to, by the client that was asked: Wire's `return_value`, of any shape; the first answer counts."""
+        """What a `ToolCallRequest` came to, by the client that was asked: Wire's `return_value`; anything else is an error.
+
+        The first answer counts.
+        """
         tool = self._asked.get(call_id)
         if tool is not None and tool.client_id != client_id:
             return Resolution("not_yours", tool.client_name)
