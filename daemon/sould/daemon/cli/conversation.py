@@ -9,7 +9,6 @@ from types import FrameType
 from typing import Any, Final, TypeAlias, TypeVar, cast
 
 import click
-from msgspec import ValidationError, convert
 
 from sould.agents.base.rpc.errors import INVALID_PARAMS, ConnectionGoneError, RpcError
 from sould.daemon.cli.daemon_client import NOT_UNDERSTOOD, Asked, DaemonClient, Params
@@ -170,6 +169,8 @@ class DaemonConversation:
 
 def read(said: Answer, shape: type[ValueT], command: str) -> ValueT:
     """What the daemon said to a command, as a value. Raises CommandError where another version says what this one does not know."""
+    from msgspec import ValidationError, convert  # noqa: PLC0415 -- `sould run` reads its answers without it
+
     try:
         return convert(said, shape)
     except ValidationError:

@@ -17,8 +17,8 @@ LONG = "sleep 1000 & echo begun; echo complained >&2; sleep 1000"
 DAEMON = """\
 import sys, threading, time
 from pathlib import Path
-from sould.agents.base.process.bounded import Bounded, end_programs
-bounded = Bounded(cwd=Path("/"), env={"PATH": sys.argv[1], "SOULTEST_MARK": sys.argv[2]}, deadline=time.monotonic() + 900)
+from sould.agents.base.process.bounded import Bounds, end_programs
+bounded = Bounds(cwd=Path("/"), env={"PATH": sys.argv[1], "SOULTEST_MARK": sys.argv[2]}, deadline=time.monotonic() + 900)
 running = threading.Thread(target=lambda: print(bounded.run(["/bin/sh", "-c", sys.argv[3]]), flush=True))
 running.start()
 sys.stdin.read()
