@@ -33,9 +33,6 @@ export class Lenses implements vscode.CodeLensProvider, vscode.Disposable {
           this.#changed.fire();
         }
       }),
-      shortcuts.onDidUse(() => {
-        this.#changed.fire();
-      }),
       vscode.workspace.onDidCloseTextDocument((document) => {
         this.#given.delete(this.#places.pathOf(document.uri) ?? "");
       }),

@@ -1,13 +1,10 @@
 /** What keys are called in words above lines, where VS Code shows none itself: until the user has used one. */
 import * as vscode from "vscode";
-import { Emitter } from "../emitter";
 
 const USED = "sould.keysUsed";
 
 export class Shortcuts {
   readonly #memory: vscode.Memento;
-  readonly #used = new Emitter<void>();
-  readonly onDidUse = this.#used.event;
 
   constructor(memory: vscode.Memento) {
     this.#memory = memory;
@@ -17,7 +14,6 @@ export class Shortcuts {
   used(): void {
     if (!this.#memory.get<boolean>(USED, false)) {
       void this.#memory.update(USED, true);
-      this.#used.fire();
     }
   }
 

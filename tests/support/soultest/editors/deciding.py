@@ -175,6 +175,12 @@ class InVSCode(Deciding):
         self._window = window
         window.open("area.py")
         expect(window.lenses("Keep")).to_have_count(len(LINES))
+        # Before a command's first run VS Code asks its extensions who knows it: where the cursor moves meanwhile, another change is meant.
+        self.reject(1)
+        expect(window.lenses("Keep")).to_have_count(len(LINES) - 1)
+        self.undo()
+        expect(window.lenses("Keep")).to_have_count(len(LINES))
+        self.shows(plugin.NEW)
 
     def look(self, number: int) -> None:
         self._window.go(LINES[number])
@@ -197,8 +203,6 @@ class InVSCode(Deciding):
     def reject(self, number: int) -> None:
         self.look(number)
         self._window.palette("sould: Reject Change")
-        # VS Code asks its extensions who knows a command before its first run. A cursor that moves meanwhile names another change.
-        expect(self._window.lenses("(Alt+N)")).to_have_count(0)
 
     def keep_file(self) -> None:
         self._window.palette("sould: Keep All Changes of File")
