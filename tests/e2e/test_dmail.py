@@ -37,10 +37,10 @@ def wait_for(*paths: str) -> str:
     return call("Shell", "s", command=f"until {there}; do {PAUSE}; done")
 
 
-def wait_until_held(message: str) -> str:
-    """A step that waits until a D-Mail waits at its receiver. The pattern does not fit the command itself."""
+def wait_until_held(message: str, first: str = ":") -> str:
+    """A step that does something first and then waits until a D-Mail waits at its receiver. The pattern does not fit the command itself."""
     journals = "~/state/sould/sessions/*/wire.jsonl"
-    return call("Shell", "s", command=f"until grep -q 'DMailHel[d].*{message}' {journals}; do {PAUSE}; done")
+    return call("Shell", "s", command=f"{first}; until grep -q 'DMailHel[d].*{message}' {journals}; do {PAUSE}; done")
 
 
 def step(*calls: str) -> str:
@@ -101,9 +101,9 @@ SCRIPTS: Mapping[str, list[str]] = {
     ],
     "elder": [wait_for("elder-may-end"), "text: I was there before"],
     "late": [write("late.txt"), call("Shell", "s", command="touch late-began; sleep 600")],
-    "sibling": [write("sibling.txt"), wait_until_held("nobody was needed"), "text: never said"],
+    "sibling": [write("sibling.txt"), wait_until_held("nobody was needed", "touch sibling-wrote"), "text: never said"],
     "sender": [
-        wait_for("late-began", "sibling.txt"),
+        wait_for("late-began", "sibling-wrote"),
         mail("nobody was needed", to="parent", checkpoint_id=2, **BACK),
     ],
     "keeper": [write("kept.txt"), mail("the file is there", to="parent")],
