@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import signal
 import subprocess
 import sys
 import time
@@ -14,6 +15,8 @@ from soultest.daemon import until
 from soultest.processes import MARK, descriptors, marked, until_gone
 
 LONG = "sleep 1000 & echo begun; echo complained >&2; sleep 1000"
+HAS_ENDED = "sleep 1000 & sleep 1000 & sleep 1000 & exit 0"
+ENDS_WITH_ITS_PIPE = "sleep 1000 & while echo more; do :; done"
 DAEMON = """\
 import sys, threading, time
 from pathlib import Path
@@ -58,10 +61,11 @@ def test_a_program_that_prints_without_an_end_is_ended() -> None:
     assert until_gone(mark, 10) == []
 
 
-def test_a_program_is_ended_when_its_daemon_is_killed_or_stops() -> None:
+@pytest.mark.parametrize("program", [LONG, HAS_ENDED, ENDS_WITH_ITS_PIPE])
+def test_a_program_and_what_it_left_are_ended_when_their_daemon_is_killed_or_stops(program: str) -> None:
     for how in ("killed", "stops"):
         mark = secrets.token_hex(8)
-        command = [sys.executable, "-c", DAEMON, os.environ["PATH"], mark, LONG]
+        command = [sys.executable, "-c", DAEMON, os.environ["PATH"], mark, program]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as daemon:
             until(lambda mark=mark: len(marked(mark)) >= 3)
             if how == "killed":
@@ -69,3 +73,11 @@ def test_a_program_is_ended_when_its_daemon_is_killed_or_stops() -> None:
             printed, _ = daemon.communicate()
         assert printed.splitlines() == ([str(ProgramEnded(why="stopping"))] * 2 if how == "stops" else [])
         assert until_gone(mark, 10) == []
+
+
+def test_what_a_program_left_lives_on_when_it_has_ended_by_itself() -> None:
+    mark = secrets.token_hex(8)
+    assert bounded(mark).run(["/bin/sh", "-c", "sleep 1000 >/dev/null 2>&1 & exit 3"]).code == 3
+    [left] = until_gone(mark, 0.1)
+    os.kill(left, signal.SIGKILL)
+    assert until_gone(mark, 10) == []

@@ -23,15 +23,19 @@ MOST_COMPLAINT: Final = 64 * 1024
 """Bytes of what it says on standard error; what is beyond is dropped."""
 _PIECE: Final = 1 << 16
 _LEASHED: Final = """\
-exec 3<"$1" && shift || exit 126
-(read -r _ <&3; kill -KILL 0) </dev/null >/dev/null 2>&1 &
-"$@" 3<&-
+exec 3<"$1" 4>"$2" && shift 2 || exit 126
+(read -r _ <&3 || kill -KILL 0) </dev/null >/dev/null 2>&1 4>&- &
+"$@" 3<&- 4>&-
 code=$?
-kill -KILL $! 2>/dev/null
-wait $! 2>/dev/null
+exec </dev/null >/dev/null 2>&1
+echo >&4
+wait $!
 exit $code
 """
-"""Runs its arguments, and kills its process group when the pipe named first has nobody any more who could write to it."""
+"""Runs its arguments and says by a line in the second pipe that they have ended; exits after a line in the first one.
+
+Kills its process group when the first pipe ends without that line: be the program still running, or only what it left behind.
+"""
 
 Why: TypeAlias = Literal["", "time", "output", "stopping"]
 
@@ -67,13 +71,36 @@ class Bounds(Struct, frozen=True, kw_only=True):
         if leash is None:
             return ProgramEnded(why="stopping")
         try:
-            ended = self._run(("/bin/sh", "-c", _LEASHED, argv[0], f"/dev/fd/{leash.held}", *argv), given, leash.held)
+            ended = self._run(leash.command(argv), given, leash)
         finally:
             is_ours = _LEASHES.let_go(leash)
         return ended if is_ours else ProgramEnded(why="stopping")  # it was ended by `end_programs`
 
-    def _run(self, argv: Sequence[str], given: bytes, *passed: int) -> ProgramEnded:
-        process = subprocess.Popen(
+    def _run(self, argv: Sequence[str], given: bytes, leash: "_Leash | None" = None) -> ProgramEnded:
+        try:
+            process = self._start(argv, leash.passed if leash else ())
+        finally:
+            if leash:
+                os.close(leash.saying)
+        with process:  # closes the pipes, and waits
+            exchange, why = _Exchange(process, memoryview(given), self.most), "time"
+            try:
+                why = exchange.run(self.deadline, leash.ended if leash else None)
+                if leash and not why:
+                    _LEASHES.let_live(leash)
+                    process.wait()  # the shell has nothing left to do; with a time limit, Python looks only every millisecond
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(0 if why else max(0.0, self.deadline - time.monotonic()))
+            finally:
+                was_ended = process.returncode is None
+                if was_ended:
+                    self._kill(process)
+        if was_ended:
+            return ProgramEnded(complaint=bytes(exchange.complaint), why=why or "time")
+        return ProgramEnded(bytes(exchange.output), bytes(exchange.complaint), process.returncode)
+
+    def _start(self, argv: Sequence[str], passed: Sequence[int]) -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(
             argv,
             cwd=self.cwd,
             env=self.env,
@@ -84,19 +111,6 @@ class Bounds(Struct, frozen=True, kw_only=True):
             pass_fds=(*passed, *self.holding),
             start_new_session=not self.grouped,
         )
-        with process:  # closes the pipes, and waits
-            exchange, why = _Exchange(process, memoryview(given), self.most), "time"
-            try:
-                why = exchange.run(self.deadline)
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(0 if why else max(0.0, self.deadline - time.monotonic()))
-            finally:
-                was_ended = process.returncode is None
-                if was_ended:
-                    self._kill(process)
-        if was_ended:
-            return ProgramEnded(complaint=bytes(exchange.complaint), why=why or "time")
-        return ProgramEnded(bytes(exchange.output), bytes(exchange.complaint), process.returncode)
 
     def _kill(self, process: "subprocess.Popen[bytes]") -> None:
         if self.grouped:
@@ -114,8 +128,8 @@ class _Exchange(Struct):
     output: bytearray = field(default_factory=bytearray)
     complaint: bytearray = field(default_factory=bytearray)
 
-    def run(self, deadline: float) -> Why:
-        """Until the program closes its ends, or why it is to be ended."""
+    def run(self, deadline: float, ended: int | None) -> Why:
+        """Until the program closes its ends and `ended` can be read, or why it is to be ended."""
         stdin, stdout, stderr = self.process.stdin, self.process.stdout, self.process.stderr
         assert stdin is not None
         assert stdout is not None
@@ -125,6 +139,8 @@ class _Exchange(Struct):
             ready.register(stdin, selectors.EVENT_WRITE, self._write)
             ready.register(stdout, selectors.EVENT_READ, self._read)
             ready.register(stderr, selectors.EVENT_READ, self._hear)
+            if ended is not None:
+                ready.register(ended, selectors.EVENT_READ, self._be_told)
             while ready.get_map():
                 left = deadline - time.monotonic()
                 if left <= 0:
@@ -148,6 +164,9 @@ class _Exchange(Struct):
             return False
         return bool(self.rest)
 
+    def _be_told(self, _: int) -> bool:
+        return False
+
     def _read(self, descriptor: int) -> bool:
         piece = os.read(descriptor, _PIECE)
         self.output += piece
@@ -160,10 +179,23 @@ class _Exchange(Struct):
 
 
 class _Leash(Struct, frozen=True):
-    """A pipe. Whoever has `held` is ended when nobody has `ours` any more, be it that this process was killed."""
+    """Two pipes. Whoever has `held` is ended when nobody has `ours` any more, be it that this process was killed.
+
+    `ended` can be read when the program has ended, `saying` is the other end.
+    """
 
     held: int
     ours: int
+    ended: int
+    saying: int
+
+    @property
+    def passed(self) -> tuple[int, int]:
+        """What the program's shell gets."""
+        return self.held, self.saying
+
+    def command(self, argv: Sequence[str]) -> Sequence[str]:
+        return ("/bin/sh", "-c", _LEASHED, argv[0], *(f"/dev/fd/{end}" for end in self.passed), *argv)
 
 
 class _Leashes:
@@ -179,13 +211,23 @@ class _Leashes:
         with self._lock:
             if self._stopping:
                 return None
-            leash = _Leash(*os.pipe())
+            with contextlib.ExitStack() as opened:
+                pipes = [_pipe(opened), _pipe(opened)]
+                opened.pop_all()
+            leash = _Leash(*pipes[0], *pipes[1])
             self._all[leash.ours] = leash
             return leash
 
+    def let_live(self, leash: _Leash) -> None:
+        """The program has ended by itself; what it left behind lives on."""
+        with self._lock, contextlib.suppress(BrokenPipeError):
+            if leash.ours in self._all:
+                os.write(leash.ours, b"\n")
+
     def let_go(self, leash: _Leash) -> bool:
-        """The program has ended; whether by itself."""
+        """End what is not to live; whether `let_all_go` had not."""
         os.close(leash.held)
+        os.close(leash.ended)
         with self._lock:
             is_ours = self._all.pop(leash.ours, None) is not None
         if is_ours:
@@ -198,6 +240,13 @@ class _Leashes:
             self._stopping = True
             while self._all:
                 os.close(self._all.popitem()[0])
+
+
+def _pipe(opened: contextlib.ExitStack) -> tuple[int, int]:
+    ends = os.pipe()
+    for end in ends:
+        opened.callback(os.close, end)
+    return ends
 
 
 _LEASHES: Final = _Leashes()
