@@ -7,7 +7,6 @@ without invisible characters, on every component of the resolved path.
 
 import os
 import re
-import stat
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -86,23 +85,32 @@ def read_is_protected(path: Path, where: PolicyContext) -> str:
 
 def account_places(home: Path) -> tuple[Path, ...]:
     """Where the account's own files really are, as far as links lead elsewhere: many keep them in a project of theirs."""
-    real_home = os.path.realpath(home)
-    entries = sorted({entry for program in _programs() for entry in program.home})
-    linked = [f"{real_home}/{entry}" for entry in entries if _is_reached_by_link(real_home, entry)]
+    linked = sorted(_behind_links(os.path.realpath(home), _home_entries()))
     return tuple(Path(real) for entry in linked if (real := os.path.realpath(entry)) != entry)
 
 
-def _is_reached_by_link(home: str, entry: str) -> bool:
-    """Most of the places are not there, or are no links: one look each, before links are followed for milliseconds."""
-    place = home
-    for part in entry.split("/"):
-        place = f"{place}/{part}"
-        try:
-            if stat.S_ISLNK(os.lstat(place).st_mode):
-                return True
-        except OSError:
-            return False
-    return False
+def _behind_links(directory: str, entries: Iterable[str]) -> Iterator[str]:
+    """The entries that may be reached by a link.
+
+    Most are not there, or are no links: one look at each directory, before links are followed for milliseconds.
+    """
+    below = dict[str, list[str]]()
+    for entry in entries:
+        name, _, rest = entry.partition("/")
+        below.setdefault(name, []).append(rest)
+    try:
+        with os.scandir(directory) as found:
+            links = {each.name.casefold(): each.is_symlink() for each in found}
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError:  # what cannot be listed may be entered all the same
+        links = {name.casefold(): True for name in below}
+    for name, rests in below.items():
+        place = f"{directory}/{name}"
+        if links.get(name.casefold()):
+            yield from (f"{place}/{rest}" if rest else place for rest in rests)
+        elif name.casefold() in links:
+            yield from _behind_links(place, filter(None, rests))
 
 
 @lru_cache(maxsize=2048)  # of what it is given alone; a session's own directories are compared at every decision
@@ -143,6 +151,11 @@ def _anywhere() -> tuple[Mapping[str, Sequence[_Obeyed]], Sequence[_Obeyed]]:
             else:
                 plain.setdefault(name.parts[0], []).append(name)
     return plain, patterns
+
+
+@cache
+def _home_entries() -> frozenset[str]:
+    return frozenset(entry for program in _programs() for entry in program.home)
 
 
 @cache
