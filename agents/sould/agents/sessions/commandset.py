@@ -25,7 +25,6 @@ from sould.agents.sessions.commands.skills import SkillCommands
 from sould.agents.sessions.commands.slash import CommandRegistry, Entry, SlashCommand
 from sould.agents.sessions.commands.status_commands import ShowingCommands
 from sould.agents.sessions.commands.travel import TravelCommands
-from sould.agents.sessions.furthertools import project_memory
 from sould.agents.sessions.session_builder import Parts
 from sould.agents.sessions.turns.loopcontrols import LoopControls
 from sould.agents.sessions.turns.queueing import PromptQueue
@@ -94,7 +93,7 @@ def _about_session(
     sharing = SharingCommands(conversation, parts.operations.sharing)
     options = OptionCommands(conversation, parts.choices.options)
     services = parts.services
-    editor = EditorContextCommands(conversation, project_memory(services.host), services.workplace.opening.cwd)
+    editor = EditorContextCommands(conversation, services.host.memory, services.workplace.opening.cwd)
     btw = "Ask a side question, also while a turn runs; the agent does not remember it"
     shown = "Show or choose whether agents here may see what you have open in the editor"
     mode = SlashCommand("mode", "Show or choose what happens without asking", "[mode]")

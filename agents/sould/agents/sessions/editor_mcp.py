@@ -22,7 +22,6 @@ from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import CallExternal
 from sould.agents.sessions.noninteractive_policy import Unasked
 from sould.agents.sessions.services import HostServices
-from sould.agents.sessions.settings.projectmemory import ProjectMemory
 from sould.agents.toolapi.base import RefusedError, ToolCallContext
 from sould.agents.tools.editor.calls import EditorCallDone, EditorCalls, as_tool_error
 from sould.agents.tools.editor.catalogue import CATALOGUE, EditorTool
@@ -46,15 +45,14 @@ class OtherAgents:
         self._services = services
         self._client_files: ClientFilesOf = client_files
         self._unasked = Unasked(services)
-        self._memory = ProjectMemory(services.storage.directory / "projects.json")
 
     def sharing(self, cwd: Path) -> Sharing:
         """Whether agents in a directory may know what its user looks at."""
-        return self._memory.editor_context(cwd)
+        return self._services.memory.editor_context(cwd)
 
     def share(self, cwd: Path, sharing: Sharing) -> None:
         """Remember what the user chose."""
-        self._memory.remember_editor_context(cwd, sharing)
+        self._services.memory.remember_editor_context(cwd, sharing)
 
     def offered(self, agent: OtherAgent) -> Sequence[EditorTool]:
         """The tools that somebody can serve where it works, in the catalogue's order."""
@@ -76,7 +74,7 @@ class OtherAgents:
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             raise EditorToolError("invalid", faulty(".".join(map(str, first["loc"])) or "arguments", first)) from error
-        if name in SHARED and self._memory.editor_context(agent.cwd) != "on":
+        if name in SHARED and self._services.memory.editor_context(agent.cwd) != "on":
             return EditorCallDone({"shared": False}, {"note": NOT_SHARED})
         call = ToolCallContext(call_id, 0, tool=name)
         async with self._files(agent) as (recorded, approval):

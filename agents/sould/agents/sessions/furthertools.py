@@ -11,8 +11,7 @@ from sould.agents.mcp.asking import Sampler
 from sould.agents.mcp.session import Files, SessionServers
 from sould.agents.mcp.trusted import TrustedServers
 from sould.agents.permissions.trust import TrustStore
-from sould.agents.sessions.services import HostServices, SessionServices, UserConfiguration
-from sould.agents.sessions.settings.projectmemory import ProjectMemory
+from sould.agents.sessions.services import SessionServices, UserConfiguration
 from sould.agents.sessions.settings.workspace_info import Workplace
 from sould.agents.sessions.workfiles import site_of
 from sould.agents.soul.soul import Soul
@@ -49,14 +48,8 @@ def make_editor_tools(services: SessionServices) -> EditorTools:
     files, approval = services.files, services.permission.approval
     workplace, session = services.workplace, services.session_id
     site = partial(site_of, workplace, approval, files.clients, session)
-    memory = project_memory(services.host)
-    sharing = partial(memory.editor_context, workplace.opening.cwd)
+    sharing = partial(services.host.memory.editor_context, workplace.opening.cwd)
     return EditorTools(services.host.editors, site, files.judged, files.recorded, approval, sharing)
-
-
-def project_memory(host: HostServices) -> ProjectMemory:
-    """What is remembered of projects."""
-    return ProjectMemory(host.storage.directory / "projects.json")
 
 
 def mcp_files(configuration: UserConfiguration, trust: TrustStore, workplace: Workplace) -> Files:

@@ -26,6 +26,7 @@ from sould.agents.permissions.trust import TrustStore
 from sould.agents.sessions.settings.models import ModelUse
 from sould.agents.sessions.settings.modes import Modes, UserPresence
 from sould.agents.sessions.settings.notices import News
+from sould.agents.sessions.settings.projectmemory import ProjectMemory
 from sould.agents.sessions.settings.workspace_info import Workplace
 from sould.agents.sessions.store.store import SessionStore, StoredSession
 from sould.agents.sessions.turns.approval_requests import ApprovalRequester
@@ -100,6 +101,8 @@ class HostServices(Struct, frozen=True):
     policy: Policy
     models: ModelAccess
     files: SharedFiles
+    memory: ProjectMemory
+    """What users chose last in each project."""
     guard: ProcessGuard
     mcp: McpPool
     news: News

@@ -13,7 +13,7 @@ from sould.agents.base.config import Config, Hook
 from sould.agents.base.liveconfig import LiveConfig
 from sould.agents.journal.log import SessionLog
 from sould.agents.permissions.policy import Mode
-from sould.agents.sessions.furthertools import FurtherTools, make_servers, project_memory
+from sould.agents.sessions.furthertools import FurtherTools, make_servers
 from sould.agents.sessions.operationset import Operations, make_operations
 from sould.agents.sessions.permission import make_permission
 from sould.agents.sessions.services import HostServices, SessionServices
@@ -92,9 +92,9 @@ async def compose(
     workplace = await open_workplace(opening, log, configuration.live, trust, policy.changes)
     model = await open_model_use(host.models.providers, configuration.live, log, state, opening, storage.directory)
     attached, options = AttachedClients(), SessionOptions(log, state, stored.directory)
-    projects = project_memory(host)
-    modes = make_modes(config, projects.mode(opening.cwd), state, opening, new=not stored.info.turns)
-    switch = ModeSwitch(modes, state, log, AwayMode(log.channel, modes), options, attached, projects, stored.info.cwd)
+    modes = make_modes(config, host.memory.mode(opening.cwd), state, opening, new=not stored.info.turns)
+    away, cwd = AwayMode(log.channel, modes), stored.info.cwd
+    switch = ModeSwitch(modes, state, log, away, options, attached, host.memory, cwd)
     permission = make_permission(host, stored, log, workplace, switch, UserPresence(attached, modes))
     mailbox = host.dmail.open(stored.info.id, stored.info.directory)
     files = await open_files(host, stored, log, workplace, permission, mailbox)

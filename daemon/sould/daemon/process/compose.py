@@ -31,6 +31,7 @@ from sould.agents.sessions.own_soul import OwnSouls
 from sould.agents.sessions.services import HostServices, ModelAccess, Policy, SharedFiles, Storage, UserConfiguration
 from sould.agents.sessions.settings.agents import load_default
 from sould.agents.sessions.settings.notices import News
+from sould.agents.sessions.settings.projectmemory import ProjectMemory
 from sould.agents.sessions.soulfactory import SoulChoice, SoulFactory
 from sould.agents.sessions.store.store import SessionStore
 from sould.agents.sessions.worktrees.worktrees import WorktreeRecords, Worktrees
@@ -200,6 +201,7 @@ def compose(paths: Paths, souls: SoulChoice = own_souls) -> Composition:
         ),
         models=ModelAccess(providers, lambda: frozenset(credentials.stored())),
         files=SharedFiles(projects, worktrees),
+        memory=ProjectMemory(state / "projects.json"),
         guard=guard,
         mcp=mcp,
         news=config.news,
