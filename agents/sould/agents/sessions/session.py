@@ -169,6 +169,7 @@ class Session:
 
     async def recover(self) -> None:
         """Close or resume what the last writer of this session left open; once, before any client is attached."""
+        await self._parts.services.files.recorded.resume()
         found = self.log.recovery
         commanded = found.open_turn is not None and found.open_turn.command and not found.open_step
         travel, permission = self.operations.travel, self._parts.services.permission

@@ -29,7 +29,7 @@ from sould.agents.sessions.soulfactory import SoulBasis, SoulFactory, Work
 from sould.agents.sessions.store.entry import SessionEntry
 from sould.agents.sessions.store.store import StoredSession
 from sould.agents.sessions.turns.hooking import LOOKED_BEFORE, SessionHooks
-from sould.agents.sessions.workfiles import open_files
+from sould.agents.sessions.workfiles import make_files
 from sould.agents.soul.attachedclients import AttachedClients
 from sould.agents.soul.hooks.command import HookRunner
 from sould.agents.soul.hooks.engine import Hooks
@@ -97,7 +97,7 @@ async def compose(
     switch = ModeSwitch(modes, state, log, away, options, attached, host.memory, cwd)
     permission = make_permission(host, stored, log, workplace, switch, UserPresence(attached, modes))
     mailbox = host.dmail.open(stored.info.id, stored.info.directory)
-    files = await open_files(host, stored, log, workplace, permission, mailbox)
+    files = make_files(host, stored, log, workplace, permission, mailbox)
     opened.push_async_callback(files.recorded.aclose)
     project_hooks = ProjectHooks(storage.directory / "hooks.json", policy.trust, opening.cwd)
     runner = HookRunner(host.guard, workplace.environment, opening.cwd)

@@ -27,7 +27,7 @@ from sould.agents.tools.editor.newproblems import NewProblems
 from sould.agents.tools.editor.site import Site
 
 
-async def open_files(
+def make_files(
     host: HostServices,
     stored: StoredSession,
     log: SessionLog,
@@ -43,7 +43,7 @@ async def open_files(
     author = Author(
         stored.info.id, stored.directory, environment.home, permission.approval, environment.umask, temporary
     )
-    files = await SessionFiles.open(disk, projects, author, clients)
+    files = SessionFiles(disk, projects, author, clients)
     limits, names = host.configuration.live.now.capture, partial(_session_name, host.storage.store)
     looked_at = LookedAt(
         projects, stored.directory, environment.variables, host.policy.own, limits, permission.approval

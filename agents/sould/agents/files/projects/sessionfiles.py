@@ -112,22 +112,23 @@ class SessionFiles:
     async def open(
         cls, disk: Workspace, projects: Projects, author: Author, clients: TextFiles | None = None
     ) -> "SessionFiles":
-        """Open the logs that hold edits of the session, for the user the project's.
-
-        One that earlier versions kept for the session alone is taken over.
-
-        Raises:
-            OSError: a log cannot be opened.
-            ProjectOpenElsewhereError: another process holds it.
-        """
+        """Those of a session that goes on, or of the user. Raises as `resume`."""
         files = cls(disk, projects, author, clients)
         try:
-            await files._borrowed.open(author.session_id)
-            await files.untold.restore()
+            await files.resume()
         except BaseException:
             await files.aclose()
             raise
         return files
+
+    async def resume(self) -> None:
+        """Open the logs that hold edits of the session, for the user the project's. A new session has none.
+
+        One that earlier versions kept for the session alone is taken over.
+        Raises OSError: a log cannot be opened; ProjectOpenElsewhereError: another process holds it.
+        """
+        await self._borrowed.open(self._author.session_id)
+        await self.untold.restore()
 
     async def inherit(self, session_id: str, directory: Path) -> None:
         """Know the edits of another session, too: this one, still new, goes on where that one is.
