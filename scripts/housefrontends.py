@@ -13,6 +13,7 @@ BEHIND_PORTS = ("sessions", "soul", "files.edits", "files.reviewing", "files.pro
 MAY_IMPORT: dict[str, str] = {
     "sessions.port": "one live session",
     "sessions.hostport": "all sessions",
+    "sessions.storedsessions": "those that are kept, live or not",
     "sessions.inbox": "what waits for a person in them",
     "sessions.ownworktrees": "worktrees that sessions have of their own, as they are",
     "sessions.pages": "what was said in one session, read in pages",

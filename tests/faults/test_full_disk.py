@@ -179,7 +179,7 @@ async def _keeps_all(bench: Bench, disk: Disk, step: int) -> None:
         for session_id, messages in said.items():
             session = await bench.open(session_id)
             assert list(messages_of(session)) == messages
-            await bench.host.delete(session_id)
+            await bench.host.stored.delete(session_id)
 
 
 async def test_a_choice_on_a_full_disk_holds_is_shown_and_is_kept_once_there_is_room(

@@ -320,7 +320,7 @@ async def test_an_editor_killed_in_mid_stream_ends_nothing_else(bench: Bench, co
             await client.wait_update("agent_message_chunk")
             assert isinstance(client.stream, MemoryStream)
             client.stream.vanish()
-        live = host.live(session)
+        live = host.sessions.get(session)
         assert live is not None
         assert not live.clients.any
         async with connect() as other:

@@ -81,7 +81,7 @@ async def test_a_second_client_may_bring_further_servers(bench: Bench, connect: 
         session = await first.new_session(bench.project)
         await second.initialize()
         await second.request("session/load", sessionId=session, cwd=str(bench.project), mcpServers=[stdio()])
-        live = host.live(session)
+        live = host.sessions.get(session)
         assert live is not None
         assert list(live.mcp.servers) == ["box"]
 
@@ -107,7 +107,7 @@ async def test_a_session_is_the_newest_from_its_first_prompt_on(bench: Bench, co
         session = await begin(client, bench, [stdio("hang")])
         asked = client.prompt(session, "hello")
         await client.wait_update("session_info_update")
-        assert [info.title for info in (await bench.host.list(bench.project, None)).items] == ["hello"]
+        assert [info.title for info in (await bench.host.stored.list(bench.project, None)).items] == ["hello"]
         client.notify("session/cancel", sessionId=session)
         assert (await asked)["stopReason"] == "cancelled"
 
@@ -226,7 +226,7 @@ async def test_a_mention_of_an_editors_resource_is_read_for_the_prompt(patient: 
         _, session = await serving(client, patient, one=lambda _: "1")
         link = {"type": "resource_link", "uri": "editor://selection", "name": "selection"}
         await client.prompt(session, "what is", link)
-        live = host.live(session)
+        live = host.sessions.get(session)
         assert live is not None
         assert "let answer = 42" in str(messages_of(live))
 

@@ -60,7 +60,7 @@ async def answered(
     async with bench.running() as host, connect(check=False, form=form, permissions=permissions) as client:
         await client.initialize(capabilities)
         session = await client.new_session(bench.project)
-        live = host.live(session)
+        live = host.sessions.get(session)
         assert live is not None
         await client.wait_update("available_commands_update")
         async with asyncio.timeout(10):
@@ -206,7 +206,7 @@ async def test_where_options_are_labelled_by_kind_questions_are_words_that_the_n
         )
         assert (await says(OPEN_FILE, "2, 1")).startswith("Which end?"), "what was typed is the answer"
         assert await says("n") == "As you like."
-        live = host.live(session)
+        live = host.sessions.get(session)
         assert live is not None
         (answer,) = [each.message for each in live.log.replay(None) if isinstance(each.message, QuestionResponse)]
         assert answer.answers == {"Which database?": "a text file", "Which tools?": "axe, saw"}
@@ -223,7 +223,7 @@ async def test_a_question_in_words_ends_when_it_is_answered_elsewhere_or_its_tur
         await client.initialize({}, clientInfo=CODE_COMPANION)
         session = await client.new_session(bench.project)
         await client.prompt(session, "go")
-        live = host.live(session)
+        live = host.sessions.get(session)
         assert live is not None
         (pending,) = live.log.channel.pending
         live.answer(QuestionResponse(request_id=pending.id, answers={"Which?": "a"}), "another")
@@ -241,7 +241,7 @@ async def test_what_nobody_can_be_shown_outside_of_a_turn_waits_and_the_user_is_
 ) -> None:
     async with bench.running() as host, connect() as client:
         await client.initialize({}, clientInfo=client_info)
-        live = host.live(await client.new_session(bench.project))
+        live = host.sessions.get(await client.new_session(bench.project))
         assert live is not None
         await client.wait_update("available_commands_update")
         async with asyncio.TaskGroup() as group:
@@ -270,7 +270,7 @@ async def test_a_client_that_cannot_show_its_form_after_all_has_not_dismissed_it
         assert await client.prompt(session, "go") == {"stopReason": "end_turn"}
         assert client.text().endswith("Answer 1, 2 or 3; n dismisses the question.")
         assert await client.prompt(session, "2") == {"stopReason": "end_turn"}
-        live = host.live(session)
+        live = host.sessions.get(session)
         assert live is not None
         (answer,) = [each.message for each in live.log.replay(None) if isinstance(each.message, QuestionResponse)]
         assert answer.answers == {"Which?": "b"}
@@ -284,7 +284,7 @@ async def test_where_options_are_labelled_by_kind_permissions_are_asked_one_at_a
     async with bench.running() as host, connect(permissions=ignore) as client:
         await client.initialize({}, clientInfo=CODE_COMPANION)
         session = await client.new_session(bench.project)
-        live = host.live(session)
+        live = host.sessions.get(session)
         assert live is not None
         watcher = Watcher(live, answer=None)
         turn = client.prompt(session, "go")

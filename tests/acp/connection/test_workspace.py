@@ -304,7 +304,7 @@ async def test_an_editor_that_dies_during_a_read_leaves_the_turn_to_the_disk(ben
             await other.initialize()
             await other.request("session/load", sessionId=session, cwd=str(bench.project), mcpServers=[])
             await other.wait_update("agent_message_chunk", lambda update: update["content"]["text"] == "done")
-        live = host.live(session)
+        live = host.sessions.get(session)
         assert live is not None
         notes = [part for message in messages_of(live) for part in message.content if part.type == "text"]
         assert sum(GONE in part.text for part in notes) == 1

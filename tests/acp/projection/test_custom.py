@@ -61,7 +61,7 @@ async def test_messages_of_tools_and_hooks_reach_clients_that_know_them_also_in_
             await stranger.initialize()
             session = await client.new_session(bench.project)
             await stranger.request("session/load", sessionId=session, cwd=str(bench.project), mcpServers=[])
-            live = host.live(session)
+            live = host.sessions.get(session)
             assert live is not None
             await choose(live, "agent", "meter")
             await client.prompt(session, "measure")

@@ -204,7 +204,7 @@ async def test_what_a_d_mail_does_to_files_is_a_card_live_and_when_the_session_i
     async with bench.running() as host, connect() as client, connect() as later:
         await client.initialize(FULL)
         session = (await client.request("session/new", cwd=str(bench.project), mcpServers=[]))["sessionId"]
-        live = host.live(session)
+        live = host.sessions.get(session)
         assert live is not None
         await choose(live, "agent", "okabe", "")
         await choose(live, "mode", "full", "")

@@ -121,7 +121,7 @@ async def test_a_task_that_ends_between_turns_is_told_with_the_next_turn_also_af
         await client.request("session/set_mode", sessionId=session, modeId="full")
         await client.prompt(session, "go")
         (bench.project / "over").touch()
-        live = host.live(session)
+        live = host.sessions.get(session)
         assert live is not None
         await Watcher(live).wait_for(wire.Notification, lambda each: "build" in each.title)
         await client.request("_sould/queue", sessionId=session)  # what was sent before it has come

@@ -113,7 +113,7 @@ async def test_meta_never_overrides_a_parameter(bench: Bench, connect: Connect) 
     async with bench.running() as host, connect() as client:
         await client.initialize()
         session = await client.new_session(bench.project, _meta={"cwd": "/", "traceparent": "00-1"})
-        live = host.live(session)
+        live = host.sessions.get(session)
         assert live is not None
         assert live.opening.cwd == bench.project
 

@@ -117,7 +117,7 @@ async def test_what_is_for_a_session_that_is_gone_is_left_to_the_client(bench: B
     async with bench.running(), reviewer(connect) as client:
         [hunk] = await listed(client, bench)
         await client.request("_sould/review/comment", cwd=cwd, hunk=hunk["id"], text="why?")
-        await bench.host.delete(session)
+        await bench.host.stored.delete(session)
         closed = await client.request("_sould/review/comments/send", cwd=cwd)
         assert (closed["outcome"], closed["sessionId"]) == ("closed", session)
         returned = await client.request("_sould/review/comments/send", cwd=cwd, send=False)

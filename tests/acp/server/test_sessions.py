@@ -37,7 +37,7 @@ async def test_relative_additional_directories_are_refused_and_absolute_ones_kep
             await client.new_session(bench.project, additionalDirectories=["x"])
         assert failure.value.code == -32602
         session = await client.new_session(bench.project, additionalDirectories=[str(bench.root), 5])
-        live = host.live(session)
+        live = host.sessions.get(session)
         assert live is not None
         assert live.opening.additional == (bench.root,)
 
@@ -240,7 +240,7 @@ async def test_closing_cancels_the_turn_and_keeps_the_history(bench: Bench, conn
         await client.wait_update("tool_call_update", lambda update: update.get("status") == "in_progress")
         assert await client.request("session/close", sessionId=session) == {}
         assert (await turn)["stopReason"] == "cancelled"
-        assert host.live(session) is None
+        assert host.sessions.get(session) is None
         await client.request("session/load", sessionId=session, cwd=str(bench.project), mcpServers=[])
         assert client.text().count("begun") == 2
 
@@ -256,7 +256,7 @@ async def test_a_fork_knows_what_was_said_and_goes_its_own_way(bench: Bench, con
         fork = forked["sessionId"]
         await client.prompt(fork, "b")
         assert not client.updates("notice", fork), "what happened to the other one is no event here"
-        live, source = host.live(fork), host.live(session)
+        live, source = host.sessions.get(fork), host.sessions.get(session)
         assert live is not None
         assert source is not None
         assert len(messages_of(live)) == 4

@@ -214,7 +214,7 @@ async def test_snapshots_pages_and_live_updates_make_what_a_load_shows(
         await client.initialize(PANEL)
         await surface.take(client, 3)
         assert surface.shown == kept
-        assert host.live(surface.session) is None
+        assert host.sessions.get(surface.session) is None
 
 
 async def test_a_session_that_nobody_has_open_is_shown_by_its_newest_page(bench: Bench, connect: Connect) -> None:
@@ -235,7 +235,7 @@ async def test_a_session_that_nobody_has_open_is_shown_by_its_newest_page(bench:
         assert older["before"] is None
         assert older["updates"][0]["update"]["content"]["text"] == "question 0"
         assert older["updates"][-1]["update"]["content"]["text"] == "answer 6"
-        assert host.live(session) is None
+        assert host.sessions.get(session) is None
         answer = await client.request("session/resume", sessionId=session, cwd=str(bench.project), mcpServers=[])
         assert answer["_meta"]["sould"]["sequence"] == newest["sequence"], "nothing came in between"
         assert {"session/transcript.params", "session/transcript.result"} <= judge(client.log)

@@ -311,7 +311,7 @@ async def test_text_media_resources_and_links_reach_the_model(bench: Bench, conn
         await client.initialize(FULL)
         session = await client.new_session(bench.project)
         assert (await client.prompt(session, *blocks))["stopReason"] == "end_turn"
-        live = host.live(session)
+        live = host.sessions.get(session)
         assert live is not None
         said = next(message for message in messages_of(live) if message.role == "user")
         texts = [part.text for part in said.content if part.type == "text"]
@@ -354,7 +354,7 @@ async def test_the_model_is_told_which_lines_and_which_symbol_of_a_file_are_mean
         await client.initialize()
         session = await client.new_session(bench.project)
         await client.prompt(session, "explain", link, selection)
-        live = host.live(session)
+        live = host.sessions.get(session)
         assert live is not None
         said = messages_of(live)[0].content
         _, named, embedded = [part.text for part in said if part.type == "text"]

@@ -64,7 +64,7 @@ async def test_the_model_is_told_where_it_is(bench: Bench, connect: Connect, rep
     async with bench.running() as host, connect() as client:
         await client.initialize()
         session = await opened(client, "session/new", repository, True)
-        live = host.live(session["sessionId"])
+        live = host.sessions.get(session["sessionId"])
         assert live is not None
         said = str(messages_of(live))
         assert f"You work in {session['cwd']}, a git worktree of {repository}" in said
@@ -81,7 +81,7 @@ async def test_a_fork_takes_the_conversation_there_and_leaves_the_files(
         await client.request("session/set_mode", sessionId=source["sessionId"], modeId="full")
         await client.prompt(source["sessionId"], "go")
         fork = await opened(client, "session/fork", repository, True, sessionId=source["sessionId"])
-        live = host.live(fork["sessionId"])
+        live = host.sessions.get(fork["sessionId"])
         assert live is not None
         assert "done" in str(messages_of(live))
         assert (Path(fork["cwd"]) / "a.txt").read_text() == "one\n"

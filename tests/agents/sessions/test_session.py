@@ -113,11 +113,11 @@ async def test_sessions_are_listed_found_and_deleted(bench: Bench) -> None:
     async with bench.running():
         session = await bench.new()
         await finish(session, "a title of its own")
-        page = await bench.host.list(bench.project, None)
+        page = await bench.host.stored.list(bench.project, None)
         assert [info.title for info in page.items] == ["a title of its own"]
-        await bench.host.delete(session.id)
-        await bench.host.delete(session.id)
-        assert (await bench.host.list(bench.project, None)).items == ()
+        await bench.host.stored.delete(session.id)
+        await bench.host.stored.delete(session.id)
+        assert (await bench.host.stored.list(bench.project, None)).items == ()
         with pytest.raises(SessionNotFoundError):
             await bench.open(session.id)
 
@@ -125,7 +125,7 @@ async def test_sessions_are_listed_found_and_deleted(bench: Bench) -> None:
 async def test_a_session_never_moves_to_another_directory(bench: Bench) -> None:
     async with bench.running():
         session = await bench.new()
-        await bench.host.rename(session.id, "here")
+        bench.host.stored.rename(session.id, "here")
         await bench.host.close(session.id, "c")
         other = bench.root / "other"
         other.mkdir()

@@ -37,13 +37,13 @@ async def test_the_conversation_goes_on_in_a_worktree_and_nothing_happens_here(b
         await finish(watcher.session, "write it")
         ended = await finish(watcher.session, "/worktree apart")
         assert ended.stop_reason == "finished"
-        (info,) = [each for each in (await host.list(None, None)).items if each.id != watcher.session.id]
+        (info,) = [each for each in (await host.stored.list(None, None)).items if each.id != watcher.session.id]
         assert info.title == "write it (apart)"
         assert f"goes on in session `{info.id}`, in `{info.cwd}` on the branch `sould/apart`" in said(watcher)
         assert (info.cwd / "a.txt").read_text() == "hello\n"
         assert (repository / "a.txt").read_text() == "here\n"
         fork = await bench.port.open(info.id, replace(bench.alone(), cwd=info.cwd))
-        live = host.live(fork.id)
+        live = host.sessions.get(fork.id)
         assert live is not None
         there = Watcher(live)
         assert "write it" in str(messages_of(live))
@@ -65,8 +65,8 @@ async def test_a_restricted_session_goes_on_restricted(bench: Bench, repository:
         session = await bench.new()
         session.restrict(True)
         await finish(session, "/worktree", "c")
-        (info,) = [each for each in (await host.list(None, None)).items if each.id != session.id]
-        stored = await bench.port.find(info.id)
+        (info,) = [each for each in (await host.stored.list(None, None)).items if each.id != session.id]
+        stored = bench.port.stored.find(info.id)
         assert bench.trust.of_session(stored.directory, {}).state(info.cwd) == "restricted"
 
 

@@ -135,7 +135,7 @@ async def test_subagents_are_no_sessions_of_the_store(bench: Bench) -> None:
     async with bench.running():
         session = await bench.new()
         await finish(session, "go")
-        assert [info.id for info in (await bench.host.list(None, None)).items] == [session.id]
+        assert [info.id for info in (await bench.host.stored.list(None, None)).items] == [session.id]
 
 
 @pytest.mark.model_servers

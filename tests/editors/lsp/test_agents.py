@@ -11,7 +11,7 @@ Json = dict[str, Any]
 
 def remembered(bench: Bench, session_id: str) -> str:
     """What the model was asked."""
-    session = bench.host.live(session_id)
+    session = bench.host.sessions.get(session_id)
     assert session is not None
     return "\n".join(asked(session))
 

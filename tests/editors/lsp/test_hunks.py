@@ -201,7 +201,7 @@ async def test_a_prompt_goes_to_the_roots_that_the_window_has_now(bench: Bench, 
         }
         editor.notify("workspace/didChangeWorkspaceFolders", event=event)
         second = await editor.execute("sould.prompt", {"text": "where?"})
-        places = [bench.host.live(each["sessionId"]) for each in (first, second)]
+        places = [bench.host.sessions.get(each["sessionId"]) for each in (first, second)]
         assert [each.info.cwd for each in places if each is not None] == [bench.project, other]
         event = {"added": [], "removed": [{"uri": other.as_uri(), "name": ""}]}
         editor.notify("workspace/didChangeWorkspaceFolders", event=event)
@@ -222,7 +222,7 @@ async def test_a_file_outside_all_roots_is_reviewed_and_asked_about_where_it_is(
         uri = editor.open(bench.project / "a.txt")
         lenses = await editor.lenses(uri)
         why = {"uri": uri, "id": lenses[0]["command"]["arguments"][0]["id"]}
-        session = bench.host.live((await editor.execute("sould.why", why))["sessionId"])
+        session = bench.host.sessions.get((await editor.execute("sould.why", why))["sessionId"])
         assert session is not None
         assert session.info.cwd == bench.project
         await editor.wait_told(

@@ -42,7 +42,7 @@ def allow(_: Json) -> str:
 
 def asked_of(bench: Bench, session: str, request: QuestionRequest = REQUEST) -> "asyncio.Task[Any]":
     """The soul asks; done when somebody has answered."""
-    live = bench.host.live(session)
+    live = bench.host.sessions.get(session)
     assert live is not None
     return asyncio.create_task(live.log.channel.request(request))
 
@@ -81,7 +81,7 @@ async def test_a_client_whose_library_tells_it_no_ids_is_told_which_question_is_
         session = (await editor.execute("sould.session", {"new": True}))["sessionId"]
         await editor.execute("sould.prompt", {"text": "touch"})
         asked = await editor.wait_told(ASK)
-        live = bench.host.live(session)
+        live = bench.host.sessions.get(session)
         assert live is not None
         [request] = live.log.channel.pending
         live.answer(ApprovalResponse(request_id=request.id, response="approve"), "somebody")

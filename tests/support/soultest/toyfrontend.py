@@ -54,7 +54,7 @@ async def hello(client: ToyClient, raw: Json) -> Json:
 
 
 async def sessions(client: ToyClient, params: Sessions) -> Json:
-    page = await (await client.host()).list(None, None, params.most)
+    page = await (await client.host()).stored.list(None, None, params.most)
     return {"sessions": [{"id": each.id, "title": each.title, "cwd": str(each.cwd)} for each in page.items]}
 
 

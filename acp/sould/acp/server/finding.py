@@ -51,7 +51,7 @@ MOST_RESOURCES = 1000
 async def find_sessions(client: AcpClient, params: SearchParams) -> Json:
     """Sessions with these words, last used first."""
     cwd = absolute(params.cwd, "cwd") if params.cwd is not None else None
-    found = await (await client.host()).search(params.query, cwd, params.limit, archived=params.archived)
+    found = await (await client.host()).stored.search(params.query, cwd, params.limit, archived=params.archived)
     shown = [
         FoundSession(
             each.info.id,

@@ -39,7 +39,8 @@ from sould.agents.journal.channel import Record
 from sould.agents.journal.pages import Page
 from sould.agents.sessions.hostport import HostPort
 from sould.agents.sessions.pages import SessionPages
-from sould.agents.sessions.store.store import SessionInfo
+from sould.agents.sessions.store.imported.finding import kept_for
+from sould.agents.sessions.storedsessions import ListedSession
 from sould.agents.sessions.worktrees.worktrees import Worktree
 
 
@@ -95,10 +96,10 @@ async def list_sessions(client: AcpClient, params: ListSessionsParams) -> Json:
     """One page, most recently used first."""
     cwd = absolute(params.cwd, "cwd") if params.cwd is not None else None
     host = await client.host()
-    page = await host.list(cwd, params.cursor, archived=params.own.archived)
-    branches = await host.branches(info.cwd for info in page.items)
+    page = await host.stored.list(cwd, params.cursor, archived=params.own.archived)
+    rows = await host.stored.with_branches(page.items)
     worktrees = await asyncio.to_thread(host.worktrees.around_each, {info.cwd for info in page.items})
-    shown = (_info(info, branches.get(info.cwd, ""), worktrees.get(info.cwd)) for info in page.items)
+    shown = (_row(row, worktrees.get(row.info.cwd)) for row in rows)
     answer: Json = {"sessions": list(shown)}
     if page.next_cursor is not None:
         answer["nextCursor"] = page.next_cursor
@@ -110,7 +111,7 @@ async def delete(client: AcpClient, params: SessionParams) -> Json:
     host = await client.host()
     client.detach(params.session_id)
     try:
-        await host.delete(params.session_id)
+        await host.stored.delete(params.session_id)
     except SessionNotFoundError:
         return {}
     return {}
@@ -132,19 +133,19 @@ async def set_title(client: AcpClient, params: TitleParams) -> Json:
     title = " ".join(params.title.split())[:200]
     if not title:
         raise RpcError(INVALID_PARAMS, "The title is empty.")
-    info = await (await client.host()).rename(params.session_id, title)
+    info = (await client.host()).stored.rename(params.session_id, title)
     return {"title": info.title}
 
 
 async def archive(client: AcpClient, params: ArchiveParams) -> Json:
     """Take a session, open or not, out of the lists, or back into them."""
-    info = await (await client.host()).archive(params.session_id, archived=params.archived)
+    info = (await client.host()).stored.archive(params.session_id, archived=params.archived)
     return {"archived": info.archived}
 
 
 async def export(client: AcpClient, params: SessionParams) -> Json:
     """The conversation of a session, open or not, as Markdown."""
-    return {"text": await (await client.host()).markdown(params.session_id)}
+    return {"text": await (await client.host()).stored.markdown(params.session_id)}
 
 
 async def _opened(client: AcpClient, params: StoredOpeningParams) -> Attachment:
@@ -174,13 +175,14 @@ def _worktree(worktree: Worktree) -> Json:
     return {"name": worktree.name, "branch": worktree.branch, "repository": str(worktree.repository)}
 
 
-def _info(info: SessionInfo, branch: str, worktree: Worktree | None) -> Json:
+def _row(row: ListedSession, worktree: Worktree | None) -> Json:
+    info = row.info
     shown: Json = {"sessionId": info.id, "cwd": str(info.cwd), "updatedAt": iso_time(info.updated)}
     if info.additional:
         shown["additionalDirectories"] = [str(Path(path)) for path in info.additional]
     if info.title:
         shown["title"] = info.title
-    own: Json = {**({"archived": True} if info.archived else {}), **({"branch": branch} if branch else {})}
+    own: Json = {**({"archived": True} if info.archived else {}), **({"branch": row.branch} if row.branch else {})}
     if worktree is not None:
         own["worktree"] = _worktree(worktree)
     if own:
@@ -190,7 +192,8 @@ def _info(info: SessionInfo, branch: str, worktree: Worktree | None) -> Json:
 
 async def imports(client: AcpClient, params: ImportsParams) -> Json:
     """What can be imported for a directory."""
-    found = await (await client.host()).kept_elsewhere(opening_of(client, OpeningParams(cwd=params.cwd)))
+    opening = opening_of(client, OpeningParams(cwd=params.cwd))
+    found = await asyncio.to_thread(kept_for, opening.cwd, opening.environment)
     kept = (KeptElsewhere(each.agent, str(each.path), each.title, iso_time(each.updated)) for each in found)
     return to_builtins(KeptConversations(tuple(kept)))
 
@@ -210,7 +213,7 @@ SLICE = 0.001
 async def transcript(client: AcpClient, params: TranscriptParams) -> Json:
     """A page of it. From the last look at the journal to the answer nothing is awaited."""
     host = await client.host()
-    pages = host.pages(params.session_id)
+    pages = host.stored.pages(params.session_id)
     page = await pages.find(params.before, params.limit)
     part = TranscriptPart(params.session_id, str(pages.info.cwd), features_of(client.capabilities, client.info))
     if not page.stop:
@@ -219,7 +222,7 @@ async def transcript(client: AcpClient, params: TranscriptParams) -> Json:
     last = await _read(pages, page, part, None)
     while (shown := _shown_in(client, params.session_id)) is not None and not (pages.live and shown.at_rest):
         await shown.at_rest_again()
-        pages = host.pages(params.session_id)  # it may have been opened meanwhile
+        pages = host.stored.pages(params.session_id)  # it may have been opened meanwhile
         last = await _read(pages, page, part, last)
     if shown is not None:
         part.add_output(shown.updates.calls.printed(part.running))

@@ -4,22 +4,23 @@ Such an agent asks its own user before it calls; here nobody can be asked. What 
 is denied: what lies outside the project, secrets, protected files, what runs something and no rule allows.
 """
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
 from pydantic import ValidationError
 
 from sould.agents.base.localworkspace import LocalWorkspace
 from sould.agents.base.text import faulty
-from sould.agents.base.workspace import TextFiles, WorkspaceError
+from sould.agents.base.workspace import WorkspaceError
 from sould.agents.files.projects.clientfiles import ClientFiles
 from sould.agents.files.projects.port import no_commands
 from sould.agents.files.projects.sessionfiles import Author, SessionFiles
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import CallExternal
+from sould.agents.sessions.livesessions import LiveSessions
 from sould.agents.sessions.noninteractive_policy import Unasked
 from sould.agents.sessions.services import HostServices
 from sould.agents.toolapi.base import RefusedError, ToolCallContext
@@ -28,9 +29,6 @@ from sould.agents.tools.editor.catalogue import CATALOGUE, EditorTool
 from sould.agents.tools.editor.errors import EditorToolError
 from sould.agents.tools.editor.site import ON_DISK, SHARED, OtherAgent, Sharing, Site
 from sould.agents.tools.editor.writing import EditWriter
-
-ClientFilesOf: TypeAlias = Callable[[Path], Mapping[str, TextFiles]]
-"""What clients of sessions around a directory read and write through: editors that cannot say what they have open (D44)."""
 
 NOT_SHARED: Final = (
     "The user does not share with agents what they look at in this project. They choose that by `/editor-context on` in a "
@@ -41,9 +39,9 @@ NOT_SHARED: Final = (
 class OtherAgents:
     """The editor tools of a daemon, for any of them."""
 
-    def __init__(self, services: HostServices, client_files: ClientFilesOf) -> None:
+    def __init__(self, services: HostServices, live: LiveSessions) -> None:
         self._services = services
-        self._client_files: ClientFilesOf = client_files
+        self._live = live
         self._unasked = Unasked(services)
 
     def sharing(self, cwd: Path) -> Sharing:
@@ -100,7 +98,7 @@ class OtherAgents:
         disk = LocalWorkspace(agent.cwd, (), no_commands, environment.home, umask=agent.umask)
         author = Author(f"mcp:{agent.name}", None, environment.home, approval, agent.umask)
         files = ClientFiles(disk, projects.buffers)
-        for client_id, workspace in self._client_files(agent.cwd).items():
+        for client_id, workspace in self._live.client_files(agent.cwd).items():
             files.attach(client_id, workspace)
         recorded = await SessionFiles.open(disk, projects, author, files)
         try:

@@ -10,8 +10,6 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
-from weakref import WeakValueDictionary
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,16 +18,15 @@ from sould.agents.base.errors import (
     ConfigError,
     JournalFullError,
     SessionNotFoundError,
-    SessionOpenElsewhereError,
     SouldError,
     WorkspaceGoneError,
 )
 from sould.agents.base.tasks import WHERE
-from sould.agents.base.workspace import TextFiles
 from sould.agents.files.projects.housekeeping import clear_daily
 from sould.agents.files.projects.projects import Projects
 from sould.agents.journal.log import SessionLog
 from sould.agents.sessions.inbox import Inbox
+from sould.agents.sessions.livesessions import LiveSessions
 from sould.agents.sessions.loopkeeper import LoopKeeper
 from sould.agents.sessions.ownworktrees import OwnWorktrees
 from sould.agents.sessions.services import HostServices
@@ -37,24 +34,17 @@ from sould.agents.sessions.session import Session
 from sould.agents.sessions.session_builder import compose
 from sould.agents.sessions.settings.state import load_state
 from sould.agents.sessions.soulfactory import SoulChoice
-from sould.agents.sessions.store.store import InfoPage, SessionInfo
 from sould.agents.sessions.store.waitingnotes import WaitingNotes
+from sould.agents.sessions.storedsessions import StoredSessions
 from sould.agents.sessions.worktrees.worktrees import Worktree
 from sould.agents.soul.flows.loopstate import LoopState
-from sould.agents.soul.session_request import Client, SessionRequest
-from sould.agents.tools.editor.routing import EditorBackends
+from sould.agents.soul.session_request import SessionRequest
 from sould.agents.wire.messages import DirectoryAdded, SessionChanged, SystemPrompt
-
-if TYPE_CHECKING:
-    from sould.agents.sessions.editor_mcp import OtherAgents
-    from sould.agents.sessions.findfiles import FileFinder
-    from sould.agents.tools.languageservers.backend import RunningServer
 
 logger = logging.getLogger(__name__)
 
 BLANK_S = 7 * 86_400
 """How long a session that holds nothing waits for a client that has not closed it."""
-OPEN = "The session is open; close it first."
 LONG = 100
 """Entries of a context that take about as much memory as a session without any."""
 
@@ -65,13 +55,16 @@ class SessionHost:
     def __init__(self, services: HostServices, souls: SoulChoice) -> None:
         storage = services.storage
         self._services, self._souls, self._store = services, souls, storage.store
-        self._sessions: dict[str, Session] = {}
-        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self.sessions = LiveSessions()
+        """The live ones by id."""
         self._group: asyncio.TaskGroup | None = None
-        self._loops = LoopKeeper(storage, services.models, self._sessions, self._open)
+        self._loops = LoopKeeper(storage, services.models, self.sessions, self._open)
         self.inbox = Inbox(self._store, WaitingNotes(storage.directory / "waiting", storage.writer.post))
-        """What waits for a person."""
-        self._finder: FileFinder | None = None
+        """What waits for a person, in live sessions and stored ones."""
+        self.stored = StoredSessions(self._store, self.sessions, self._loops, self.inbox)
+        """All that are kept, live or not."""
+        self.worktrees = OwnWorktrees(services, self.sessions)
+        """Those that sessions have of their own."""
         self._closing = asyncio.Event()
         self._handing_over = False
         self._waiting_loops: set[asyncio.Task[None]] = set()
@@ -94,7 +87,7 @@ class SessionHost:
                 self.started.set()
                 await self._closing.wait()
                 clearing.cancel()
-                for session in self._sessions.values():
+                for session in self.sessions.values():
                     await session.aclose(handing_over=self._handing_over)
                 for task in self._waiting_loops:
                     task.cancel()  # the turns they wait for end with another daemon
@@ -104,61 +97,12 @@ class SessionHost:
         """Where the sessions' files are, and those of projects that have none."""
         return self._services.files.projects
 
-    @property
-    def editors(self) -> EditorBackends:
-        """Who can serve editor tools, to whatever session."""
-        return self._services.editors
-
-    @property
-    def language_servers(self) -> "tuple[RunningServer, ...]":
-        """Those that run now, for projects that are trusted."""
-        return self._services.languages.now()
-
-    @property
-    def other_agents(self) -> "OtherAgents":
-        """Editor tools for agents that are not ours."""
-        from sould.agents.sessions.editor_mcp import OtherAgents  # noqa: PLC0415 -- hardly any daemon has one
-
-        return OtherAgents(self._services, self._client_files)
-
     def follow_servers(self) -> None:
         """MCP servers that are not configured any more end; a session at work follows with its next turn."""
-        for session in self._sessions.values():
+        for session in self.sessions.values():
             if not session.turns.busy:
                 session.mcp.follow()
         self._services.mcp.end_unused()
-
-    def _client_files(self, directory: Path) -> Mapping[str, TextFiles]:
-        """What clients of sessions there, above or below read and write through, by client, the newest last."""
-        found: dict[str, TextFiles] = {}
-        for session in self._sessions.values():
-            cwd = session.info.directory
-            if cwd.is_relative_to(directory) or directory.is_relative_to(cwd):
-                found |= session.client_files
-        return found
-
-    @property
-    def worktrees(self) -> OwnWorktrees:
-        """Those that sessions have of their own."""
-        return OwnWorktrees(self._services, self._sessions, self._client_files, self._unload_unused)
-
-    @property
-    def finder(self) -> "FileFinder":
-        """Who finds files by their names."""
-        if self._finder is None:
-            from sould.agents.sessions.findfiles import FileFinder  # noqa: PLC0415 -- only panels ask
-
-            self._finder = FileFinder(self._services)
-        return self._finder
-
-    @property
-    def sessions(self) -> Mapping[str, Session]:
-        """The live sessions by id."""
-        return self._sessions
-
-    def live(self, session_id: str) -> Session | None:
-        """The session if it is in memory."""
-        return self._sessions.get(session_id)
 
     async def require_model(self, opening: SessionRequest) -> None:
         """Raises NoModelError: no model can be used. What else keeps a model from answering, its sessions say."""
@@ -220,8 +164,8 @@ class SessionHost:
         return session
 
     async def _open(self, session_id: str, opening: SessionRequest) -> Session:
-        async with self._lock(session_id):
-            live = self._sessions.get(session_id)
+        async with self.sessions.lock(session_id):
+            live = self.sessions.get(session_id)
             if live is not None:
                 live.mcp.add(opening.mcp_servers)
                 live.operations.directories.add(opening.additional)
@@ -259,71 +203,6 @@ class SessionHost:
                 self._waiting_loops.add(task)
                 task.add_done_callback(self._waiting_loops.discard)
 
-    async def list(self, cwd: Path | None, cursor: str | None, limit: int = 50, *, archived: bool = False) -> InfoPage:
-        """Stored sessions that are not blank, newest first; `archived`: also those.
-
-        Raises:
-            OptionError: a cursor that this store did not give.
-        """
-        return await asyncio.to_thread(self._store.list, cwd, cursor, limit, used=True, archived=archived)
-
-    async def archive(self, session_id: str, *, archived: bool) -> SessionInfo:
-        """Take a session, live or stored, out of lists and search, or back into them.
-
-        Raises:
-            SessionNotFoundError: there is none.
-            JournalFullError: the disk refuses.
-        """
-        return self._store.archive(session_id, archived=archived)
-
-    async def delete(self, session_id: str) -> None:
-        """End and remove a session; one that does not exist is already deleted."""
-        async with self._lock(session_id):
-            live = self._sessions.get(session_id)
-            if live is not None:
-                await self._unload(live)
-            with contextlib.suppress(SessionNotFoundError):
-                self._store.delete(session_id)
-            self._forget(session_id)
-
-    async def delete_unused(self, session_id: str) -> None:
-        """Remove a session that is nowhere open; a large one may take its time, and holds up nobody.
-
-        Raises:
-            SessionNotFoundError: there is none.
-            SessionOpenElsewhereError: it is in memory, or another process writes to it.
-        """
-        async with self._lock(session_id):
-            await self._let_go(session_id)
-            await asyncio.to_thread(self._store.delete, session_id)
-            self._forget(session_id)
-
-    async def require_unused(self, session_id: str) -> None:
-        """Raises what `delete_unused` would."""
-        async with self._lock(session_id):
-            await self._let_go(session_id)
-            self._store.require_unused(session_id)
-
-    async def _let_go(self, session_id: str) -> None:
-        """Unless somebody looks at it or something of it runs: leaving the memory takes a moment. Raises SessionOpenElsewhereError."""
-        live = self._sessions.get(session_id)
-        if live is not None and not live.closed.is_set():
-            if not live.unused:
-                raise SessionOpenElsewhereError(OPEN)
-            await self._unload(live)
-
-    def _forget(self, session_id: str) -> None:
-        self._loops.forget(session_id)
-        self.inbox.forget(session_id)
-
-    async def rename(self, session_id: str, title: str) -> SessionInfo:
-        """Give a session a title, live or stored."""
-        live = self._sessions.get(session_id)
-        if live is None:
-            return self._store.rename(session_id, title)
-        live.entry.rename(title)
-        return live.entry.info
-
     async def fork(self, session_id: str, opening: SessionRequest) -> Session:
         """A new session that begins with everything the other one has said and changed by now.
 
@@ -344,13 +223,9 @@ class SessionHost:
         fork.entry.continue_from(source.info)
         return fork
 
-    def attach(self, session: Session, client: Client) -> None:
-        """A client looks at a session."""
-        session.attach(client)
-
     async def detach(self, session_id: str, client_id: str) -> None:
         """A client vanished; the session stays as long as it has work or somebody looks (D12)."""
-        session = self._sessions.get(session_id)
+        session = self.sessions.get(session_id)
         if session is None:
             return
         session.detach(client_id)
@@ -361,8 +236,8 @@ class SessionHost:
 
     async def close(self, session_id: str, client_id: str) -> None:
         """A client closes the session: it is detached; with nobody left, work is cancelled and memory freed."""
-        async with self._lock(session_id):
-            session = self._sessions.get(session_id)
+        async with self.sessions.lock(session_id):
+            session = self.sessions.get(session_id)
             if session is None:
                 return
             if set(session.clients.by_id) <= {client_id}:  # the client stays until then: its hooks are told of the end
@@ -370,24 +245,20 @@ class SessionHost:
                 session.turns.cancel(None)
                 for prompt in cancelled:  # ended by a person, before the session's end can be taken for the reason
                     await prompt.outcome()
-                await self._unload(session, for_good=True)
+                await self.sessions.unload(session, for_good=True)
                 self._forget_blank(session)
             session.detach(client_id)
 
     async def aclose(self, reason: str, *, handing_over: bool = False) -> None:
         """End every turn as interrupted; `serve` returns when all is on disk. `handing_over`: the clients stay, see D11."""
         self._handing_over = handing_over
-        logger.info("closing %d sessions: %s", len(self._sessions), reason)
+        logger.info("closing %d sessions: %s", len(self.sessions), reason)
         self._closing.set()
-
-    def _lock(self, session_id: str) -> asyncio.Lock:
-        """Whoever opens, closes or deletes a session holds it; one that nobody holds costs nothing."""
-        return self._locks.setdefault(session_id, asyncio.Lock())
 
     def _start(self, session: Session) -> None:
         if self._group is None or self._closing.is_set():
             raise SessionNotFoundError("The daemon is stopping; try again in a moment.")
-        self._sessions[session.id] = session
+        self.sessions.add(session)
         self._group.create_task(self._serve(session), name=f"session {session.id}")
 
     async def _serve(self, session: Session) -> None:
@@ -397,30 +268,21 @@ class SessionHost:
         except Exception:  # the process main of a session: its failure is its own
             logger.exception("the session ended by a bug")
         finally:
-            self._sessions.pop(session.id, None)
+            self.sessions.remove(session.id)
             self.inbox.unwatch(session.id)
             self.ended += 1 + session.log.context.settled // LONG
             self.rested.set()
 
     def came_to_rest(self, session_id: str) -> None:
         """Something of a session has come to rest: when nobody looks and nothing else of it runs, it leaves the memory."""
-        session = self._sessions.get(session_id)
+        session = self.sessions.get(session_id)
         if session is not None:
             self._unload_soon(session)
 
     def _unload_soon(self, session: Session) -> None:
         self.rested.set()
         if self._group is not None and not self._closing.is_set() and session.unused:
-            self._group.create_task(self._unload_unused(session), name=f"unload {session.id}")
-
-    async def _unload_unused(self, session: Session) -> None:
-        async with self._lock(session.id):
-            if session.unused and not session.closed.is_set():
-                await self._unload(session)
-
-    async def _unload(self, session: Session, *, for_good: bool = False) -> None:
-        await session.aclose(for_good=for_good)
-        await session.closed.wait()
+            self._group.create_task(self.sessions.unload_unused(session), name=f"unload {session.id}")
 
     def _forget_blank(self, session: Session) -> None:
         """Its last client has closed it, and there is nothing to come back to."""
@@ -474,7 +336,7 @@ class _InWorktree(Struct, frozen=True):
         fork = await self.host.fork(self.session_id, opening)
         worktree = self.host.worktrees.around(fork.info.cwd)
         assert worktree is not None, "it was made for it"
-        await self.host.rename(fork.id, f"{source.info.title} ({worktree.name})".strip())
+        self.host.stored.rename(fork.id, f"{source.info.title} ({worktree.name})".strip())
         await self.host.detach(fork.id, "")
         return fork.id, worktree
 

@@ -5,9 +5,9 @@ Only the user's word makes or removes one. Where a session is in memory nothing 
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,19 +15,15 @@ from msgspec.structs import replace
 from sould.agents.base.tasks import run_shielded_in_thread
 from sould.agents.base.text import plural
 from sould.agents.files.projects.port import ProjectPort
+from sould.agents.sessions.livesessions import LiveSessions
 from sould.agents.sessions.services import HostServices
-from sould.agents.sessions.session import Session
 from sould.agents.sessions.store.info import SessionInfo
 from sould.agents.sessions.worktrees.repository import WorktreeError
 from sould.agents.sessions.worktrees.worktrees import Worktree, Worktrees, WorktreeWish
 from sould.agents.soul.session_request import SessionRequest
 
 if TYPE_CHECKING:
-    from sould.agents.sessions.editor_mcp import ClientFilesOf
     from sould.agents.sessions.worktree_merge import Brought
-
-UnloadUnused: TypeAlias = Callable[[Session], Awaitable[None]]
-"""Takes a session out of the memory that nobody uses any more; leaves any other."""
 
 _CLIENT = "worktrees"
 _MOST_NAMED = 5
@@ -45,18 +41,9 @@ class WorktreeView(Struct, frozen=True):
 class OwnWorktrees:
     """Of one daemon."""
 
-    def __init__(
-        self,
-        services: HostServices,
-        sessions: Mapping[str, Session],
-        client_files: "ClientFilesOf",
-        unload: UnloadUnused,
-    ) -> None:
-        """`sessions`: those in memory."""
+    def __init__(self, services: HostServices, live: LiveSessions) -> None:
         self._services = services
-        self._sessions = sessions
-        self._client_files: ClientFilesOf = client_files
-        self._unload: UnloadUnused = unload
+        self._live = live
 
     @property
     def _worktrees(self) -> Worktrees:
@@ -121,7 +108,7 @@ class OwnWorktrees:
         asker = WorktreeWish(directory, self._variables, umask)
         from sould.agents.sessions.worktree_merge import Bringing  # noqa: PLC0415 -- hardly any daemon does so
 
-        bringing = Bringing(self._services, self._client_files)
+        bringing = Bringing(self._services, self._live)
         return worktree, await bringing.bring(worktree, asker, author, undecided=undecided)
 
     async def remove(self, name: str, directory: Path, *, force: bool) -> tuple[Worktree, bool]:
@@ -141,10 +128,10 @@ class OwnWorktrees:
         return worktree, await run_shielded_in_thread(self._worktrees.remove, worktree, self._variables)
 
     async def _require_left(self, worktree: Worktree) -> None:
-        for each in tuple(self._sessions.values()):
+        for each in tuple(self._live.values()):
             if each.info.cwd.is_relative_to(worktree.path):
-                await self._unload(each)
-        at_it = [each for each in self._sessions.values() if each.info.cwd.is_relative_to(worktree.path)]
+                await self._live.unload_unused(each)
+        at_it = [each for each in self._live.values() if each.info.cwd.is_relative_to(worktree.path)]
         if at_it:
             names = ", ".join(f"{each.id} ({each.info.title or 'no title'})" for each in at_it)
             raise WorktreeError(

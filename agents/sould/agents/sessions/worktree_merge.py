@@ -22,7 +22,7 @@ from sould.agents.files.projects.port import ProjectPort, no_commands
 from sould.agents.files.projects.sessionfiles import Author, SessionFiles
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import EditFile
-from sould.agents.sessions.editor_mcp import ClientFilesOf
+from sould.agents.sessions.livesessions import LiveSessions
 from sould.agents.sessions.noninteractive_policy import Unasked
 from sould.agents.sessions.services import HostServices
 from sould.agents.sessions.worktrees.changed import (
@@ -60,9 +60,9 @@ class Brought(Struct, frozen=True):
 class Bringing:
     """Of one daemon."""
 
-    def __init__(self, services: HostServices, client_files: ClientFilesOf) -> None:
+    def __init__(self, services: HostServices, live: LiveSessions) -> None:
         self._services = services
-        self._client_files: ClientFilesOf = client_files
+        self._live = live
 
     async def bring(self, worktree: Worktree, asker: WorktreeWish, session_id: str, *, undecided: bool) -> Brought:
         """All that can be. `session_id`: whose edits they are; `undecided`: also hunks that nobody decided on.
@@ -81,7 +81,7 @@ class Bringing:
         disk = LocalWorkspace(agent.cwd, (), no_commands, environment.home, umask=agent.umask)
         approval = Unasked(self._services).approval(agent, environment)
         files = ClientFiles(disk, projects.buffers)
-        for client_id, workspace in self._client_files(agent.cwd).items():
+        for client_id, workspace in self._live.client_files(agent.cwd).items():
             files.attach(client_id, workspace)
         author = Author(session_id, None, environment.home, approval, agent.umask)
         recorded = await SessionFiles.open(disk, projects, author, files)

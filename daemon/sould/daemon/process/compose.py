@@ -209,7 +209,7 @@ def compose(paths: Paths, souls: SoulChoice = own_souls) -> Composition:
         languages=languages,
     )
     host = SessionHost(services, souls)
-    return Composition(host, HostPort(host, store), store, guard, providers, writer, config, mcp)
+    return Composition(host, HostPort(host, services), store, guard, providers, writer, config, mcp)
 
 
 def protect() -> None:

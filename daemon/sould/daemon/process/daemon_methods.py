@@ -62,6 +62,7 @@ from sould.daemon.process.standing import Standing, open_turn
 from sould.daemon.process.worktrees import WorktreeHandlers, session_row
 
 if TYPE_CHECKING:
+    from sould.agents.sessions.hostport import HostPort
     from sould.agents.sessions.store.store import StoredSession, WeighedSession
 
 Handler = Callable[[Any], Awaitable[Any]]
@@ -180,42 +181,36 @@ class DaemonMethods:
     async def _list(self, params: ListSessions) -> SessionPage:
         host = await self._sessions.host()
         cwd = Path(params.cwd) if params.cwd else None
-        page = await host.list(cwd, params.cursor, max(1, min(params.limit, 500)), archived=params.archived)
-        branches = await host.branches(info.cwd for info in page.items)
-        rows = (
-            session_row(info, branches.get(info.cwd, ""), live=host.live(info.id) is not None) for info in page.items
-        )
-        return SessionPage(sessions=tuple(rows), next_cursor=page.next_cursor)
+        page = await host.stored.list(cwd, params.cursor, max(1, min(params.limit, 500)), archived=params.archived)
+        rows = await host.stored.with_branches(page.items)
+        return SessionPage(sessions=tuple(map(session_row, rows)), next_cursor=page.next_cursor)
 
     async def _search(self, params: SearchSessions) -> tuple[FoundRow, ...]:
         host = await self._sessions.host()
         cwd = Path(params.cwd) if params.cwd else None
-        found = await host.search(params.query, cwd, max(1, min(params.limit, 500)), archived=params.archived)
-        return tuple(
-            FoundRow(session=session_row(each.info, live=host.live(each.info.id) is not None), snippet=each.snippet)
-            for each in found
-        )
+        found = await host.stored.search(params.query, cwd, max(1, min(params.limit, 500)), archived=params.archived)
+        return tuple(FoundRow(session=session_row(host.stored.row(each.info)), snippet=each.snippet) for each in found)
 
     async def _show(self, params: ShowSession) -> SessionDetail:
         stored = await self._find(params.id)
-        live = (await self._sessions.host()).live(stored.info.id)
+        host = await self._sessions.host()
+        live = host.live(stored.info.id)
         if live is not None:
             await live.commit()
         return SessionDetail(
-            session=session_row(stored.info, live=live is not None),
+            session=session_row(host.stored.row(stored.info)),
             directory=str(stored.directory),
             state=await self._standing.session(live) if live is not None else None,
         )
 
     async def _rename(self, params: RenameSession) -> SessionRow:
         stored = await self._find(params.id)
-        await (await self._sessions.host()).rename(stored.info.id, params.title)
+        (await self._sessions.host()).stored.rename(stored.info.id, params.title)
         return (await self._show(ShowSession(stored.info.id))).session
 
     async def _archive(self, params: ArchiveSession) -> SessionRow:
         stored, host = await self._find(params.id), await self._sessions.host()
-        info = await host.archive(stored.info.id, archived=params.archived)
-        return session_row(info, live=host.live(info.id) is not None)
+        return session_row(host.stored.row(host.stored.archive(stored.info.id, archived=params.archived)))
 
     async def _fork(self, params: ForkSession, hello: Hello) -> SessionRow:
         """With the environment of who asks; it then waits on disk for a client."""
@@ -227,29 +222,26 @@ class DaemonMethods:
         opening = SessionRequest(cwd, source.additional, hello.environment, umask)
         fork = await host.fork(source.id, opening)
         if source.title:
-            await host.rename(fork.id, f"{source.title} (fork)")
+            host.stored.rename(fork.id, f"{source.title} (fork)")
         await host.detach(fork.id, "")
-        return session_row((await host.find(fork.id)).info, live=host.live(fork.id) is not None)
+        return session_row(host.stored.row(host.stored.find(fork.id).info))
 
     async def _prune(self, params: PruneSessions) -> PruneReport:
-        from sould.agents.sessions.hostport import PruneRule  # noqa: PLC0415 -- all is loaded by now
+        from sould.agents.sessions.storedsessions import PruneRule  # noqa: PLC0415 -- all is loaded by now
 
         host = await self._sessions.host()
         rule = PruneRule(params.older_than, params.larger_than)
-        done = await host.prune(
+        done = await host.stored.prune(
             rule, only=None if params.only is None else frozenset(params.only), dry_run=params.dry_run
         )
         return PruneReport(
-            removed=tuple(_pruned(each) for each in done.removed),
-            left=tuple(
-                _pruned(each.session, each.reason, live=host.live(each.session.info.id) is not None)
-                for each in done.left
-            ),
+            removed=tuple(_pruned(host, each) for each in done.removed),
+            left=tuple(_pruned(host, each.session, each.reason) for each in done.left),
         )
 
     async def _delete(self, params: DeleteSession) -> Done:
         stored = await self._find(params.id)
-        await (await self._sessions.host()).delete(stored.info.id)
+        await (await self._sessions.host()).stored.delete(stored.info.id)
         return Done()
 
     async def _cancel(self, params: CancelSession) -> Done:
@@ -260,7 +252,7 @@ class DaemonMethods:
 
     async def _find(self, beginning: str) -> "StoredSession":
         """The session with this id, or the only one whose id begins so."""
-        return await (await self._sessions.host()).find(beginning)
+        return (await self._sessions.host()).stored.find(beginning)
 
     async def _fsck(self, params: CheckJournals) -> FsckReport:
         from sould.daemon.process.fsck import check_sessions  # noqa: PLC0415 -- brings the journal's readers with it
@@ -284,5 +276,5 @@ class Caller:
         """There is none."""
 
 
-def _pruned(session: "WeighedSession", reason: str = "", *, live: bool = False) -> PrunedRow:
-    return PrunedRow(session=session_row(session.info, live=live), size=session.size, reason=reason)
+def _pruned(host: "HostPort", session: "WeighedSession", reason: str = "") -> PrunedRow:
+    return PrunedRow(session=session_row(host.stored.row(session.info)), size=session.size, reason=reason)

@@ -78,7 +78,7 @@ class Standing:
             connections=tuple(_connection(each) for each in self._server.connections.values()),
             sessions=tuple(self.state(session, roots) for session in sessions),
             mcp=tuple(_server(server, users) for server, users in built.mcp.uses) if built else (),
-            language_servers=tuple(map(_language_server, built.port.language_servers)) if built else (),
+            language_servers=tuple(map(_language_server, built.port.languages.now())) if built else (),
             loops=await asyncio.to_thread(_loops, self._paths, looping) if loadable else (),
             running_turns=self._sessions.running_turns,
             guard_pid=built.guard_pid if built else None,

@@ -23,7 +23,7 @@ from sould.daemon.process.sessions import Sessions
 if TYPE_CHECKING:
     from sould.agents.sessions.hostport import HostPort
     from sould.agents.sessions.ownworktrees import WorktreeView
-    from sould.agents.sessions.store.store import SessionInfo
+    from sould.agents.sessions.storedsessions import ListedSession
 
 
 class WorktreeHandlers(Struct, frozen=True):
@@ -83,14 +83,13 @@ def _row(host: "HostPort", view: "WorktreeView") -> WorktreeRow:
         made=worktree.made,
         uncommitted=view.uncommitted,
         hunks=view.hunks,
-        sessions=tuple(
-            session_row(each, worktree.branch, live=host.live(each.id) is not None) for each in view.sessions
-        ),
+        sessions=tuple(session_row(host.stored.row(each, worktree.branch)) for each in view.sessions),
     )
 
 
-def session_row(info: "SessionInfo", branch: str = "", *, live: bool) -> SessionRow:
+def session_row(row: "ListedSession") -> SessionRow:
     """A session as lists show it."""
+    info = row.info
     return SessionRow(
         id=info.id,
         cwd=str(info.cwd),
@@ -98,7 +97,7 @@ def session_row(info: "SessionInfo", branch: str = "", *, live: bool) -> Session
         created=info.created,
         updated=info.updated,
         turns=info.turns,
-        live=live,
+        live=row.live,
         archived=info.archived,
-        branch=branch,
+        branch=row.branch,
     )

@@ -19,7 +19,7 @@ async def test_a_deleted_session_takes_its_loop_with_it(bench: Bench) -> None:
         watcher = await begin(bench)
         await finish(watcher.session, "/loop 5 tidy up")
         assert len(stored(bench)) == 1
-        await host.delete(watcher.session.id)
+        await host.stored.delete(watcher.session.id)
         assert stored(bench) == []
 
 
@@ -29,7 +29,7 @@ async def test_deleting_a_session_ends_the_loop_that_runs_in_it(bench: Bench) ->
         watcher = await begin(bench)
         watcher.session.turns.prompt("/loop 5 tidy up", "watcher")
         await watcher.wait_for(StepBegin, lambda step: step.n == 2)
-        await host.delete(watcher.session.id)
+        await host.stored.delete(watcher.session.id)
         await begin(bench)
         assert stored(bench) == []
 

@@ -14,7 +14,7 @@ async def _left(bench: Bench, watcher: Watcher) -> None:
 
 
 async def _listed(bench: Bench) -> list[str]:
-    return [info.title for info in (await bench.host.list(bench.project, None)).items]
+    return [info.title for info in (await bench.host.stored.list(bench.project, None)).items]
 
 
 def _on_disk(bench: Bench, session: Session) -> bool:
@@ -69,7 +69,7 @@ async def test_a_session_waits_for_a_client_that_only_left(bench: Bench) -> None
 async def test_a_session_goes_with_the_client_that_closes_it_unless_it_has_a_name(bench: Bench) -> None:
     async with bench.running():
         unused, named = Watcher(await bench.new()), Watcher(await bench.new())
-        await bench.host.rename(named.session.id, "For later")
+        bench.host.stored.rename(named.session.id, "For later")
         for watcher in (unused, named):
             await bench.host.close(watcher.session.id, watcher.id)
         assert [_on_disk(bench, watcher.session) for watcher in (unused, named)] == [False, True]

@@ -168,7 +168,7 @@ async def _opened(client: ClientConnection, session_id: str) -> SessionPort | No
     if live is not None or not session_id:
         return live
     try:
-        stored = await host.find(session_id)
+        stored = host.stored.find(session_id)
         opening = SessionRequest(stored.info.cwd, environment=process.environment, umask=process.umask)
         return await host.open(stored.info.id, opening)
     except SessionNotFoundError:
