@@ -164,7 +164,7 @@ class AcpClient(ClientConnection):
             self._tools,
             missed_notifications=() if forked else missed_notifications,
             servers=servers,
-            prompts=before.prompts if before is not None else PendingPrompts(self.id),
+            pending=before.prompts.pending if before is not None else PendingPrompts(self.id),
         )
         if before is not None:
             before.end(attachment)
@@ -245,7 +245,7 @@ class AcpClient(ClientConnection):
         about = self.connection.take_about()
         if not about <= self.attachments.keys():
             return None
-        return {session_id: self.attachments[session_id].cursor for session_id in about}
+        return {session_id: self.attachments[session_id].follower.cursor for session_id in about}
 
     def _own_name(self) -> str:
         return _name(self.info)
@@ -269,10 +269,10 @@ class AcpClient(ClientConnection):
     def _turn_of(self, request: Request) -> str:
         """A session's prompts are taken in the order in which they came, so the turns are theirs in this order."""
         attachment = self.attachments.get(_session_of(request.params)) if request.method == PROMPT else None
-        if attachment is None or not attachment.prompts:
+        if attachment is None or not attachment.prompts.pending:
             return ""
         others = {noted.turn_id for _, noted in self._noted.values()}
-        return next((turn for turn in attachment.prompts.turns if turn not in others), "")
+        return next((turn for turn in attachment.prompts.pending.turns if turn not in others), "")
 
 
 def _name(info: Implementation | None) -> str:

@@ -53,7 +53,7 @@ def _answer_prompts(client: AcpClient, resume: ConnectionRecord) -> None:
             answer_what_died(client, [(request, INTERNAL_ERROR)], LOST)
             continue
         asked = Request(request.id, request.method, {"sessionId": request.session_id})
-        client.connection.adopt(asked, attachment.answer_again(request.turn_id))
+        client.connection.adopt(asked, attachment.prompts.answer_again(request.turn_id))
 
 
 async def _reattach(client: AcpClient, session_id: str, attached: AttachedSession, brought: list[Json]) -> None:

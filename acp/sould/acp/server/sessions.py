@@ -77,7 +77,7 @@ async def resume(client: AcpClient, params: StoredOpeningParams) -> Reply:
     if shown is not None and shown.shared and not params.mcp_servers:
         session = await host.open(params.session_id, opening_of(client, params))
         if session == shown.session:
-            return Reply(_state(host, shown), shown.introduce_again)
+            return Reply(_state(host, shown), shown.introduce)
     attachment = await _opened(client, params)
     await attachment.look_back()
     return Reply(_state(host, attachment), lambda: attachment.begin(open_calls=True))
@@ -220,8 +220,8 @@ async def transcript(client: AcpClient, params: TranscriptParams) -> Json:
         for record in await pages.plan(page):
             part.recall(record)
     last = await _read(pages, page, part, None)
-    while (shown := _shown_in(client, params.session_id)) is not None and not (pages.live and shown.at_rest):
-        await shown.at_rest_again()
+    while (shown := _shown_in(client, params.session_id)) is not None and not (pages.live and shown.follower.at_rest):
+        await shown.follower.shown()
         pages = host.stored.pages(params.session_id)  # it may have been opened meanwhile
         last = await _read(pages, page, part, last)
     if shown is not None:

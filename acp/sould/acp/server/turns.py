@@ -36,10 +36,10 @@ from sould.agents.sessions.turns.operating import OperationCancelledError
 async def prompt(client: AcpClient, params: PromptParams) -> Json:
     """One turn, queued behind a running one. Registered before the first `await`."""
     attachment = client.attached(params.session_id)
-    prompt = attachment.ask(params.prompt)
-    client.remember()  # which turn it is
+    prompt = attachment.prompts.ask(params.prompt)
+    client.services.memory.remember()  # which turn it is
     attachment.tell(client.remark())
-    return await attachment.answer(prompt)
+    return await attachment.prompts.answer(prompt)
 
 
 async def cancel(client: AcpClient, params: SessionParams) -> Json:
@@ -52,7 +52,7 @@ async def cancel(client: AcpClient, params: SessionParams) -> Json:
 
 async def steer(client: AcpClient, params: PromptParams) -> Json:
     """More input for the running turn, or word that a prompt is needed."""
-    steered = client.attached(params.session_id).steer(params.prompt)
+    steered = client.attached(params.session_id).prompts.steer(params.prompt)
     return {"outcome": "injected" if steered else "promptRequired"}
 
 
@@ -87,7 +87,7 @@ async def remove_waiting(client: AcpClient, params: WaitingParams) -> Json:
 
 async def edit_waiting(client: AcpClient, params: WaitingEditParams) -> Json:
     """Give a prompt another content."""
-    return _answer(client, params, client.attached(params.session_id).edit_waiting(params.id, params.prompt))
+    return _answer(client, params, client.attached(params.session_id).prompts.edit_waiting(params.id, params.prompt))
 
 
 async def move_waiting(client: AcpClient, params: WaitingMoveParams) -> Json:

@@ -94,7 +94,7 @@ class EditorConnection(ClientConnection):
         if self.editor is not None:
             self.editor = replace(self.editor, settings=settings)
             self._initialize = {**self._initialize, "initializationOptions": to_builtins(settings)}
-            self.remember()
+            self.services.memory.remember()
 
     def change_folders(self, gone: Collection[str], come: Collection[str]) -> None:
         """The window has other roots."""
@@ -103,7 +103,7 @@ class EditorConnection(ClientConnection):
             self.editor = replace(self.editor, folders=tuple(folders)[:MOST_FOLDERS])
             named = [{"uri": uri, "name": ""} for uri in self.editor.folders]
             self._initialize = {**self._initialize, "workspaceFolders": named}
-            self.remember()
+            self.services.memory.remember()
 
     def announce_end(self) -> None:
         """The editor will end the connection; it asks for nothing any more."""

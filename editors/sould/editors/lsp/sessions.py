@@ -134,7 +134,7 @@ class EditorSessions:
         session.attach(self._client)
         attachment = self._attached[session.id] = EditorAttachment(self._client, session)
         attachment.begin()
-        self._client.remember()
+        self._client.services.memory.remember()
         return attachment
 
     async def _directory(self, about: Path) -> Path:

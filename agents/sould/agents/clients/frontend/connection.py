@@ -60,7 +60,7 @@ class ClientConnection(ABC):
         memory = self.services.memory
         resume = memory.resume
         first_id = max(resume.asked, default=0) + 1 if resume else 1
-        self._connection = Connection(stream, handler, dialect=dialect, first_id=first_id, changed=self.remember)
+        self._connection = Connection(stream, handler, dialect=dialect, first_id=first_id, changed=memory.remember)
         memory.watch(self)
         try:
             await self._connection.serve((lambda: go_on(resume)) if resume and go_on else None)
@@ -140,7 +140,7 @@ class ClientConnection(ABC):
             from sould.agents.clients.editor.client import ConnectedEditor  # noqa: PLC0415 -- as above
 
             self._editor_tools = ConnectedEditor(self.id, self.name, self.connection)
-            self.remember()
+            self.services.memory.remember()
         return self._editor_tools
 
     async def reports(self) -> "Reports":
@@ -176,10 +176,6 @@ class ClientConnection(ABC):
             await self._projects.aclose()
 
     # --- what must outlive the daemon (D11) ---------------------------------------------------------------------------
-
-    def remember(self) -> None:
-        """Hand the daemon what the next one would need."""
-        self.services.memory.remember()
 
     def private(self) -> bytes:
         """See `Resumable`."""

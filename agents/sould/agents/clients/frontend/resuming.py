@@ -34,7 +34,7 @@ async def follow_again(client: ClientConnection, resume: ConnectionRecord) -> No
         (await client.inbox()).subscribe_again()
     if resume.serves_tools:
         client.connection.notify(FORGOTTEN, {})
-    client.remember()
+    client.services.memory.remember()
 
 
 async def _follow(client: ClientConnection, root: Path) -> None:
