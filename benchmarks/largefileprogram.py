@@ -65,8 +65,8 @@ async def main(scratch: Path, lines: int) -> None:
     async with ProjectPort.opened(projects, root, scratch, "editor") as port:
         await write(files, path, first, "T1")
         write_ms = await taken(write(files, path, second, "T2"))
-        [review] = await port.review()
-        keep_ms = await taken(port.decide(Order("keep", Selection((review.hunks[2].id,)), "bench")))
+        [review] = await port.pending_now()
+        keep_ms = await taken(port.review.decide(Order("keep", Selection((review.hunks[2].id,)), "bench")))
         undo_one_ms = await taken(take_back(files, lambda edit: edit.turn_id == "T2", "u1", ""))
         undo_all_ms = await taken(take_back(files, lambda edit: edit.turn_id == "T1", "u2", ""))
     await files.aclose()

@@ -120,7 +120,7 @@ async def long_past(scratch: Path, edits: int) -> dict[str, float]:
         async with ProjectPort.opened(Projects(projects.state_dir), root, scratch, "editor") as port:
             opened.append(time.perf_counter() - begin)
             begin = time.perf_counter()
-            reviews = await port.review()
+            reviews = await port.pending_now()
             listed.append(time.perf_counter() - begin)
             assert sum(len(each.hunks) for each in reviews) == min(edits, PENDING)
     del opened[0]  # it wrote the snapshot
@@ -136,11 +136,11 @@ async def typing(scratch: Path, seconds: float) -> dict[str, float]:
     lines = past.lines[path]
     async with ProjectPort.opened(projects, root, scratch, "editor") as port:
         edits = [await edit(port, path, lines, number) for number in range(ROUNDS)]
-        port.open_file(path)
+        port.documents.open(path)
         begin, used = time.perf_counter(), time.process_time()
         for number in range(max(2, round(KEYS * seconds))):
             lines[LARGE // 2] = f"{lines[LARGE // 2].rstrip()}x\n"
-            port.change_file(path, "".join(lines))
+            port.documents.change(path, "".join(lines))
             await asyncio.sleep(max(0.0, begin + number / KEYS - time.perf_counter()))
         percent = (time.process_time() - used) / (time.perf_counter() - begin) * 100
     return {"edit_ms": statistics.median(edits) * 1e3, "typing_percent": percent}
@@ -151,7 +151,7 @@ async def edit(port: ProjectPort, path: Path, lines: list[str], number: int) -> 
     lines[number * LARGE // ROUNDS + 1] = f"the user's {number}\n"
     path.write_text("".join(lines))
     begin = time.perf_counter()
-    reviews = await port.review()
+    reviews = await port.pending_now()
     taken = time.perf_counter() - begin
     assert len(reviews) == 1
     return taken

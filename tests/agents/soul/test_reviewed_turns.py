@@ -55,7 +55,7 @@ async def test_a_hunk_knows_the_model_that_wrote_it(bench: Bench) -> None:
     async with bench.running():
         await finish(Watcher(await bench.new("review")).session, "go")
         async with reviewing(bench) as port:
-            [hunk] = hunks(await port.review())
+            [hunk] = hunks(await port.pending_now())
     assert [(agent.subagent, agent.model) for agent in hunk.agents] == [("", "scripted")]
 
 
@@ -70,7 +70,7 @@ async def test_a_hunk_knows_the_subagent_that_wrote_it_also_by_a_command(bench: 
     async with bench.running():
         await finish(Watcher(await bench.new("full")).session, "go")
         async with reviewing(bench) as port:
-            found = {Path(hunk.path).name: hunk.agents for hunk in hunks(await port.review())}
+            found = {Path(hunk.path).name: hunk.agents for hunk in hunks(await port.pending_now())}
     assert set(found) == {"a.txt", "b.txt"}
     for agents in found.values():
         assert all(agent.subagent.startswith("agent_") and agent.model == "scripted" for agent in agents)
@@ -83,7 +83,7 @@ async def test_an_edit_that_a_person_allowed_is_not_pending_and_one_allowed_for_
         watcher = Watcher(await bench.new("ask"), answer="approve_for_session")
         await finish(watcher.session, "go")
         async with reviewing(bench) as port:
-            pending = hunks(await port.review())
+            pending = hunks(await port.pending_now())
     assert (bench.project / "a.txt").read_text() == "bye\n"
     assert [Path(each.path).name for each in pending] == ["b.txt"], "nobody saw that difference before it was written"
 
@@ -120,7 +120,7 @@ class Gate:
 
 async def rejected(port: ProjectPort, reason: str = "") -> Outcome:
     """The user rejects everything."""
-    return await port.decide(Order("reject", EVERYTHING, "reviewer", reason))
+    return await port.review.decide(Order("reject", EVERYTHING, "reviewer", reason))
 
 
 @asynccontextmanager
@@ -146,10 +146,10 @@ async def test_a_reject_waits_until_the_calls_of_the_step_have_ended(bench: Benc
             assert [each.waits for each in outcome.done] == [True]
             await watcher.wait_for(ToolCallDetail, lambda detail: detail.title.endswith("b.txt"))
             assert (bench.project / "a.txt").read_text() == "bye\n"
-            assert [hunk.state for hunk in hunks(await port.review())] == ["rejecting"]
+            assert [hunk.state for hunk in hunks(await port.pending_now())] == ["rejecting"]
             gate.open()
         assert (bench.project / "a.txt").read_text() == "hello\n"
-        assert [Path(hunk.path).name for hunk in hunks(await port.review())] == ["b.txt"]
+        assert [Path(hunk.path).name for hunk in hunks(await port.pending_now())] == ["b.txt"]
 
 
 async def test_a_command_holds_up_no_reject(bench: Bench) -> None:
@@ -166,7 +166,7 @@ async def test_a_command_holds_up_no_reject(bench: Bench) -> None:
             outcome = await rejected(port)
             text = (bench.project / "a.txt").read_text()
             ended.touch()
-        left = hunks(await port.review())
+        left = hunks(await port.pending_now())
         changed = watcher.of(ToolResult)[-1].return_value.extras
         [note] = told(watcher.session)
     assert [each.waits for each in outcome.done] == [False]
@@ -270,7 +270,7 @@ async def test_a_reject_that_was_taken_back_is_not_told(bench: Bench) -> None:
         watcher = Watcher(await bench.new("review"))
         await finish(watcher.session, "go")
         [done] = (await rejected(port)).done
-        await port.decide(Order("undo", Selection((done.id,)), "reviewer"))
+        await port.review.decide(Order("undo", Selection((done.id,)), "reviewer"))
         await finish(watcher.session, "what now?")
         assert not told(watcher.session)
     assert (bench.project / "a.txt").read_text() == "bye\n"
@@ -337,10 +337,10 @@ async def test_the_subagent_that_wrote_a_hunk_is_named_by_the_next_daemon_too(be
         watcher = Watcher(await bench.new("full"))
         await finish(watcher.session, "go")
         async with reviewing(bench) as port:
-            before = hunks(await port.review())
+            before = hunks(await port.pending_now())
     bench.script("text: I see.", "text: I see.")
     async with bench.running(), reviewing(bench) as port:
-        now = hunks(await port.review())
+        now = hunks(await port.pending_now())
         assert [each.agents for each in now] == [each.agents for each in before]
         assert all(agent.subagent.startswith("agent_") for each in now for agent in each.agents)
         await rejected(port, "keep the name")

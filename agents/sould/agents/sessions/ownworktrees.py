@@ -186,7 +186,7 @@ class OwnWorktrees:
             return {}
         home = Path(self._variables.get("HOME", "/"))
         async with ProjectPort.opened(projects, worktree.path, home, _CLIENT) as port:
-            return {os.path.relpath(file.path, worktree.path): len(file.hunks) for file in await port.review()}
+            return {os.path.relpath(file.path, worktree.path): len(file.hunks) for file in await port.pending_now()}
 
     async def _sessions_in(self, worktree: Worktree) -> tuple[SessionInfo, ...]:
         weighed = await asyncio.to_thread(self._services.storage.store.below, worktree.path)

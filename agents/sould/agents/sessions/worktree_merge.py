@@ -194,9 +194,9 @@ async def _kept(port: ProjectPort, *, undecided: bool) -> Mapping[str, str | Non
     None: nothing was kept, or it is no text. `undecided`: what files hold is taken as it is.
     """
     found: dict[str, str | None] = {}
-    for file in () if undecided else await port.review():
+    for file in () if undecided else await port.pending_now():
         if file.hunks:
-            found[file.path] = None if file.is_new else await port.base(Path(file.path))
+            found[file.path] = None if file.is_new else await port.review.base(file.path)
     return found
 
 

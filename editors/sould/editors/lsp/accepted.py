@@ -47,7 +47,7 @@ class _Shown:
 
     async def renew(self) -> str:
         """Its text now; what is under review no more was accepted as it is."""
-        base = await self._port.base(self._path)
+        base = await self._port.review.base(str(self._path))
         self._text = base if base is not None else await self._documents.text(self._path)
         return self._text
 
@@ -99,7 +99,7 @@ class AcceptedTexts:
         project = await (await self._client.projects()).hold(path)
         with ExitStack() as held:
             held.callback(project.end_use)
-            text = await project.port.base(path)
+            text = await project.port.review.base(str(path))
             if text is not None:
                 if (meanwhile := self._shown.pop(path, None)) is not None:
                     meanwhile.end()

@@ -59,7 +59,7 @@ async def _carried_out(client: LspClient, about: Path, order: Order) -> Outcome:
     await client.reports_taken()
     async with (await client.projects()).of(path) as project:
         with labelled(await _label(project.port, path, order)):
-            outcome = await project.port.decide(order)
+            outcome = await project.port.review.decide(order)
             outcome = await _after_choices(client, project.port, order, outcome)
     for left in outcome.left[:MOST_ASKED]:
         if left.why != "unknown" or order.selection.ids:
@@ -81,7 +81,7 @@ async def _after_choices(client: LspClient, port: ProjectPort, order: Order, out
             continue
         digests = {each.id: each.present.digest} if each.present is not None else {}
         again = replace(order, selection=Selection((each.id,)), choice=choice, digests=digests)
-        decided = await port.decide(again)
+        decided = await port.review.decide(again)
         done += decided.done
         left += decided.left
     return Outcome(tuple(done), tuple(left))

@@ -53,7 +53,7 @@ class EditorNews:
     async def follow(self, path: Path) -> None:
         """The editor shows a file from now on."""
         project = await (await self._client.projects()).hold(path)
-        root = project.port.root
+        root = project.port.review.root
         known = self._followed.get(root)
         if known is not None:
             project.end_use()

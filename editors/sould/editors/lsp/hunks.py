@@ -33,7 +33,7 @@ async def hunks_of(client: EditorConnection, uri: str) -> Sequence[ReviewedHunk]
     [path] = await asyncio.to_thread(resolve, [named_path])
     await client.reports_taken()
     async with (await client.projects()).of(path) as project:
-        files = await project.port.review(Selection(paths=(str(path),)))
+        files = await project.port.pending_now(Selection(paths=(str(path),)))
     return [hunk for file in files if Path(file.path) == path for hunk in file.hunks]
 
 

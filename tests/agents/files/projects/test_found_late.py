@@ -150,7 +150,7 @@ async def test_what_is_written_through_a_memory_map_is_found_also_when_the_turn_
         watched(bench, "full", path) as watcher,
         bench.port.project(bench.project, bench.root, "editor") as editor,
     ):
-        editor.open_file(file)
+        editor.documents.open(file)
         with file.open("r+b") as opened, mmap.mmap(opened.fileno(), 0) as mapped:
             prompt = watcher.session.turns.prompt("go", "watcher")
             await watcher.wait_for(ToolOutput, lambda output: "ready" in output.text)

@@ -42,16 +42,16 @@ async def test_a_port_says_what_its_client_has_open_until_it_is_closed(bench: Be
     projects = bench.projects
     path = bench.project / "a.txt"
     async with ProjectPort.opened(projects, bench.project, Path.home(), "editor") as port:
-        port.open_file(path)
-        port.change_file(path)
-        port.focus()
+        port.documents.open(path)
+        port.documents.change(path)
+        port.documents.focus()
         assert projects.buffers.holders(path) == ("editor",)
         assert projects.buffers.unsaved() == {path}
-        port.save_file(path)
+        port.documents.save(path)
         assert projects.buffers.unsaved() == set()
-        port.close_file(path)
+        port.documents.close(path)
         assert projects.buffers.holders(path) == ()
-        port.open_file(path)
+        port.documents.open(path)
     assert projects.buffers.holders(path) == ()
 
 
@@ -75,15 +75,15 @@ async def test_what_the_user_types_or_saves_while_a_call_runs_is_shared_and_noth
         lambda: 60.0,
     )
     async with ProjectPort.opened(projects, root, tmp_path, "editor") as port:
-        port.save_file(root / "earlier")
+        port.documents.save(root / "earlier")
         for call_id in ("first", "second"):
             await capture.begin(AgentCall("session", "turn", call_id))
             for name in names:
                 with (root / name).open("a") as file:
                     file.write(f"by {call_id}\n")
             if call_id == "second":
-                port.save_file(root / "both")
-                port.change_file(root / "typed")
+                port.documents.save(root / "both")
+                port.documents.change(root / "typed")
             assert {path.name for path in (await capture.finish(call_id)).paths} == set(names)
     shared = {(edit.call_id, path.name) for path, edits in files.edits.items() for edit in edits if edit.shared}
     await files.aclose()

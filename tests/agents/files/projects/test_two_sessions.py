@@ -33,7 +33,7 @@ def result(watcher: Watcher) -> ToolReturn:
 
 async def hunks(bench: Bench) -> list[ReviewedHunk]:
     async with ProjectPort.opened(bench.host.projects, bench.project, bench.root, "reviewer") as port:
-        return [hunk for each in await port.review() for hunk in each.hunks]
+        return [hunk for each in await port.pending_now() for hunk in each.hunks]
 
 
 class Program(Watcher):
@@ -78,7 +78,7 @@ async def test_a_write_beside_another_sessions_hunk_goes_ahead_and_names_it(benc
         assert "line 2" in result(watcher).message
         assert [hunk.texts for hunk in await hunks(bench)] == [("B\n",), ("D\n",)]
         async with ProjectPort.opened(bench.host.projects, bench.project, bench.root, "reviewer") as port:
-            await port.decide(Order("reject", Selection(session_id=pair.first.id), "reviewer"))
+            await port.review.decide(Order("reject", Selection(session_id=pair.first.id), "reviewer"))
         assert pair.text == "a\nb\nc\nD\n"
 
 
@@ -171,9 +171,9 @@ async def test_a_command_over_another_sessions_hunk_makes_it_one_of_both_and_bot
         assert "agents of other sessions" in told(first)
         assert "-B\n+BB" in told(first)
         for watcher in (first, second):
-            outcome = await port.decide(Order("reject", Selection(session_id=watcher.session.id), "reviewer"))
+            outcome = await port.review.decide(Order("reject", Selection(session_id=watcher.session.id), "reviewer"))
             assert [each.why for each in outcome.left] == ["shared"]
-        await port.decide(Order("reject", Selection((hunk.id,)), "reviewer"))
+        await port.review.decide(Order("reject", Selection((hunk.id,)), "reviewer"))
         assert (bench.project / "a.txt").read_text() == "a\nb\nc\nd\n"
         for watcher in (first, second):
             await finish(watcher.session, "go on")
@@ -188,7 +188,7 @@ async def test_a_command_that_removes_another_sessions_hunk_says_so_and_it_is_ba
         await finish(first.session, "go on")
         assert "a.txt was deleted" in told(first)
         [deletion] = await hunks(bench)
-        await port.decide(Order("reject", Selection((deletion.id,)), "reviewer"))
+        await port.review.decide(Order("reject", Selection((deletion.id,)), "reviewer"))
         assert (bench.project / "a.txt").read_text() == "a\nB\nc\nd\n"
         assert [(each.id, each.sessions) for each in await hunks(bench)] == [(1, {first.session.id})]
 
@@ -208,7 +208,7 @@ async def test_a_session_is_told_of_what_another_one_writes_into_a_file_it_has_r
 
 async def test_a_reject_of_what_another_session_wrote_is_told_to_whoever_has_read_it(bench: Bench) -> None:
     async with both(bench, replace("b", "B"), call("ReadFile", path="a.txt")) as (_, second, port):
-        await port.decide(Order("reject", Selection(), "reviewer"))
+        await port.review.decide(Order("reject", Selection(), "reviewer"))
         await finish(second.session, "go on")
         assert "the user" in told(second)
         assert "-B\n+b" in told(second)
@@ -217,8 +217,8 @@ async def test_a_reject_of_what_another_session_wrote_is_told_to_whoever_has_rea
 async def test_a_reject_that_is_taken_back_after_it_was_told_is_told_too(bench: Bench) -> None:
     async with both(bench, replace("b", "B"), "text: nothing") as (first, _, port):
         [hunk] = await hunks(bench)
-        await port.decide(Order("reject", Selection((hunk.id,)), "reviewer"))
+        await port.review.decide(Order("reject", Selection((hunk.id,)), "reviewer"))
         await finish(first.session, "go on")
-        await port.decide(Order("undo", Selection((hunk.id,)), "reviewer"))
+        await port.review.decide(Order("undo", Selection((hunk.id,)), "reviewer"))
         await finish(first.session, "go on")
         assert "-b\n+B" in told(first)

@@ -39,7 +39,7 @@ class Desk:
 
     async def pending(self, *, absent: bool = False) -> list[ReviewedHunk]:
         """What is pending."""
-        return [hunk for each in await self.port.review(absent=absent) for hunk in each.hunks]
+        return [hunk for each in await self.port.pending_now(absent=absent) for hunk in each.hunks]
 
     async def shown(self) -> list[tuple[str, str, str]]:
         """File, kind and lines of what is pending."""
@@ -48,7 +48,7 @@ class Desk:
 
     async def reject(self, *ids: int) -> Outcome:
         """Reject these, or everything."""
-        return await self.port.decide(Order("reject", Selection(ids), "test"))
+        return await self.port.review.decide(Order("reject", Selection(ids), "test"))
 
     def text(self, name: str) -> str:
         """What a file holds."""

@@ -44,37 +44,37 @@ class BufferEditor(LocalWorkspace):
     def connect(self, port: ProjectPort) -> None:
         """A daemon is there, to which all is told that is not saved."""
         self._port = port
-        port.serve(self, "the editor")
+        port.documents.serve(self, "the editor")
         for path, text in self.texts.items():
-            port.open_file(path)
-            port.change_file(path, text)
+            port.documents.open(path)
+            port.documents.change(path, text)
 
     def type(self, path: Path, text: str) -> None:
         """The user leaves the buffer like this, unsaved."""
         assert self._port is not None
         self.texts[path] = text
-        self._port.change_file(path, text)
+        self._port.documents.change(path, text)
 
     def save(self, path: Path) -> None:
         """What the buffer holds is on disk."""
         assert self._port is not None
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(self.texts.pop(path).encode())
-        self._port.save_file(path)
-        self._port.close_file(path)
+        self._port.documents.save(path)
+        self._port.documents.close(path)
 
     def discard(self, path: Path) -> None:
         """The user closes the file without saving it."""
         assert self._port is not None
         del self.texts[path]
-        self._port.close_file(path)
+        self._port.documents.close(path)
 
     def die(self) -> None:
         """It is killed, with all that is not saved."""
         assert self._port is not None
         self.texts.clear()
-        self._port.leave()
-        self._port.serve(self, "the editor")
+        self._port.documents.leave()
+        self._port.documents.serve(self, "the editor")
 
     async def read_text(self, path: Path) -> TextFile:
         """Of the buffer."""

@@ -97,7 +97,7 @@ async def test_what_the_user_did_beside_a_long_command_stays_and_is_named(
         assert files(bench.project) == before
         await at.says("what now?")
         assert not any("rejected" in text for text in asked(at.watcher.session))
-        await at.port.decide(Order("keep", Selection(), "test"))
+        await at.port.review.decide(Order("keep", Selection(), "test"))
         assert not await at.pending()
         assert files(bench.project) == before
 
@@ -116,13 +116,13 @@ async def test_what_a_client_reported_beside_a_long_command_is_the_users(bench: 
     bench.settings = LONG
     path = bench.project / "a.txt"
     async with while_it_runs(bench) as (at, end):
-        at.port.open_file(path)
-        at.port.change_file(path, "U\n")
+        at.port.documents.open(path)
+        at.port.documents.change(path, "U\n")
         at.user("a.txt", "U\n")
-        at.port.save_file(path)
-        at.port.close_file(path)
-        at.port.open_file(bench.project / "mine.txt")
-        at.port.change_file(bench.project / "mine.txt", "mine\n")
+        at.port.documents.save(path)
+        at.port.documents.close(path)
+        at.port.documents.open(bench.project / "mine.txt")
+        at.port.documents.change(bench.project / "mine.txt", "mine\n")
         a_moment()
         at.user("mine.txt", "mine\n")  # the editor does not say that it saved it
         await end()
@@ -132,10 +132,10 @@ async def test_what_a_client_reported_beside_a_long_command_is_the_users(bench: 
 async def test_what_the_command_made_of_text_that_a_client_saved_may_be_either(bench: Bench) -> None:
     path = bench.project / "a.txt"
     async with while_it_runs(bench, then="echo more >> a.txt") as (at, end):
-        at.port.open_file(path)
-        at.port.change_file(path, "U\n")
+        at.port.documents.open(path)
+        at.port.documents.change(path, "U\n")
         at.user("a.txt", "U\n")
-        at.port.save_file(path)
+        at.port.documents.save(path)
         await end()
         assert named(await at.reject()) == {("a.txt", "unsure")}
         assert at.text("a.txt") == "U\nmore\n"
@@ -143,9 +143,9 @@ async def test_what_the_command_made_of_text_that_a_client_saved_may_be_either(b
 
 async def test_a_formatter_over_files_open_in_an_editor_that_loads_them_again_is_the_agents(bench: Bench) -> None:
     async with while_it_runs(bench, "echo formatted > a.txt") as (at, end):
-        at.port.open_file(bench.project / "a.txt")
+        at.port.documents.open(bench.project / "a.txt")
         await end()
-        at.port.open_file(bench.project / "a.txt")
+        at.port.documents.open(bench.project / "a.txt")
         assert not (await at.reject()).left
         assert at.text("a.txt") == "hello\n"
 

@@ -29,13 +29,13 @@ class Editor(LocalWorkspace):
     def show(self, port: ProjectPort, path: Path) -> None:
         """Open the file."""
         self.port, self.path, self.text = port, path, path.read_text()
-        port.serve(self)
-        port.open_file(path)
+        port.documents.serve(self)
+        port.documents.open(path)
 
     def type(self, text: str) -> None:
         """The user leaves the buffer like this, unsaved."""
         self.text, self.dirty = text, True
-        self.port.change_file(self.path, text)
+        self.port.documents.change(self.path, text)
 
     async def read_text(self, path: Path) -> TextFile:
         """Of the buffer."""
@@ -71,7 +71,7 @@ class Desk:
 
     async def hunks(self, *, absent: bool = False) -> list[ReviewedHunk]:
         """What there is to review."""
-        return [hunk for each in await self.port.review(absent=absent) for hunk in each.hunks]
+        return [hunk for each in await self.port.pending_now(absent=absent) for hunk in each.hunks]
 
     async def states(self) -> list[tuple[int, str]]:
         """All hunks there are."""
@@ -79,7 +79,7 @@ class Desk:
 
     async def reject(self, number: int) -> None:
         """The user rejects a hunk."""
-        outcome = await self.port.decide(Order("reject", Selection((number,)), "test"))
+        outcome = await self.port.review.decide(Order("reject", Selection((number,)), "test"))
         assert [each.id for each in outcome.done] == [number]
 
 
@@ -110,10 +110,10 @@ async def test_an_editors_undo_of_a_reject_and_its_redo(desk: Desk) -> None:
     desk.editor.type("a\nB\nc\n")
 
     assert await desk.states() == [(hunk.id, "pending")]
-    assert await desk.port.base(desk.editor.path) == "a\nb\nc\n"
+    assert await desk.port.review.base(str(desk.editor.path)) == "a\nb\nc\n"
     desk.editor.type("a\nb\nc\n")
     assert await desk.states() == []
-    assert await desk.port.base(desk.editor.path) == "a\nb\nc\n"
+    assert await desk.port.review.base(str(desk.editor.path)) == "a\nb\nc\n"
 
 
 async def test_an_editors_undo_of_the_agents_change_and_its_redo(desk: Desk) -> None:
@@ -134,12 +134,12 @@ async def test_what_is_only_in_an_editor_is_absent_when_that_is_killed(desk: Des
 
     assert written.unsaved
     assert desk.editor.path.read_text() == "a\nb\nc\n"
-    [file] = await desk.port.review()
+    [file] = await desk.port.pending_now()
     [hunk] = file.hunks
     assert (file.unsaved, hunk.base, hunk.texts) == (True, ("b\n",), ("B\n",))
-    desk.port.leave()
+    desk.port.documents.leave()
     assert await desk.states() == [(hunk.id, "absent")]
-    assert await desk.port.base(desk.editor.path) == "a\nb\nc\n"
+    assert await desk.port.review.base(str(desk.editor.path)) == "a\nb\nc\n"
 
 
 async def test_what_is_only_in_an_editor_is_pending_still_when_a_command_or_git_moves_the_disk(desk: Desk) -> None:

@@ -122,14 +122,14 @@ async def test_what_a_command_changed_while_an_editor_holds_the_file_unsaved(ben
     path = bench.project / "b.txt"
     path.write_text("a\nb\nc\n")
     async with desk(bench, shell("sed -i s/b/B/ b.txt"), "text: 1") as at:
-        at.port.open_file(path)
-        at.port.change_file(path, "a\nb\nc\nu\n")
+        at.port.documents.open(path)
+        at.port.documents.change(path, "a\nb\nc\nu\n")
         await at.turn()
 
         await at.pending()
 
         assert at.text("b.txt") == "a\nB\nc\n"  # the buffer is not on disk, and the disk is as the command left it
-        at.port.close_file(path)  # without saving: the editor reloads it
+        at.port.documents.close(path)  # without saving: the editor reloads it
         assert await at.shown() == [("b.txt", "text", "B\n")]
         [hunk] = await at.pending()
         assert hunk.unsure  # the editor may have saved it
@@ -249,7 +249,7 @@ async def test_what_the_user_wrote_before_a_command_is_the_users_also_when_no_cl
             file.write("mine\n")
         await finish(watcher.session, "go")
         async with bench.port.project(bench.project, Path.home(), "editor") as port:
-            await port.decide(Order("reject", Selection(), "test"))
+            await port.review.decide(Order("reject", Selection(), "test"))
     assert (bench.project / "b.txt").read_text() == "1\n2\n3\nmine\n"
 
 
@@ -276,7 +276,7 @@ async def test_decisions_are_made_while_a_background_command_goes_on_writing(ben
         await step()
         assert await at.shown() == [("b.txt", "text", "four\n"), ("new.txt", "text", "new\n")]
         kept = next(each for each in await at.pending() if each.path.endswith("new.txt"))
-        await at.port.decide(Order("keep", Selection((kept.id,)), "test"))
+        await at.port.review.decide(Order("keep", Selection((kept.id,)), "test"))
         await step()
         assert await at.shown() == [("b.txt", "text", "zwei\n"), ("b.txt", "text", "four\n")]
         await asyncio.to_thread(go.write_text, "end\n")
@@ -304,7 +304,7 @@ async def test_what_the_user_may_have_written_beside_a_background_command_is_not
         assert at.text("mine.txt") == "1\nby hand, in an editor that says nothing\n"
         [hunk] = await at.pending()
         assert hunk.unsure
-        await at.port.decide(Order("keep", Selection(), "test"))
+        await at.port.review.decide(Order("keep", Selection(), "test"))
         assert not await at.pending()
         await asyncio.to_thread(end.write_text, "end\n")
 

@@ -26,7 +26,7 @@ async def editor(bench: Bench) -> AsyncGenerator[ProjectPort, None]:
 
 
 async def pending(port: ProjectPort) -> list[ReviewedHunk]:
-    return [hunk for each in await port.review() for hunk in each.hunks]
+    return [hunk for each in await port.pending_now() for hunk in each.hunks]
 
 
 COMMIT = f"git {' '.join(IDENTITY)} commit -qam wip"
@@ -53,7 +53,7 @@ async def test_what_the_agent_commits_stays_pending_and_is_marked(bench: Bench) 
         assert first.committed
         assert second.committed
 
-        await port.decide(Order("reject", Selection((second.id,)), "test"))
+        await port.review.decide(Order("reject", Selection((second.id,)), "test"))
 
         assert (bench.project / "a.txt").read_text() == "a\nB\nc\nd\ne\n"
         assert git_in(bench.project, "rev-parse", "HEAD") == head

@@ -117,7 +117,7 @@ async def test_an_edit_of_a_file_of_two_names_its_reject_and_undo_are_of_both(be
         [hunk] = await at.pending()
         await at.reject()
         assert at.text("same.txt") == TEXT
-        await at.port.decide(Order("undo", Selection((hunk.id,)), "test"))
+        await at.port.review.decide(Order("undo", Selection((hunk.id,)), "test"))
         assert at.text("same.txt") == edited
         await at.says("/undo")
         assert at.text("same.txt") == TEXT
@@ -152,7 +152,7 @@ async def test_what_is_kept_under_one_name_is_not_rejected_under_another(bench: 
     async with desk(bench, shell("echo 4 >> b.txt; echo new > c.txt"), "text: 1") as at:
         await at.turn()
         first, *_ = await at.pending()
-        outcome = await at.port.decide(Order("keep", Selection((first.id,)), "test"))
+        outcome = await at.port.review.decide(Order("keep", Selection((first.id,)), "test"))
         assert [Path(each.path).name for each in outcome.done] == ["b.txt", "same.txt"]
         assert await hunks(at) == [("c.txt", "new\n")]
         await at.reject()

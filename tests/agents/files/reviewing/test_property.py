@@ -115,17 +115,17 @@ class Reviewing(Driven[ReviewDesk]):
         path = self.desk.root / name
         await self.desk.session()
         async with ProjectPort.opened(self.desk.projects, self.desk.root, self.desk.state, "editor") as port:
-            port.open_file(path)
+            port.documents.open(path)
             text = before
             for version in versions:
                 text = _inserted(before, place, version + self.end)
-                port.change_file(path, text)
-                await port.review()
+                port.documents.change(path, text)
+                await port.pending_now()
             if saves:
                 path.write_bytes(text.encode())
-                port.save_file(path)
-            port.close_file(path)
-            await port.review()
+                port.documents.save(path)
+            port.documents.close(path)
+            await port.pending_now()
 
     @rule(n=st.integers(0, 9), verdict=st.sampled_from(["keep", "reject"]), undo=st.booleans())
     def decide(self, n: int, verdict: Verdict, undo: bool) -> None:

@@ -65,8 +65,8 @@ class Desk:
         async with ProjectPort.opened(projects, root, base, "editor") as port:
             workspace = editor(root, (), no_commands)
             clients.attach("editor", workspace)
-            port.serve(workspace)
-            port.open_file(path)
+            port.documents.serve(workspace)
+            port.documents.open(path)
             yield cls(port, files, path)
         await files.aclose()
 
@@ -77,12 +77,12 @@ class Desk:
 
     def editor_saves(self, text: str) -> None:
         """The editor has this text by now, and saved it."""
-        self.port.change_file(self.path, text)
+        self.port.documents.change(self.path, text)
         self.path.write_text(text)
-        self.port.save_file(self.path)
+        self.port.documents.save(self.path)
 
     async def hunks(self) -> list[ReviewedHunk]:
-        return [hunk for each in await self.port.review() for hunk in each.hunks]
+        return [hunk for each in await self.port.pending_now() for hunk in each.hunks]
 
 
 def assert_all_is_the_agents(hunks: list[ReviewedHunk]) -> None:
@@ -116,7 +116,7 @@ async def test_what_the_user_saves_in_an_editor_that_only_loads_what_was_written
         desk.editor_saves(WRITTEN + "typed\n")
         [hunk] = await desk.hunks()
         assert hunk.texts == ("    return x['a']\n",)
-        await desk.port.decide(Order("reject", EVERYTHING, "editor"))
+        await desk.port.review.decide(Order("reject", EVERYTHING, "editor"))
         assert desk.path.read_text() == BASE + "typed\n"
 
 
@@ -133,7 +133,7 @@ async def test_what_is_saved_before_the_agent_writes_again_is_of_its_first_write
 async def test_what_the_user_saves_after_that_is_theirs(tmp_path: Path) -> None:
     async with Desk.opened(tmp_path, SavingEditor) as desk:
         await desk.agent(WRITTEN)
-        desk.port.save_file(desk.path)
+        desk.port.documents.save(desk.path)
         await desk.hunks()
         desk.editor_saves(formatted(WRITTEN))
         [hunk] = await desk.hunks()
@@ -142,10 +142,10 @@ async def test_what_the_user_saves_after_that_is_theirs(tmp_path: Path) -> None:
 
 async def test_what_the_user_had_typed_before_the_write_is_not_saved_with_it(tmp_path: Path) -> None:
     async with Desk.opened(tmp_path, SavingEditor) as desk:
-        desk.port.change_file(desk.path, BASE + "typed\n")
+        desk.port.documents.change(desk.path, BASE + "typed\n")
         desk.editor_saves(BASE + "typed\n")
         await desk.agent(BASE.replace("return x", "return y") + "typed\n")
-        await desk.port.decide(Order("reject", EVERYTHING, "editor"))
+        await desk.port.review.decide(Order("reject", EVERYTHING, "editor"))
         assert desk.path.read_text() == BASE + "typed\n"
 
 
@@ -153,7 +153,7 @@ async def test_what_is_typed_behind_a_save_before_anybody_looked_is_the_users(tm
     async with Desk.opened(tmp_path, SavingEditor) as desk:
         await desk.agent(WRITTEN)
         desk.editor_saves(formatted(WRITTEN))
-        desk.port.change_file(desk.path, formatted(WRITTEN).replace("]\n", "]  # mine\n"))
+        desk.port.documents.change(desk.path, formatted(WRITTEN).replace("]\n", "]  # mine\n"))
         one, two, three = await desk.hunks()
         assert [line.mixed for hunk in (one, two, three) for line in hunk.lines] == [False, True, False]
         assert {line.agent and line.agent.turn_id for line in (*one.lines, *three.lines)} == {"T1"}
@@ -163,8 +163,8 @@ async def test_what_is_typed_and_saved_behind_a_save_that_was_reported_is_the_us
     typed = WRITTEN.replace("]\n", "]  # mine\n")
     async with Desk.opened(tmp_path, SavingEditor) as desk:
         await desk.agent(WRITTEN)
-        desk.port.save_file(desk.path, WRITTEN)
-        desk.port.change_file(desk.path, typed)
+        desk.port.documents.save(desk.path, WRITTEN)
+        desk.port.documents.change(desk.path, typed)
         [hunk] = await desk.hunks()
         assert [line.mixed for line in hunk.lines] == [True]
         desk.editor_saves(typed)
@@ -179,7 +179,7 @@ class ReportingEditor(SavingEditor):
 
     async def write_text(self, path: Path, text: str, *, expected: Expected) -> TextFile:
         written = await super().write_text(path, text, expected=expected)
-        self.port.save_file(path, text)
+        self.port.documents.save(path, text)
         return written
 
 

@@ -45,7 +45,7 @@ async def test_a_new_link_is_a_change_of_its_own_and_what_it_leads_to_is_left_al
             "out: new link to /etc/passwd",
         ]
         [_, new, _] = await at.pending()
-        assert (await at.port.decide(Order("keep", Selection((new.id,)), "test"))).done
+        assert (await at.port.review.decide(Order("keep", Selection((new.id,)), "test"))).done
         await at.reject()
         assert not os.path.lexists(at.root / "out")
         assert not os.path.lexists(at.root / "bad")
@@ -62,7 +62,7 @@ async def test_a_link_that_leads_elsewhere_leads_where_it_led_after_a_reject_and
         await at.reject(hunk.id)
         assert link(at, "current") == "v1"
         assert await shown(at) == []
-        await at.port.decide(Order("undo", Selection((hunk.id,)), "test"))
+        await at.port.review.decide(Order("undo", Selection((hunk.id,)), "test"))
         assert link(at, "current") == "v2"
         assert [each.id for each in await at.pending()] == [hunk.id]
 
@@ -116,7 +116,7 @@ async def test_where_the_user_leads_a_link_meanwhile_is_not_overwritten_unless_t
         assert {name: link(at, name) for name in ("current", "new")} == {"current": "mine", "new": "mine"}
         [left] = outcome.left
         assert left.path == str(at.root / "current")
-        await at.port.decide(Order("reject", Selection((left.id,)), "test", choice="replace"))
+        await at.port.review.decide(Order("reject", Selection((left.id,)), "test", choice="replace"))
         assert link(at, "current") == "v1"
 
 
@@ -138,7 +138,7 @@ async def test_names_that_links_lead_to_are_any_bytes(bench: Bench) -> None:
         [words] = await shown(at)
         assert words.isprintable()
         [hunk] = await at.pending()
-        await at.port.decide(Order("keep", Selection((hunk.id,)), "test"))
+        await at.port.review.decide(Order("keep", Selection((hunk.id,)), "test"))
         await at.turn()
         await at.reject()
         assert os.readlink(os.fsencode(at.root / "odd")) == target

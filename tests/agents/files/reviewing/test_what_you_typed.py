@@ -11,6 +11,7 @@ from tests.agents.files.reviewing.gitdesk import GitDesk
 from tests.agents.files.reviewing.livedesk import LiveDesk
 
 from sould.agents.files.projects.port import ProjectPort
+from sould.agents.files.reviewing.listing import EVERYTHING
 
 PAGE = Path(__file__).parents[4] / "docs" / "review.md"
 TABLE = re.compile(r"^\| you … \| .*?\n\| -.*?\n((?:\|.*\n)+)", re.MULTILINE)
@@ -249,11 +250,11 @@ async def test_what_an_editor_held_is_kept(desk: GitDesk) -> None:
     await desk.agent("area.py", CHECKED)
     typed = CHECKED.replace("    raise", "    log(w, h)\n        raise")
     async with ProjectPort.opened(desk.projects, desk.root, desk.state, "vi") as port:
-        port.open_file(desk.root / "area.py")
-        port.change_file(desk.root / "area.py", typed)
-        port.leave()
+        port.documents.open(desk.root / "area.py")
+        port.documents.change(desk.root / "area.py", typed)
+        port.documents.leave()
         [hunk] = await desk.hunks()
-        [left] = port.left().values()
+        [left] = port.review.left(EVERYTHING).values()
     assert ("".join(left.lines), desk.text("area.py"), hunk.state) == (typed, CHECKED, "pending")
 
 

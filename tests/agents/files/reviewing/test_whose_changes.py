@@ -99,7 +99,7 @@ async def test_other_answers_leave_each_to_be_decided_by_itself(bench: Bench, wo
 async def test_the_question_goes_when_all_of_it_was_decided_in_another_way(bench: Bench) -> None:
     async with after(bench) as at:
         asked = await question(at)
-        await at.port.decide(Order("keep", Selection(), "test"))
+        await at.port.review.decide(Order("keep", Selection(), "test"))
         closed = await at.watcher.wait_for(RequestClosed)
         assert (closed.request_id, closed.reason) == (asked.id, "cancelled")
 

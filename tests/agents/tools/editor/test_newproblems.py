@@ -50,13 +50,13 @@ async def test_they_stand_at_the_hunks_that_brought_them_until_those_are_changed
         watcher = Watcher(await bench.new("review"))
         await finish(watcher.session, "write it")
         async with bench.port.project(bench.project, bench.root, "somebody") as project:
-            [file] = await project.review()
+            [file] = await project.pending_now()
             assert [hunk.problems for hunk in file.hunks] == [
                 ("line 1: bad: first (check E1)",),
                 ("line 4: bad: last (check E1)",),
             ]
             a.write_text("mended\nsame\nsame\n!last\n")
-            [file] = await project.review()
+            [file] = await project.pending_now()
             assert [hunk.problems for hunk in file.hunks][-1:] == [("line 4: bad: last (check E1)",)]
             assert all("first" not in str(hunk.problems) for hunk in file.hunks)
 

@@ -57,8 +57,8 @@ async def test_a_user_is_asked_and_the_agent_reads_what_they_decided(bench: Benc
         turn = asyncio.create_task(finish(watcher.session, "write it"))
         await asking.wait()
         async with bench.port.project(bench.project, bench.root, "the user") as project:
-            await project.decide(Order("keep", Selection((1,)), "the user"))
-            await project.decide(Order("reject", Selection((2,)), "the user", "too short"))
+            await project.review.decide(Order("keep", Selection((1,)), "the user"))
+            await project.review.decide(Order("reject", Selection((2,)), "the user", "too short"))
         await turn
         [said] = results(watcher)
     assert said["data"]["pending"] == []

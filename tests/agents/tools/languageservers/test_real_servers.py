@@ -292,6 +292,6 @@ async def test_an_edit_is_told_with_the_errors_that_it_brought_which_stand_at_it
         assert case.said in str((result.extras or {})["new_problems"])
         assert case.said in result.message
         async with bench.port.project(bench.project, bench.root, "somebody") as project:
-            [file] = await project.review()
+            [file] = await project.pending_now()
             told = [problem for hunk in file.hunks for problem in hunk.problems]
         assert [problem for problem in told if case.said in problem]

@@ -67,14 +67,14 @@ async def show(client: ClientConnection, params: ListReviewParams) -> Json:
     async with _named(client, params, params.paths) as target:
         selection = Selection((), target.paths, params.session_id, params.turn_id)
         await target.project.port.foresee()
-        files = await target.project.port.review(selection, absent=params.absent)
+        files = await target.project.port.pending_now(selection, absent=params.absent)
         return _list(target.project, _answers(files) if params.answers else files)
 
 
 async def subscribe(client: ClientConnection, params: ProjectParams) -> Reply:
     """What is pending; what changes from then on is told."""
     async with _named(client, params) as target:
-        files = await target.project.port.review()
+        files = await target.project.port.pending_now()
         return Reply(_list(target.project, files), target.project.subscribe)
 
 
@@ -99,29 +99,30 @@ async def undo(client: ClientConnection, params: UndoParams) -> Json:
     """Take a keep or a reject back: the hunk is pending again."""
     async with _named(client, params) as target:
         order = Order("undo", Selection(_ids(params.hunks)), client.signature)
-        return as_json(shown_outcome(await target.project.port.decide(order)))
+        return as_json(shown_outcome(await target.project.port.review.decide(order)))
 
 
 async def base(client: ClientConnection, params: FileParams) -> Json:
     """The text of a file as the user accepted it."""
     async with _named(client, params, [params.path]) as target:
         [path] = target.paths
-        return as_json(Base(path, await target.project.port.base(Path(path))))
+        return as_json(Base(path, await target.project.port.review.base(path)))
 
 
 async def rejected(client: ClientConnection, params: RejectedParams) -> Json:
     """The text of what is in its file no more."""
     async with _named(client, params, params.paths) as target:
         port, selection = target.project.port, Selection(paths=target.paths)
-        await port.review(selection)  # takes what an editor that ended just now held
-        return as_json(shown_rejected(port.put_aside(selection), await port.dropped(selection), port.left(selection)))
+        await port.pending_now(selection)  # takes what an editor that ended just now held
+        aside, dropped = port.review.put_aside(selection), await port.review.dropped(selection)
+        return as_json(shown_rejected(aside, dropped, port.review.left(selection)))
 
 
 async def comment(client: ClientConnection, params: CommentParams) -> Json:
     """Say something about a hunk or some lines, for the agent, or take it out."""
     paths = [params.path] if params.path is not None else []
     async with _named(client, params, paths) as target:
-        comments, by, replaces = target.project.port.comments, client.signature, params.id or 0
+        comments, by, replaces = target.project.port.review.comments, client.signature, params.id or 0
         if not params.text.strip():
             if not replaces:
                 raise wrong("text", "text is required.")
@@ -143,7 +144,7 @@ async def comment(client: ClientConnection, params: CommentParams) -> Json:
 async def send_comments(client: ClientConnection, params: SendCommentsParams) -> Json:
     """Give the comments to the agent as one prompt, or to the client, which sends them."""
     async with _named(client, params) as target:
-        comments = target.project.port.comments
+        comments = target.project.port.review.comments
         ids, prompt = await comments.message(params.ids)
         if not ids:
             return as_json(SentComments("nothing"))
@@ -207,7 +208,7 @@ async def _decide(client: ClientConnection, verdict: Verdict, params: DecisionPa
             params.lines,
             params.base_lines,
         )
-        return as_json(shown_outcome(await target.project.port.decide(order)))
+        return as_json(shown_outcome(await target.project.port.review.decide(order)))
 
 
 def _require_one_meaning(params: DecisionParams) -> None:
@@ -226,11 +227,9 @@ def _ids(hunks: Iterable[NamedHunk]) -> tuple[int, ...]:
 
 
 def _list(project: FollowedProject, files: Iterable[FileReview]) -> Json:
-    port = project.port
-    comments = shown_comments(port.comments.open)
-    shown = ReviewList(
-        str(port.root), port.revision, tuple(map(shown_file, files)), comments, shown_round(port.comments.round)
-    )
+    review = project.port.review
+    comments, at = shown_comments(review.comments.open), shown_round(review.comments.round)
+    shown = ReviewList(str(review.root), review.revision, tuple(map(shown_file, files)), comments, at)
     return as_json(shown)
 
 

@@ -151,17 +151,18 @@ class ReviewFeed:
 
     def __init__(self, port: ProjectPort, connection: Connection) -> None:
         self._port = port
+        self._review = port.review
         self._connection = connection
         self._changed: dict[str, None] = {}
         self._everything = False
-        self._shown = set(port.pending_files())
+        self._shown = set(self._review.pending_files())
         """Files of which the client may show hunks."""
-        self._comments = shown_comments(port.comments.open)
+        self._comments = shown_comments(self._review.comments.open)
         """Those the client knows."""
-        self._round = shown_round(port.comments.round)
-        self._told = port.revision
+        self._round = shown_round(self._review.comments.round)
+        self._told = self._review.revision
         """Up to which event it knows of decisions."""
-        self._waiting = {each.n: each.id for each in port.decisions(self._told)}
+        self._waiting = {each.n: each.id for each in self._review.decisions(self._told)}
         """Decisions that it was told of as waiting."""
         self._sending: asyncio.Task[None] | None = None
         self._following = ExitStack()
@@ -201,33 +202,33 @@ class ReviewFeed:
     def _news(self) -> ReviewChanged:
         changed, everything = self._changed, self._everything
         self._changed, self._everything = {}, False
-        pending = set(self._port.pending_files())
+        pending = set(self._review.pending_files())
         paths = changed.keys() | (self._shown - pending)  # a file that was moved is told by its new path only
         self._shown = pending
         files, others = _bounded(self._port.files(paths))
         return ReviewChanged(
-            root=str(self._port.root),
-            revision=self._port.revision,
+            root=str(self._review.root),
+            revision=self._review.revision,
             files=() if everything else tuple(files),
             others=() if everything else tuple(others),
             everything=everything,
             decisions=self._decisions(),
             comments=self._new_comments(),
-            round=shown_round(self._port.comments.round),
+            round=shown_round(self._review.comments.round),
         )
 
     def _new_comments(self) -> tuple[ShownComment, ...] | None:
-        before, self._comments = self._comments, shown_comments(self._port.comments.open)
-        round_before, self._round = self._round, shown_round(self._port.comments.round)
+        before, self._comments = self._comments, shown_comments(self._review.comments.open)
+        round_before, self._round = self._round, shown_round(self._review.comments.round)
         # those that were made and sent within a moment the client knows by its answers only
         return self._comments if (self._comments, self._round) != (before, round_before) else None
 
     def _decisions(self) -> tuple[ShownDecision, ...]:
         """What was decided since, and what waited and is carried out now."""
         since = min(self._told, *(n - 1 for n in self._waiting)) if self._waiting else self._told
-        known = self._port.decisions(since)
+        known = self._review.decisions(since)
         news = [each for each in known if each.n > self._told or (each.n in self._waiting and not each.waits)]
-        self._told = self._port.revision
+        self._told = self._review.revision
         self._waiting = {each.n: each.id for each in known if each.waits}
         return shown_decisions(news[-MOST_DECISIONS:])
 

@@ -120,14 +120,14 @@ class Reports:
 
     async def _focused(self, path: Path) -> ReportOutcome:
         async with self._projects.of(path) as project:
-            project.port.focus()
+            project.port.documents.focus()
         return "taken"
 
     def _closed(self, path: Path) -> ReportOutcome:
         known = self._open.pop(path, None)
         if known is not None:
             self._resolved = {given: each for given, each in self._resolved.items() if each != path}
-            known.project.port.close_file(path)
+            known.project.port.documents.close(path)
             known.project.end_use()
         self._tell()
         return "taken"
@@ -188,13 +188,13 @@ class Reports:
         self._tell()
         project = self._open[path].project
         self._open[path] = _OpenFile(project, file)
-        project.port.serve(self._workspace, self._name)
+        project.port.documents.serve(self._workspace, self._name)
         if file.dirty:
-            project.port.change_file(path, file.buffer.text if file.buffer is not None else None)
+            project.port.documents.change(path, file.buffer.text if file.buffer is not None else None)
         elif saved:
-            project.port.save_file(path, file.buffer.text if file.buffer is not None else None)
+            project.port.documents.save(path, file.buffer.text if file.buffer is not None else None)
         else:
-            project.port.open_file(path)
+            project.port.documents.open(path)
 
 
 def is_on_disk(path: Path, text: str) -> bool:

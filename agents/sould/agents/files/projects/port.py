@@ -8,32 +8,28 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from sould.agents.base.localworkspace import LocalWorkspace
-from sould.agents.base.workspace import Command, RunningCommand, TextFiles, WorkspaceError
+from sould.agents.base.workspace import Command, RunningCommand, WorkspaceError
 from sould.agents.files.edits.ownership import ALONE, never_projects
-from sould.agents.files.edits.past import DroppedText
 from sould.agents.files.edits.reviewed import Follower
-from sould.agents.files.edits.reviewstate import LeftText
 from sould.agents.files.edits.state import EditKey, LoggedEdit
+from sould.agents.files.projects.clientdocuments import ClientDocuments
 from sould.agents.files.projects.clientfiles import ClientFiles
 from sould.agents.files.projects.projects import Projects
 from sould.agents.files.projects.restore import FileOutcome, take_back
 from sould.agents.files.projects.sessionfiles import Author, SessionFiles
-from sould.agents.files.reviewing.answers import Outcome
-from sould.agents.files.reviewing.comments import ReviewComments
-from sould.agents.files.reviewing.listing import EVERYTHING, FileReview, KnownDecision, PutAside, Selection
-from sould.agents.files.reviewing.looking import LeftBuffer
-from sould.agents.files.reviewing.orders import Order
+from sould.agents.files.reviewing.listing import EVERYTHING, FileReview, Selection
 
 
 class ProjectPort:
-    """One client's view of one project, as long as `opened` lasts. Paths are resolved."""
+    """One client's view of one project, as long as `opened` lasts. Parts that frontends use as they are, are public."""
 
     def __init__(self, projects: Projects, files: SessionFiles, client_id: str) -> None:
-        [self._review] = files.reviews()
-        self._buffers = projects.buffers
+        [self.review] = files.reviews()
+        """Decisions and comments, and what is known of the hunks without a look at their files."""
+        self.documents = ClientDocuments(projects.buffers, self.review, client_id)
+        """What the client has open."""
         self._unforeseen = projects.unforeseen
         self._files = files
-        self._client_id = client_id
 
     @classmethod
     @asynccontextmanager
@@ -51,10 +47,10 @@ class ProjectPort:
         files = await SessionFiles.open(disk, projects, Author("", None, home), clients)
         port = cls(projects, files, client_id)
         try:
-            with files.reviews()[0].watcher.attended():
+            with port.review.watcher.attended():
                 yield port
         finally:
-            port.leave()
+            port.documents.leave()
             await files.aclose()
 
     @staticmethod
@@ -68,109 +64,21 @@ class ProjectPort:
         root = projects.place_of(path / "any" if is_directory else path, (), never).root
         return path if root == ALONE and is_directory and path not in never else root
 
-    # --- what the client has open: its buffers serve the agents' reads and writes first ---------------------------------
-
-    def serve(self, workspace: TextFiles | None, name: str = "") -> None:
-        """The client reads and writes the files it has open through this, None: it does not. `name` is what people call it."""
-        self._buffers.serve(self._client_id, workspace, name)
-
-    def open_file(self, path: Path) -> None:
-        """The client shows the file as it is on disk."""
-        self._buffers.opened(self._client_id, path)
-        self._review.look_soon(str(path))
-
-    def change_file(self, path: Path, text: str | None = None) -> None:
-        """The client's text is not what the disk holds; `text`: it is this."""
-        self._buffers.changed(self._client_id, path, text)
-        self._review.typed(str(path))
-
-    def save_file(self, path: Path, text: str | None = None) -> None:
-        """The client's text is what the disk holds; `text`: it is this."""
-        self._review.saved(str(path), self._buffers.saved(self._client_id, path, text))
-
-    def close_file(self, path: Path) -> None:
-        """The client has the file open no more; what it had not saved is gone."""
-        discarded = path in self._buffers.unsaved_of(self._client_id)
-        self._buffers.closed(self._client_id, path)
-        if discarded:  # so the client said what the file holds now
-            self._review.typed(str(path))
-        else:
-            self._review.look_soon(str(path))
-
-    def leave(self) -> None:
-        """The client has nothing open any more."""
-        for path in self._buffers.unsaved_of(self._client_id):
-            if path.is_relative_to(self.root):
-                left = self._buffers.left_by(self._client_id, path)
-                if left is not None:
-                    self._review.editor_left(str(path), LeftBuffer(*left))
-                self.close_file(path)
-        self._buffers.left(self._client_id, self.root)
-
-    def focus(self) -> None:
-        """The user looks at this client."""
-        self._buffers.focused(self._client_id)
-
-    # --- what is to be reviewed -----------------------------------------------------------------------------------------
-
-    @property
-    def root(self) -> Path:
-        """The project's."""
-        return self._review.root
-
-    @property
-    def revision(self) -> int:
-        """Counts what happened in the project."""
-        return self._review.revision
-
-    def pending_files(self) -> Collection[str]:
-        """The paths of the files of which something is pending, as far as it is known without a look at them."""
-        return self._review.pending_files()
-
     def files(self, paths: Collection[str]) -> Sequence[FileReview]:
         """These files as they are known, by path; also those of which nothing is pending."""
         selection = Selection(paths=tuple(paths))
-        return self._review.upcoming.beside(self._review.now(paths), selection) if paths else ()
+        return self.review.upcoming.beside(self.review.now(paths), selection) if paths else ()
 
-    def decisions(self, after: int) -> Sequence[KnownDecision]:
-        """Who decided what after the revision `after`, and all decisions that wait for a step to end; oldest first."""
-        return self._review.decisions(after)
-
-    async def review(self, selection: Selection = EVERYTHING, *, absent: bool = False) -> Sequence[FileReview]:
+    async def pending_now(self, selection: Selection = EVERYTHING, *, absent: bool = False) -> Sequence[FileReview]:
         """What is pending, by path, in the files as they are now. `absent`: also hunks whose text is not in its file."""
-        await self._review.look_at_all()
-        await self._review.carry_out_waiting()  # of an earlier daemon: whoever opened the project may still be at it
-        return self._review.upcoming.beside(self._review.pending(selection, absent=absent), selection)
-
-    async def decide(self, order: Order) -> Outcome:
-        """Keep, reject, or take such a decision back: all that can be done is, the rest is named."""
-        return await self._review.decide(order)
-
-    async def base(self, path: Path) -> str | None:
-        """The text of a file as its user accepted it; None: it is not under review, or no text."""
-        return await self._review.base(str(path))
-
-    def put_aside(self, selection: Selection = EVERYTHING) -> Sequence[PutAside]:
-        """What was rejected, undone, or is absent: each file remembers the last 300 of its hunks that are not pending."""
-        return self._review.put_aside(selection)
-
-    def left(self, selection: Selection = EVERYTHING) -> Mapping[str, LeftText]:
-        """What editors held unsaved when they ended, by path, where the file does not hold it now."""
-        return self._review.left(selection)
-
-    async def dropped(self, selection: Selection = EVERYTHING) -> Sequence[tuple[DroppedText, KnownDecision | None]]:
-        """Texts of the user that rejects dropped, and by whom that was decided, as far as it is known."""
-        return await self._review.dropped(selection)
-
-    @property
-    def comments(self) -> ReviewComments:
-        """What users have to say about it."""
-        return self._review.comments
+        await self.review.look_at_all()
+        await self.review.carry_out_waiting()  # of an earlier daemon: whoever opened the project may still be at it
+        return self.review.upcoming.beside(self.review.pending(selection, absent=absent), selection)
 
     @contextmanager
     def following(self, follower: Follower) -> Generator[None]:
         """Tell it of each file whose review changes, as long as the block lasts; first of what calls are about to write already."""
-        with self._review.following(follower):
+        with self.review.following(follower):
             for call in tuple(self._unforeseen.values()):
                 call.begin()
             yield
@@ -179,8 +87,6 @@ class ProjectPort:
         """Have what calls are about to write shown in lists, also when nobody follows."""
         for call in tuple(self._unforeseen.values()):
             await call.find()
-
-    # --- what agents changed ----------------------------------------------------------------------------------------------
 
     def edits(self) -> Mapping[Path, Sequence[LoggedEdit]]:
         """The edits of all sessions by file, oldest first."""
