@@ -81,7 +81,7 @@ async def test_only_a_tool_that_its_server_calls_read_only_goes_beside_what_has_
         prompt = watcher.session.turns.prompt("go", "watcher")
         for sender in ("box__echo", "Shell", "box__sum"):
             request = await watcher.wait_for(ApprovalRequest, lambda request, sender=sender: request.sender == sender)
-            watcher.session.answer(ApprovalResponse(request_id=request.id, response="approve"), "watcher")
+            watcher.session.clients.answer(ApprovalResponse(request_id=request.id, response="approve"), "watcher")
         assert (await prompt.outcome()).stop_reason == "finished"
     first_answer = watcher.messages.index(watcher.of(ApprovalResponse)[0])
     before = [message.sender for message in watcher.messages[:first_answer] if isinstance(message, ApprovalRequest)]

@@ -41,7 +41,7 @@ async def answer(session: Session, watcher: Watcher, text: str | None, question:
     """Answer the question that comes; None dismisses it."""
     request = await watcher.wait_for(QuestionRequest)
     answers = {} if text is None else {question: text}
-    session.answer(QuestionResponse(request_id=request.id, answers=answers), "watcher")
+    session.clients.answer(QuestionResponse(request_id=request.id, answers=answers), "watcher")
     return request
 
 
@@ -230,7 +230,7 @@ async def test_the_model_gets_the_user_s_answers(tmp_path: Path, given: dict[str
         watcher = Watcher(session)
         prompt = session.turns.prompt("go", "watcher")
         request = await watcher.wait_for(QuestionRequest)
-        session.answer(QuestionResponse(request_id=request.id, answers=given), "watcher")
+        session.clients.answer(QuestionResponse(request_id=request.id, answers=given), "watcher")
         assert (await prompt.outcome()).stop_reason == "finished"
         output = json.loads(str(watcher.of(ToolResult)[0].return_value.output))
         assert output["answers"] == given

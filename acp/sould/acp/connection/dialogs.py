@@ -311,7 +311,7 @@ class Dialogs:
     def _answer(self, response: ApprovalResponse | QuestionResponse | HookResponse) -> None:
         """The dialog has done its work; the answer's own publication must not cancel it."""
         self._open.pop(response.request_id, None)
-        resolution = self._session.answer(response, self._client_id)
+        resolution = self._session.clients.answer(response, self._client_id)
         if resolution.outcome != "accepted":
             logger.info("%s was answered by %s before", response.request_id, resolution.by or "nobody")
 

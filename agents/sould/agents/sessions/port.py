@@ -8,7 +8,7 @@ to it). Nothing here waits for a client.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from sould.agents.journal.channel import Cursor, Record, Resolution
+from sould.agents.journal.channel import Cursor, Record
 from sould.agents.mcp.results import ResourceDefinition
 from sould.agents.sessions.commands.slash import SlashCommand
 from sould.agents.sessions.follower import FollowerSink, Outlet, SessionFollower
@@ -17,7 +17,7 @@ from sould.agents.sessions.store.store import SessionInfo
 from sould.agents.soul.compaction.breakdown import Breakdown
 from sould.agents.soul.hooks.events import Subscription as HookSubscription
 from sould.agents.soul.session_request import Client
-from sould.agents.wire.messages import Response, StatusUpdate, TurnEnd, WireRequest
+from sould.agents.wire.messages import StatusUpdate, TurnEnd, WireRequest
 
 if TYPE_CHECKING:
     from sould.agents.sessions.session import Session
@@ -32,7 +32,7 @@ class SessionPort:
     def __init__(self, session: "Session") -> None:
         self._session = session
         self.clients = session.clients
-        """Who looks at it now; `attach` and `detach` change it."""
+        """Who looks at it now, and answers; `attach` and `detach` change it."""
         self.turns = session.turns
         """Prompts, steering, cancelling."""
         self.travel = session.travel
@@ -137,10 +137,6 @@ class SessionPort:
     def tell_model(self, note: str) -> None:
         """Something about the client that the model must know, such as what became of its buffers."""
         self._session.operations.context.tell(note)
-
-    def answer(self, response: Response, client_id: str) -> Resolution:
-        """Answer a pending request; the first answer wins and everybody sees it."""
-        return self._session.answer(response, client_id)
 
     async def commit_message(self) -> str:
         """A message for the commit of what is staged, else of what the user accepted of the session, by its model.

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from sould.agents.base.workspace import TextFiles
-from sould.agents.journal.channel import Cursor, Record, Resolution
+from sould.agents.journal.channel import Cursor, Record
 from sould.agents.sessions.commands.conversation import Conversation
 from sould.agents.sessions.commands.directory_commands import GoOnInWorktree
 from sould.agents.sessions.commands.router import PromptRouter
@@ -35,7 +35,7 @@ from sould.agents.soul.flows.loopstate import LoopStore
 from sould.agents.soul.model_call import usage_of
 from sould.agents.soul.session_request import Client
 from sould.agents.toolapi.background import IdleListener
-from sould.agents.wire.messages import Response, StatusUpdate, ToolResult
+from sould.agents.wire.messages import StatusUpdate
 
 
 class Session:
@@ -148,12 +148,6 @@ class Session:
             or self._title.running
             or self.tasks.running
         )
-
-    def answer(self, response: Response, client_id: str) -> Resolution:
-        """Answer a pending request; the first answer wins and everybody sees it."""
-        if isinstance(response, ToolResult):
-            return self.client_tools.answer(response.tool_call_id, response.return_value, client_id)
-        return self.log.channel.resolve(response, self.clients.name(client_id))
 
     @property
     def usage(self) -> StatusUpdate | None:

@@ -91,7 +91,7 @@ async def compose(
     config = configuration.live.look()
     workplace = await open_workplace(opening, log, configuration.live, trust, policy.changes)
     model = await open_model_use(host.models.providers, configuration.live, log, state, opening, storage.directory)
-    attached, options = AttachedClients(), SessionOptions(log, state, stored.directory)
+    attached, options = AttachedClients(log.channel), SessionOptions(log, state, stored.directory)
     modes = make_modes(config, host.memory.mode(opening.cwd), state, opening, new=not stored.info.turns)
     away, cwd = AwayMode(log.channel, modes), stored.info.cwd
     switch = ModeSwitch(modes, state, log, away, options, attached, host.memory, cwd)

@@ -1,13 +1,13 @@
-"""Who looks at a session, the registry of its attached clients; and what came while nobody looked."""
+"""Who looks at a session, the registry of its attached clients, and what they answer; and what came while nobody looked."""
 
 from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias
 
-from sould.agents.journal.channel import Channel, Cursor, Record
+from sould.agents.journal.channel import Channel, Cursor, Record, Resolution
 from sould.agents.soul.session_request import Client
-from sould.agents.wire.messages import Notification
+from sould.agents.wire.messages import Notification, Response
 
 MOST = 20
 ClientsChanged: TypeAlias = Callable[[], None]
@@ -15,9 +15,10 @@ ClientsChanged: TypeAlias = Callable[[], None]
 
 
 class AttachedClients:
-    """Of one session. Holds clients, tells them nothing of the session."""
+    """Of one session, which asks through `channel`. Holds clients, tells them nothing of the session."""
 
-    def __init__(self) -> None:
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
         self._by_id: dict[str, Client] = {}
         self._watching: list[ClientsChanged] = []
 
@@ -63,6 +64,10 @@ class AttachedClients:
         """What people call it; its id when it is not there."""
         client = self._by_id.get(client_id)
         return client.name if client is not None else client_id
+
+    def answer(self, response: Response, client_id: str) -> Resolution:
+        """One of them answers a pending request; the first answer wins and everybody sees it."""
+        return self._channel.resolve(response, self.name(client_id))
 
     def chooses_for_project(self, client_id: str) -> bool:
         """What is chosen there is remembered for the project, as what the user types is."""

@@ -252,9 +252,9 @@ async def _answer(client: LspClient, wanted: Json, given: AnswerArguments) -> No
     if live is None:
         return
     if given.response is not None:
-        live.answer(_approval(live, request, given.response, given.feedback), client.id)
+        live.clients.answer(_approval(live, request, given.response, given.feedback), client.id)
     elif given.answers:
-        live.answer(QuestionResponse(request_id=request, answers=given.answers), client.id)
+        live.clients.answer(QuestionResponse(request_id=request, answers=given.answers), client.id)
     elif given.text:
         await client.sessions.say(request, given.text)
     elif given.range is not None:

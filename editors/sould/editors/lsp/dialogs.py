@@ -117,7 +117,9 @@ class EditorDialogs:
             return
         self._withdraw(request.id)
         if questions.item is None:
-            self._session.answer(QuestionResponse(request_id=request.id, answers=questions.answers), self._client.id)
+            self._session.clients.answer(
+                QuestionResponse(request_id=request.id, answers=questions.answers), self._client.id
+            )
         else:
             self.put(request)
 
@@ -171,7 +173,7 @@ class EditorDialogs:
             response = await self._question(request)
         self._open.pop(request.id, None)  # the answer's own publication must not cancel this
         if response is not None:
-            self._session.answer(response, self._client.id)
+            self._session.clients.answer(response, self._client.id)
 
     async def _pressed(self, importance: Importance, text: str, buttons: Sequence[str]) -> str | None:
         async with self._one:

@@ -354,7 +354,7 @@ async def test_what_the_user_writes_while_a_call_with_hooks_waits_for_them_is_th
         turn = watcher.session.turns.prompt("go", "watcher")
         asked = await watcher.wait_for(ApprovalRequest)
         (bench.project / "mine.txt").write_text("mine\n")
-        watcher.session.answer(ApprovalResponse(request_id=asked.id, response="approve"), "watcher")
+        watcher.session.clients.answer(ApprovalResponse(request_id=asked.id, response="approve"), "watcher")
         await turn.outcome()
         assert not (bench.project / "a.txt").exists()
         assert (bench.project / "pre.txt").exists()

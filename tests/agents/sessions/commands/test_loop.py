@@ -193,7 +193,7 @@ async def test_a_file_the_user_changed_since_survives_a_rollback_and_is_named(be
             )
             if number == 2:
                 (bench.project / "b.txt").write_text("user\n")
-            watcher.session.answer(ApprovalResponse(request_id=request.id, response="approve"), "watcher")
+            watcher.session.clients.answer(ApprovalResponse(request_id=request.id, response="approve"), "watcher")
         await turn.outcome()
         told = "\n".join(asked(watcher.session))
     assert (bench.project / "b.txt").read_text() == "user\n"

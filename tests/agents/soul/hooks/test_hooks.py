@@ -236,7 +236,7 @@ async def test_a_client_that_asked_for_an_event_decides(tmp_path: Path, action: 
         prompt = session.turns.prompt("go", "watcher")
         request = await watcher.wait_for(HookRequest)
         assert request.subscription_id == "h1"
-        session.answer(HookResponse(request_id=request.id, action=action, reason="client says"), "watcher")
+        session.clients.answer(HookResponse(request_id=request.id, action=action, reason="client says"), "watcher")
         await prompt.outcome()
         assert (bench.project / "new.txt").exists() is runs
 

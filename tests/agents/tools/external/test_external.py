@@ -182,7 +182,7 @@ async def test_a_client_that_goes_while_a_person_is_asked_is_not_waited_for(benc
         turn = watcher.session.turns.prompt("go", "watcher")
         request = await watcher.wait_for(ApprovalRequest)
         watcher.session.detach(editor.id)
-        watcher.session.answer(ApprovalResponse(request_id=request.id, response="approve"), "watcher")
+        watcher.session.clients.answer(ApprovalResponse(request_id=request.id, response="approve"), "watcher")
         await turn.outcome()
         assert "was a tool of editor" in result(watcher).message
         assert watcher.of(ToolCallRequest) == []

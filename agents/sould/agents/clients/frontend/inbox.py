@@ -67,7 +67,7 @@ async def answer(client: ClientConnection, params: AnswerParams) -> Json:
         response = response_to(waiting.request, params)
         session = await session_of(waiting, await client.host(), client.services.client)
         if session is not None:
-            resolution = session.answer(response, client.signature)
+            resolution = session.clients.answer(response, client.signature)
             ended = inbox.ended(params.id)
             if resolution.outcome == "accepted" and ended is not None:
                 return as_json(Answered("taken", f"You {_words(ended)}.", shown_end(ended)))
