@@ -33,7 +33,6 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from sould.agents.base.network.clients import client_to_any
 from sould.agents.base.network.failures import causes
 from sould.agents.base.network.settings import NetworkSettings
-from sould.agents.mcp.lenient import LenientTransport, bound
 from sould.agents.mcp.results import (
     Elicitation,
     Elicited,
@@ -48,6 +47,7 @@ from sould.agents.mcp.results import (
 )
 from sould.agents.mcp.results import resource as resource_part
 from sould.agents.mcp.specs import ServerSpec
+from sould.agents.mcp.transports import LenientTransport, bound
 from sould.agents.wire.content import ContentPart
 from sould.agents.wire.messages import ToolReturn
 

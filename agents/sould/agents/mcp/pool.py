@@ -15,7 +15,8 @@ from msgspec import Struct
 from sould.agents.base.config import McpClient
 from sould.agents.base.liveconfig import LiveConfig
 from sould.agents.base.process.guard import ProcessGuard
-from sould.agents.mcp.server import Server, ServerPlace, SignIns
+from sould.agents.mcp.server import Server, ServerPlace
+from sould.agents.mcp.signins import StoredSignIns
 from sould.agents.mcp.specs import MayStart, ServerSpec
 
 OF_ONE_WINDOW = frozenset(
@@ -92,7 +93,7 @@ class _Entry(Struct):
 class McpPool:
     """`running` owns every server's task; acquire and release are only called inside it."""
 
-    def __init__(self, guard: ProcessGuard, config: LiveConfig, sign_ins: SignIns, version: str) -> None:
+    def __init__(self, guard: ProcessGuard, config: LiveConfig, sign_ins: StoredSignIns, version: str) -> None:
         """`version`: sould's, as servers are told it."""
         self._guard = guard
         self._config = config

@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from contextlib import asynccontextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -33,6 +33,7 @@ from sould.agents.mcp.results import (
     Sampling,
     ToolDefinition,
 )
+from sould.agents.mcp.signins import StoredSignIns
 from sould.agents.mcp.specs import MayStart, ServerSpec
 from sould.agents.toolapi.base import tool_error
 from sould.agents.wire.content import ContentPart
@@ -68,14 +69,6 @@ class ServerPlace(Struct, frozen=True):
     """Somebody can be asked whether the server may use the model, so it is told that it may ask."""
 
 
-class SignIns(Protocol):
-    """Stored sign-ins of remote servers."""
-
-    def auth(self, spec: ServerSpec, variables: Mapping[str, str]) -> Any:
-        """What authenticates requests to this server (an `httpx2.Auth`); None when nobody signed in."""
-        ...
-
-
 class UnavailableError(Exception):
     """A server's prompt or resource cannot be had; the sentence is for the user."""
 
@@ -104,7 +97,7 @@ class Server:
         place: ServerPlace,
         guard: ProcessGuard,
         config: LiveConfig,
-        sign_ins: SignIns,
+        sign_ins: StoredSignIns,
         version: str,
     ) -> None:
         self.spec = spec

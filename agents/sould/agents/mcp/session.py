@@ -18,13 +18,20 @@ from sould.agents.journal.log import SessionLog
 from sould.agents.mcp.asking import Sampler, ask_user
 from sould.agents.mcp.naming import may_be_of
 from sould.agents.mcp.pool import McpPool
-from sould.agents.mcp.resources import NAME as RESOURCES
-from sould.agents.mcp.resources import ReadMcpResource, mentioned, read_mentioned
 from sould.agents.mcp.results import Elicitation, Elicited, PromptDefinition, Sampled, Sampling
 from sould.agents.mcp.server import Server, ServerPlace
-from sould.agents.mcp.specs import LoadedServers, MayStart, ServerSpec, always, from_editor, load_file, merge
-from sould.agents.mcp.tool import McpTool
-from sould.agents.mcp.trusted import TrustedServers
+from sould.agents.mcp.specs import (
+    LoadedServers,
+    MayStart,
+    ServerSpec,
+    TrustedServers,
+    always,
+    from_editor,
+    load_file,
+    merge,
+)
+from sould.agents.mcp.tools import NAME as RESOURCES
+from sould.agents.mcp.tools import McpTool, ReadMcpResource, mentioned, read_mentioned
 from sould.agents.permissions.approval import Approval
 from sould.agents.soul.session_request import McpServer, SessionRequest
 from sould.agents.toolapi.base import Tool

@@ -1,9 +1,10 @@
-"""Which MCP servers a session has: read from `mcp.json` files and from what the editor says, merged by name.
+"""Which MCP servers a session has, and whether a project's may start.
 
-Reads files and nothing else: it starts no program, opens no connection and never follows a file of a project that is
-not trusted. One bad entry costs that entry and a sentence, never the others.
+Servers are read from `mcp.json` files and from what the editor says, and merged by name. One bad entry costs that entry and
+a sentence, never the others. Nothing is started or connected here, and no file of a project that is not trusted is read.
 """
 
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -18,18 +19,18 @@ from sould.agents.base.parsed import Parsed
 from sould.agents.base.regularfile import read_beginning
 from sould.agents.base.text import fault, last_words
 from sould.agents.llm.provider_errors import Redactor
+from sould.agents.permissions.projectfiles import MCP_FILES, served_files
+from sould.agents.permissions.trust import TrustStore
 from sould.agents.soul.mcp_over_client import Carrier
 from sould.agents.soul.session_request import McpServer, Transport
 
 MayStart: TypeAlias = Callable[[], str]
 """Why one of a server's sessions may not start it now, in a sentence; "" when it may. Blocks."""
 Source: TypeAlias = Literal["user", "project", "editor"]
-
 LARGEST_FILE = 1024 * 1024
 _SHORTEST_SECRET = 6
 _SECRET = re.compile(r"key|token|secret|passw|auth|credential", re.IGNORECASE)
 """In the name of a variable: it holds one."""
-
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _TRANSPORTS = {"streamable-http": "http", "streamable_http": "http", "streamableHttp": "http"}
 
@@ -233,3 +234,51 @@ def merge(*places: LoadedServers) -> LoadedServers:
     """One server a name: a later place wins and keeps the position of the one it replaces."""
     servers = {server.name: server for place in places for server in place.servers}
     return LoadedServers(tuple(servers.values()), tuple(notice for place in places for notice in place.notices))
+
+
+class TrustedServers:
+    """The MCP files of one workspace, and the user's decision about them.
+
+    What counts is their content at that moment, and that of every file of the workspace that they name: one changed byte, and
+    nothing is started until the user trusts the workspace anew (D23).
+    """
+
+    def __init__(self, trust: TrustStore, workspace: Path) -> None:
+        self._trust = trust
+        self._workspace = Path(os.path.realpath(workspace))
+
+    @property
+    def places(self) -> tuple[Path, ...]:
+        """Where the project's files may be."""
+        return tuple(self._workspace / name for name in MCP_FILES)
+
+    def files(self) -> tuple[Path, ...]:
+        """The project's files that exist."""
+        return tuple(path for path in self.places if path.is_file())
+
+    @property
+    def undecided(self) -> bool:
+        """The user has not said whether they trust the project, and is told what waits for that by others (D1)."""
+        return self._trust.state(self._workspace) == "unknown"
+
+    def refusal(self) -> str:
+        """Why the project's servers are not started; "" when they may be. Looks into no file of an untrusted project."""
+        names = " and ".join(str(path.relative_to(self._workspace)) for path in self.files())
+        if not names:
+            return ""
+        state = self._trust.state(self._workspace)
+        if state == "restricted":
+            return f"The MCP servers of {names} are not started: you restricted this project."
+        if state != "trusted":
+            return f"The MCP servers of {names} are not started until you trust this project: run `sould trust`."
+        changed = self._trust.changed(self._workspace, (*self.files(), *served_files(self._workspace, MCP_FILES)))
+        if not changed:
+            return ""
+        which = ", ".join(str(self._shown(path)) for path in changed[:5])
+        return (
+            f"The MCP servers of {names} changed since you trusted this project ({which}), so none of them is started: "
+            "review the change, then run `sould trust` again."
+        )
+
+    def _shown(self, path: Path) -> Path:
+        return path.relative_to(self._workspace) if path.is_relative_to(self._workspace) else path

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from sould.agents.journal.log import SessionLog
 from sould.agents.mcp.asking import Sampler
 from sould.agents.mcp.session import Files, SessionServers
-from sould.agents.mcp.trusted import TrustedServers
+from sould.agents.mcp.specs import TrustedServers
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.sessions.services import SessionServices, UserConfiguration
 from sould.agents.sessions.settings.workspace_info import Workplace

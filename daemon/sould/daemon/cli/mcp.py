@@ -17,8 +17,15 @@ from sould.agents.base.environment import Environment
 from sould.agents.base.privatefile import write_private
 from sould.agents.llm.registry import KEY_VARIABLES
 from sould.agents.mcp.signins import StoredSignIns
-from sould.agents.mcp.specs import LoadedServers, ServerSpec, always, load_file, merge, read_entries
-from sould.agents.mcp.trusted import TrustedServers
+from sould.agents.mcp.specs import (
+    LoadedServers,
+    ServerSpec,
+    TrustedServers,
+    always,
+    load_file,
+    merge,
+    read_entries,
+)
 from sould.agents.permissions.trust import TrustStore
 from sould.daemon.cli.caller_check import refuse_agent
 from sould.daemon.cli.output import CommandError, CommandGroup, complain, one_line, plural, table, visible

@@ -12,10 +12,10 @@ from msgspec import Struct
 
 from sould.agents.base.text import plural
 from sould.agents.mcp.naming import cleaned, tool_name
-from sould.agents.mcp.resources import listing
 from sould.agents.mcp.results import PromptDefinition
 from sould.agents.mcp.server import Server, UnavailableError
 from sould.agents.mcp.session import SessionServers
+from sould.agents.mcp.tools import listing
 from sould.agents.sessions.commands.conversation import Conversation
 from sould.agents.sessions.commands.slash import Entry, SlashCommand, for_people
 from sould.agents.soul.loop import Ending

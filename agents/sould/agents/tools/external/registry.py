@@ -15,7 +15,7 @@ from sould.agents.journal.channel import RequestClosedError, Resolution
 from sould.agents.journal.log import SessionLog
 from sould.agents.llm.provider import ToolSpec
 from sould.agents.mcp.naming import safe_schema
-from sould.agents.mcp.resources import NAME as RESOURCES
+from sould.agents.mcp.tools import NAME as RESOURCES
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.asking import call_words
 from sould.agents.permissions.policy import CallExternal
