@@ -42,7 +42,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "agents/files": ("", "review", "directories", "edits", "reviewing", "projects"),
     "agents/soul": ("hooks", "dmail", "compaction", "", "subagents", "skills", "flows", "timetravel"),
     "agents/tools": ("web", "external", "", "editor", "languageservers"),
-    "agents/sessions": ("worktrees", "store", "settings", "operations", "turns", "commands", ""),
+    "agents/sessions": ("worktrees", "store", "settings", "operations", "turns", "commands", "loops", ""),
     "agents/clients": ("", "review", "inbox", "editor", "frontend"),
     "acp": ("", "projection", "connection", "server"),
     "editors": ("", "lsp"),

@@ -16,8 +16,6 @@ from sould.agents.sessions.commands.directory_commands import (
     WorktreeStatus,
 )
 from sould.agents.sessions.commands.flows import FlowCommands
-from sould.agents.sessions.commands.loops import LoopCommands
-from sould.agents.sessions.commands.looptasks import LoopTasks
 from sould.agents.sessions.commands.review import ReviewCommands
 from sould.agents.sessions.commands.servers import ServerCommands
 from sould.agents.sessions.commands.sharing import SharingCommands
@@ -25,8 +23,9 @@ from sould.agents.sessions.commands.skills import SkillCommands
 from sould.agents.sessions.commands.slash import CommandRegistry, Entry, SlashCommand
 from sould.agents.sessions.commands.status_commands import ShowingCommands
 from sould.agents.sessions.commands.travel import TravelCommands
+from sould.agents.sessions.loops.commands import LoopCommands, LoopTasks
+from sould.agents.sessions.loops.controls import LoopControls
 from sould.agents.sessions.session_builder import Parts
-from sould.agents.sessions.turns.loopcontrols import LoopControls
 from sould.agents.sessions.turns.queueing import PromptQueue
 
 

@@ -28,6 +28,7 @@ from sould.agents.journal.log import SessionLog
 from sould.agents.sessions.inbox import Inbox
 from sould.agents.sessions.livesessions import LiveSessions
 from sould.agents.sessions.loopkeeper import LoopKeeper
+from sould.agents.sessions.loops.state import LoopState
 from sould.agents.sessions.ownworktrees import OwnWorktrees
 from sould.agents.sessions.services import HostServices
 from sould.agents.sessions.session import Session
@@ -37,7 +38,6 @@ from sould.agents.sessions.soulfactory import SoulChoice
 from sould.agents.sessions.store.waitingnotes import WaitingNotes
 from sould.agents.sessions.storedsessions import StoredSessions
 from sould.agents.sessions.worktrees.worktrees import Worktree
-from sould.agents.soul.flows.loopstate import LoopState
 from sould.agents.soul.session_request import SessionRequest
 from sould.agents.wire.messages import DirectoryAdded, SessionChanged, SystemPrompt
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TypeAlias
 
 from sould.agents.base.errors import SessionNotFoundError, SouldError, WorkspaceGoneError
+from sould.agents.sessions.loops.request import is_about_loops
+from sould.agents.sessions.loops.state import LoopState, LoopStore
 from sould.agents.sessions.services import ModelAccess, Storage
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.settings.state import load_state
-from sould.agents.soul.flows.looprequest import is_about_loops
-from sould.agents.soul.flows.loopstate import LoopState, LoopStore
 from sould.agents.soul.session_request import SessionRequest
 
 logger = logging.getLogger(__name__)

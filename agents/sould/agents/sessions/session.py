@@ -14,6 +14,9 @@ from sould.agents.sessions.commands.directory_commands import GoOnInWorktree
 from sould.agents.sessions.commands.router import PromptRouter
 from sould.agents.sessions.commands.slash import CommandRegistry, SlashCommand
 from sould.agents.sessions.commandset import command_sources, make_loops, make_review
+from sould.agents.sessions.loops.controls import LoopControls
+from sould.agents.sessions.loops.request import COMMAND
+from sould.agents.sessions.loops.state import LoopStore
 from sould.agents.sessions.modeltitle import ModelTitle
 from sould.agents.sessions.operations.whosechanges import AskingWhose
 from sould.agents.sessions.session_builder import Parts
@@ -24,14 +27,11 @@ from sould.agents.sessions.turnrunner import TurnRunner
 from sould.agents.sessions.turns import queueing, sidequestions
 from sould.agents.sessions.turns.approval_requests import Standstill
 from sould.agents.sessions.turns.immediate_commands import AwayCommand, CommandsAtOnce
-from sould.agents.sessions.turns.loopcontrols import LoopControls
 from sould.agents.sessions.turns.queueing import PromptQueue
 from sould.agents.sessions.turns.recovery import leave_waiting, recover
 from sould.agents.sessions.turns.sidequestions import SideQuestions
 from sould.agents.sessions.turns.turns import Turns
 from sould.agents.soul.attachedclients import MissedNotifications
-from sould.agents.soul.flows.looprequest import COMMAND
-from sould.agents.soul.flows.loopstate import LoopStore
 from sould.agents.soul.model_call import usage_of
 from sould.agents.soul.session_request import Client
 from sould.agents.toolapi.background import IdleListener

@@ -14,10 +14,10 @@ from sould.agents.base.liveconfig import LiveConfig
 from sould.agents.journal.log import SessionLog
 from sould.agents.permissions.policy import Mode
 from sould.agents.sessions.furthertools import FurtherTools, make_servers
+from sould.agents.sessions.loops.controls import LoopOption
 from sould.agents.sessions.operationset import Operations, make_operations
 from sould.agents.sessions.permission import make_permission
 from sould.agents.sessions.services import HostServices, SessionServices
-from sould.agents.sessions.settings.loopoption import LoopOption
 from sould.agents.sessions.settings.models import open_model_use
 from sould.agents.sessions.settings.modes import Modes, UserPresence, usual_mode
 from sould.agents.sessions.settings.modeswitch import AwayMode, ModeSwitch

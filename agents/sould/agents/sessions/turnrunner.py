@@ -8,8 +8,8 @@ import logging
 from msgspec.structs import replace
 
 from sould.agents.base.tasks import run_shielded_in_thread
-from sould.agents.sessions.commands.loops import LoopCommands
 from sould.agents.sessions.commands.router import PromptRouter
+from sould.agents.sessions.loops.commands import LoopCommands
 from sould.agents.sessions.modeltitle import ModelTitle
 from sould.agents.sessions.preparation import TurnPreparation
 from sould.agents.sessions.session_builder import Parts

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from sould.agents.soul.flows.loopstate import LoopState, LoopStore
+from sould.agents.sessions.loops.state import LoopState, LoopStore
 from sould.daemon.cli.output import CommandError, CommandGroup, one_line
 from sould.daemon.cli.run.headless import Headless
 from sould.daemon.cli.run.render import renderer

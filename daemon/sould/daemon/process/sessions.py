@@ -192,10 +192,10 @@ def _loops_may_go_on(paths: Paths) -> bool:
     """Some loop waits, and some key is stored: else nothing need be built."""
     if not os.path.isdir(directory := os.path.join(paths.state, "loops")):
         return False
-    load_here("sould.agents.soul.flows.loopstate", "sould.daemon.configuration.credentials")
+    load_here("sould.agents.sessions.loops.state", "sould.daemon.configuration.credentials")
     from pathlib import Path  # noqa: PLC0415 -- `initialize` must not wait for it
 
-    from sould.agents.soul.flows.loopstate import LoopStore  # noqa: PLC0415 -- as above
+    from sould.agents.sessions.loops.state import LoopStore  # noqa: PLC0415 -- as above
     from sould.daemon.configuration.credentials import Credentials  # noqa: PLC0415 -- as above
 
     loops = LoopStore(Path(directory)).list()

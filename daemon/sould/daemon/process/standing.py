@@ -200,7 +200,7 @@ def _language_server(server: "RunningServer") -> LanguageServerState:
 
 def _loops(paths: Paths, running: "set[str]") -> tuple[LoopInfo, ...]:
     """The loops that run, or that the end of a daemon cut off."""
-    from sould.agents.soul.flows.loopstate import LoopStore  # noqa: PLC0415 -- only when asked
+    from sould.agents.sessions.loops.state import LoopStore  # noqa: PLC0415 -- only when asked
 
     return tuple(
         LoopInfo(

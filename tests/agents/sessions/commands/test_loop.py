@@ -3,9 +3,9 @@
 import pytest
 
 from sould.agents.base.errors import SouldError
+from sould.agents.sessions.loops.request import LoopRequest, parse_request
+from sould.agents.sessions.loops.state import LoopBudget, LoopState, LoopStore
 from sould.agents.sessions.session import Session
-from sould.agents.soul.flows.looprequest import LoopRequest, parse_request
-from sould.agents.soul.flows.loopstate import LoopBudget, LoopState, LoopStore
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import (
     ApprovalRequest,

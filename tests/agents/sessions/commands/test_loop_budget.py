@@ -2,9 +2,9 @@
 
 import pytest
 
+from sould.agents.sessions.loops.spending import CONTINUE, STOP
+from sould.agents.sessions.loops.state import LoopBudget, LoopState, LoopStore
 from sould.agents.sessions.session import Session
-from sould.agents.soul.flows.loopstate import LoopBudget, LoopState, LoopStore
-from sould.agents.soul.flows.spending import CONTINUE, STOP
 from sould.agents.wire.messages import Notification, QuestionRequest, QuestionResponse, StepBegin, ToolResult, TurnEnd
 from soultest.bench import Bench, Watcher, call, finish, refused
 

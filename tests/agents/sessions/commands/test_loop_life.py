@@ -1,6 +1,6 @@
 """What becomes of a loop when its session is closed, deleted, or cut off while it waits for an approval."""
 
-from sould.agents.soul.flows.loopstate import LoopState, LoopStore
+from sould.agents.sessions.loops.state import LoopState, LoopStore
 from sould.agents.wire.messages import ApprovalRequest, Notification, StepBegin
 from soultest.bench import Bench, Watcher, call, finish
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sould.agents.soul.flows.loopstate import LoopState, LoopStore
+from sould.agents.sessions.loops.state import LoopState, LoopStore
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import Notification, PlanUpdate, StepBegin
 from soultest.bench import Bench, Watcher, call, finish, refused

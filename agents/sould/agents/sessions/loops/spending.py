@@ -1,7 +1,6 @@
 """What a loop spends, its subagents included: tokens, money, time; and the moment at which a ceiling of its budget is reached.
 
-What the loop's own agent spends ends no step in the middle: whoever runs the loop looks at
-`used_up` between steps. Time,
+What the loop's own agent spends ends no step in the middle: whoever runs the loop looks at `used_up` between steps. Time,
 and what a subagent spends while a step waits for it, end the block with TimeoutError, as a cancel would.
 """
 
@@ -17,8 +16,8 @@ from sould.agents.journal.channel import Channel, Listening, Record
 from sould.agents.journal.log import SessionLog
 from sould.agents.llm.costs import Costs
 from sould.agents.permissions.questions import Questions
-from sould.agents.soul.flows.looprequest import OPTIONS, amount
-from sould.agents.soul.flows.loopstate import LoopBudget, LoopState, Resource
+from sould.agents.sessions.loops.request import OPTIONS, amount
+from sould.agents.sessions.loops.state import LoopBudget, LoopState, Resource
 from sould.agents.wire.messages import QuestionItem, QuestionOption, StatusUpdate, SubagentEvent
 
 # The question with which a loop stops that has used up its budget (D38): so much again, another amount, or no more.

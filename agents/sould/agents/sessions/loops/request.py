@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct, field
 
 from sould.agents.base.errors import OptionError
-from sould.agents.soul.flows.loopstate import LoopBudget, Resource
+from sould.agents.sessions.loops.state import LoopBudget, Resource
 from sould.agents.wire.content import UserInput, typed_text
 
 COMMAND = "/loop"

@@ -1,4 +1,4 @@
-"""The loop of a session: whether it runs, its state on disk, and what is said to it while it runs.
+"""The loop of a session: how often its prompts are repeated, whether a loop runs, and what is said to it while it runs.
 
 What is about a running loop could not wait behind it: stopping and pausing end the running turn and come next, looks are
 answered at once. Nothing here begins a loop.
@@ -8,13 +8,66 @@ from collections.abc import Collection, Generator
 from contextlib import contextmanager
 
 from sould.agents.base.errors import OptionError
+from sould.agents.base.liveconfig import LiveConfig
+from sould.agents.base.text import plural
 from sould.agents.journal.log import SessionLog
-from sould.agents.sessions.settings.loopoption import LoopOption
+from sould.agents.sessions.loops.request import USAGE, is_about_loops, read_request
+from sould.agents.sessions.loops.state import LoopState, LoopStore
+from sould.agents.sessions.settings.options import OptionChoice, SessionOption, SessionOptions
+from sould.agents.sessions.settings.state import SessionState
 from sould.agents.sessions.turns.turns import Prompt, Turns
-from sould.agents.soul.flows.looprequest import USAGE, is_about_loops, read_request
-from sould.agents.soul.flows.loopstate import LoopState, LoopStore
 from sould.agents.wire.content import UserInput, input_summary
 from sould.agents.wire.notice import notice
+
+_OFFERED = (0, 1, 3, 5, 10, 25, -1)
+
+
+class LoopOption:
+    """The `loop` option of one session: how often its prompts are repeated."""
+
+    def __init__(self, config: LiveConfig, state: SessionState, options: SessionOptions) -> None:
+        self._config = config
+        self._state = state
+        self._options = options
+
+    @property
+    def limit(self) -> int:
+        """How often prompts are repeated; -1 without limit."""
+        chosen = self._state.loop_limit
+        return self._config.now.loop_control.max_ralph_iterations if chosen is None else chosen
+
+    async def set(self, limit: int) -> None:
+        """Repeat the prompts from now on so often, which may be a number that clients do not list."""
+        self._state.choose_loop_limit(limit)
+        await self._options.keep()
+
+    def option(self) -> SessionOption:
+        """See `OptionSource`."""
+        limit = self.limit
+        offered = list(_OFFERED) if limit in _OFFERED else sorted({*_OFFERED, limit}, key=lambda n: (n < 0, n))
+        choices = tuple(OptionChoice(loop_value(n), _named(n)) for n in offered)
+        description = "Repeat each prompt until the agent finds it complete."
+        return SessionOption("loop", "Loop", "_loop", description, loop_value(limit), choices)
+
+    async def choose(self, value: str, client_id: str) -> None:
+        """See `OptionSource`."""
+        self._state.choose_loop_limit(loop_limit(value))
+
+
+def loop_value(limit: int) -> str:
+    """A limit as the value of the option."""
+    return {0: "off", -1: "unlimited"}.get(limit, str(limit))
+
+
+def loop_limit(value: str) -> int:
+    """The limit that a value of the option stands for."""
+    return -1 if value == "unlimited" else 0 if value == "off" else int(value)
+
+
+def _named(limit: int) -> str:
+    if limit == 0:
+        return "No loop"
+    return "Loop until it is complete" if limit < 0 else f"Loop up to {plural(limit, 'more time')}"
 
 
 class LoopControls:

@@ -1,19 +1,20 @@
-"""`/loop`, and prompts that are repeated: beginning, stopping and resuming loops."""
+"""`/loop`, and prompts that are repeated: which task that is; beginning, stopping and resuming loops."""
 
 from pathlib import Path
 
 from msgspec import Struct
 
 from sould.agents.base.errors import OptionError
+from sould.agents.base.liveconfig import LiveConfig
 from sould.agents.sessions.commands.conversation import Conversation
-from sould.agents.sessions.commands.looprun import LoopRun
-from sould.agents.sessions.commands.looptasks import LoopTasks
-from sould.agents.sessions.settings.loopoption import LoopOption
+from sould.agents.sessions.commands.flows import FlowCommands
+from sould.agents.sessions.commands.skills import require_known, skill_prompt
+from sould.agents.sessions.commands.slash import CommandRegistry
+from sould.agents.sessions.loops.controls import LoopControls, LoopOption, count, describe_loop, describe_loops
+from sould.agents.sessions.loops.request import USAGE, LoopRequest, parse_request
+from sould.agents.sessions.loops.run import LoopRun, LoopTask
+from sould.agents.sessions.loops.state import LoopBudget, LoopState
 from sould.agents.sessions.settings.models import ModelUse
-from sould.agents.sessions.turns.loopcontrols import LoopControls, count, describe_loop, describe_loops
-from sould.agents.soul.flows.looprequest import USAGE, LoopRequest, parse_request
-from sould.agents.soul.flows.loopstate import LoopBudget, LoopState
-from sould.agents.soul.flows.ralph import LoopTask
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.soul import NO_STEPS, needed
 from sould.agents.soul.timetravel.rewind import Rewinder
@@ -23,6 +24,37 @@ from sould.agents.wire.notice import notice
 
 DEFAULT_LIMIT = 10
 """Iterations after the first, where neither the user nor the configuration says."""
+
+
+class LoopTasks(Struct, frozen=True):
+    """Of one session: prompts, skills and flows can be repeated, other commands cannot."""
+
+    config: LiveConfig
+    flows: FlowCommands
+    registry: CommandRegistry
+
+    def plain(self, prompt: str) -> LoopTask:
+        """The prompt itself."""
+        return LoopTask(prompt, self.config.now.flows)
+
+    def find(self, prompt: str) -> LoopTask:
+        """The task that a prompt stands for.
+
+        Raises:
+            OptionError: it names a skill or flow that cannot be used, or another command.
+        """
+        limits, catalog = self.config.now.flows, self.flows.catalog
+        word, _, rest = prompt.strip().partition(" ")
+        kind, _, name = word.removeprefix("/").partition(":")
+        skill = catalog.skills.get(name) if word.startswith("/") else None
+        if skill is not None and kind == ("flow" if skill.flow else "skill"):
+            if skill.flow:
+                return LoopTask(prompt, limits, self.flows.flow(skill, rest.strip()))
+            return LoopTask(skill_prompt(skill, rest.strip()), limits)
+        require_known(catalog, prompt)
+        if word.startswith("/") and word[1:] in self.registry.names():
+            raise OptionError(f"`{word}` cannot be the task of a loop; a prompt, a skill or a flow can.")
+        return self.plain(prompt)
 
 
 class LoopCommands(Struct, frozen=True):
