@@ -12,7 +12,7 @@ async def test_a_prompt_is_a_command_with_its_arguments(bench: Bench) -> None:
         watcher = await open_session(bench, asked("box"))
         await state_of(watcher, "box", "connected")
         await watcher.wait_for(SessionChanged, lambda changed: changed.commands)
-        command = next(each for each in watcher.session.commands() if each.name == "mcp:box:explain")
+        command = next(each for each in watcher.session.commands.all() if each.name == "mcp:box:explain")
         assert (command.description, command.hint) == ("Explains.", "what [how]")
         await finish(watcher.session, "/mcp:box:explain bees in short")
         note = watcher.of(ContextNote)[-1].text

@@ -47,7 +47,7 @@ class Attachment:
         self._connection = connection
         self._client_id = client_id
         self._features = features
-        state = LiveState(lambda: session.queue.waiting, session.options.all, session.commands)
+        state = LiveState(lambda: session.queue.waiting, session.options.all, session.commands.all)
         self.updates = UpdatesV1(Facts(session.id, str(session.info.cwd), state), features, client_id)
         self._dialogs = Dialogs(
             connection, session, client_id, self.updates, features=features, cancel=self._cancelled_by_dialog

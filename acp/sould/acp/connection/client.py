@@ -217,7 +217,7 @@ class AcpClient(ClientConnection):
             host = self._host
             session = host.live(session_id) if host else None
             if session is not None:
-                session.tell_model(note)
+                session.context.tell(note)
 
         return ClientTexts(
             inner,

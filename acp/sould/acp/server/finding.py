@@ -79,7 +79,7 @@ async def find_files(client: AcpClient, params: FindFilesParams) -> Json:
 
 async def context(client: AcpClient, params: BreakdownParams) -> Json:
     """What fills the model's window."""
-    found = client.attached(params.session_id).session.breakdown
+    found = client.attached(params.session_id).session.context.breakdown
     tools = [ToolTokens(each.name, each.server, each.calls, each.described, each.used) for each in found.tools]
     parts = found.instructions, found.asked, found.answered
     return to_builtins(ContextBreakdown(found.used, found.window, found.counted, *parts, tools))

@@ -19,7 +19,7 @@ from sould.agents.sessions.livesessions import LiveSessions
 from sould.agents.sessions.services import HostServices
 from sould.agents.sessions.store.info import SessionInfo
 from sould.agents.sessions.worktrees.repository import WorktreeError
-from sould.agents.sessions.worktrees.worktrees import Worktree, Worktrees, WorktreeWish
+from sould.agents.sessions.worktrees.worktrees import Worktree, WorktreeWish
 from sould.agents.soul.session_request import SessionRequest
 
 if TYPE_CHECKING:
@@ -43,16 +43,10 @@ class OwnWorktrees:
 
     def __init__(self, services: HostServices, live: LiveSessions) -> None:
         self._services = services
-        self._live = live
-
-    @property
-    def _worktrees(self) -> Worktrees:
-        return self._services.files.worktrees
-
-    @property
-    def _variables(self) -> Mapping[str, str]:
+        self._worktrees = services.files.worktrees
+        self._variables = services.files.projects.variables
         """With which git is run for whoever asks from the command line."""
-        return self._services.files.projects.variables
+        self._live = live
 
     # --- a session's beginning ------------------------------------------------------------------------------------------
 

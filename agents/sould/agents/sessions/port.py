@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING
 
 from sould.agents.journal.channel import Cursor, Record
 from sould.agents.mcp.results import ResourceDefinition
-from sould.agents.sessions.commands.slash import SlashCommand
 from sould.agents.sessions.follower import FollowerSink, Outlet, SessionFollower
 from sould.agents.sessions.pendingprompts import recorded_end
 from sould.agents.sessions.store.store import SessionInfo
-from sould.agents.soul.compaction.breakdown import Breakdown
 from sould.agents.soul.hooks.events import Subscription as HookSubscription
 from sould.agents.soul.session_request import Client
 from sould.agents.wire.messages import StatusUpdate, TurnEnd, WireRequest
@@ -26,11 +24,12 @@ if TYPE_CHECKING:
 class SessionPort:
     """One live session. Two ports of a session are equal.
 
-    Parts that frontends use as they are, are public. The rest says how it stands, is what its clients follow, and answers.
+    Parts that frontends use as they are, are public. The rest says how it stands, and is what its clients follow.
     """
 
     def __init__(self, session: "Session") -> None:
         self._session = session
+        self.id = session.id
         self.clients = session.clients
         """Who looks at it now, and answers; `attach` and `detach` change it."""
         self.turns = session.turns
@@ -45,6 +44,10 @@ class SessionPort:
         """Those that clients run for the agent."""
         self.options = session.options
         """What can be chosen; a choice is told to all clients."""
+        self.commands = session.commands
+        """The slash commands on offer."""
+        self.context = session.operations.context
+        """What fills the model's window; what the model must know of a client is told here."""
         self.applying = session.operations.applying
         """Puts a text of the agent's into a file, pending in the review."""
 
@@ -55,11 +58,6 @@ class SessionPort:
         return hash(self._session)
 
     @property
-    def id(self) -> str:
-        """The session's id."""
-        return self._session.id
-
-    @property
     def info(self) -> SessionInfo:
         """Title, directory, times: what a list shows."""
         return self._session.info
@@ -68,11 +66,6 @@ class SessionPort:
     def closed(self) -> bool:
         """It has left the memory; nothing can be done with it any more."""
         return self._session.closed.is_set()
-
-    @property
-    def breakdown(self) -> Breakdown:
-        """What fills the model's window, estimated."""
-        return self._session.operations.context.breakdown
 
     @property
     def resources(self) -> Mapping[str, tuple[ResourceDefinition, ...]]:
@@ -89,10 +82,6 @@ class SessionPort:
     def usage(self) -> StatusUpdate | None:
         """How full the model's window is and what the session has cost; None before a model has counted anything."""
         return self._session.usage
-
-    def commands(self) -> tuple[SlashCommand, ...]:
-        """The slash commands on offer."""
-        return self._session.commands()
 
     @property
     def position(self) -> Cursor:
@@ -133,10 +122,6 @@ class SessionPort:
     def miss_servers(self, names: Iterable[str]) -> None:
         """MCP servers that a client had brought to a daemon that was killed: each is said to be missing."""
         self._session.mcp.miss(tuple(names))
-
-    def tell_model(self, note: str) -> None:
-        """Something about the client that the model must know, such as what became of its buffers."""
-        self._session.operations.context.tell(note)
 
     async def commit_message(self) -> str:
         """A message for the commit of what is staged, else of what the user accepted of the session, by its model.

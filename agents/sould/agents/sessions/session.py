@@ -12,7 +12,7 @@ from sould.agents.journal.channel import Cursor, Record
 from sould.agents.sessions.commands.conversation import Conversation
 from sould.agents.sessions.commands.directory_commands import GoOnInWorktree
 from sould.agents.sessions.commands.router import PromptRouter
-from sould.agents.sessions.commands.slash import CommandRegistry, SlashCommand
+from sould.agents.sessions.commands.slash import CommandRegistry
 from sould.agents.sessions.commandset import command_sources, make_loops, make_review
 from sould.agents.sessions.loops.controls import LoopControls
 from sould.agents.sessions.loops.request import COMMAND
@@ -74,12 +74,12 @@ class Session:
         self._queue = Turns(parts.log, listener)
         store = LoopStore(services.host.storage.directory / "loops")
         self.loops = LoopControls(self.id, parts.log, self._queue, store, choices.repeats)
-        conversation, self._registry = Conversation(parts.log, self.soul, config), CommandRegistry()
-        router = PromptRouter(conversation, self._registry, services.workplace.skills)
+        conversation, self.commands = Conversation(parts.log, self.soul, config), CommandRegistry()
+        router = PromptRouter(conversation, self.commands, services.workplace.skills)
         self.queue = PromptQueue(parts.log, self._queue, router.is_command)
-        loops = make_loops(parts, conversation, self._registry, self.loops)
+        loops = make_loops(parts, conversation, self.commands, self.loops)
         review = make_review(parts, conversation)
-        self._registry.add(*command_sources(parts, conversation, self._registry, self.queue, loops, review, go_on))
+        self.commands.add(*command_sources(parts, conversation, self.commands, self.queue, loops, review, go_on))
         self._operating = CommandsAtOnce(parts.log, self.clients, review.at_once)
         router.add(
             {
@@ -154,10 +154,6 @@ class Session:
         """How full the model's window is and what the session has cost; None before a model has counted anything."""
         model = self._parts.services.model
         return usage_of(self.log.context, model.models.info, model.costs.total)
-
-    def commands(self) -> tuple[SlashCommand, ...]:
-        """The slash commands on offer."""
-        return self._registry.commands()
 
     # --- life ---
 

@@ -32,7 +32,7 @@ async def test_the_system_prompt_lists_the_skills(bench: Bench) -> None:
 async def test_skills_are_advertised_as_commands(bench: Bench) -> None:
     write(bench, "tidy", "Sort.")
     async with bench.running():
-        commands = {command.name: command for command in (await bench.begin()).commands()}
+        commands = {command.name: command for command in (await bench.begin()).commands.all()}
     assert commands["skill:tidy"].description == "does it"
     assert commands["skill:tidy"].hint
 
@@ -67,7 +67,7 @@ async def test_a_new_skill_is_taken_up_at_the_next_turn_and_named(bench: Bench) 
         write(bench, "fresh", "New.", "description: brand new")
         await finish(watcher.session, "second")
         assert "- fresh: brand new" in asked(watcher.session)
-        assert "skill:fresh" in {command.name for command in watcher.session.commands()}
+        assert "skill:fresh" in {command.name for command in watcher.session.commands.all()}
     assert any(changed.commands for changed in watcher.of(SessionChanged))
     assert any("new: fresh" in told.body for told in watcher.of(Notification))
 

@@ -140,7 +140,7 @@ async def test_the_words_that_tell_the_model_when_to_use_a_skill_stay_with_the_m
     (skill / "SKILL.md").write_text("---\nname: deploy\ndescription: Deploy it. Use it whenever asked.\n---\nDo.\n")
     async with bench.running():
         session = await bench.new()
-        shown = {command.name: command.description for command in session.commands()}
+        shown = {command.name: command.description for command in session.commands.all()}
         assert shown["skill:deploy"] == "Deploy it."
         assert all("\n" not in description and len(description) <= 100 for description in shown.values())
         prompt = prompt_of(session)

@@ -40,7 +40,7 @@ async def test_a_command_says_how_things_are(tmp_path: Path, command: str, shown
 async def test_every_command_has_a_description(tmp_path: Path) -> None:
     bench = make_bench(tmp_path)
     async with bench.running():
-        commands = (await bench.new()).commands()
+        commands = (await bench.new()).commands.all()
         names = {command.name for command in commands}
         expected = (
             "init compact clear yolo plan rewind undo redo btw model agent mcp skills tasks loop status mode help"
@@ -53,5 +53,5 @@ async def test_the_page_names_every_command(tmp_path: Path) -> None:
     page = (Path(__file__).parents[4] / "docs" / "commands.md").read_text()
     bench = make_bench(tmp_path)
     async with bench.running():
-        names = {command.name for command in (await bench.new()).commands()}
+        names = {command.name for command in (await bench.new()).commands.all()}
     assert not [name for name in names if ":" not in name and f"`/{name}" not in page]

@@ -70,4 +70,4 @@ async def test_btw_alone_says_what_it_is_for(tmp_path: Path) -> None:
         watcher = Watcher(session)
         await finish(session, "/btw")
         assert not watcher.of(BtwBegin)
-        assert "btw" in {command.name for command in session.commands()}
+        assert "btw" in {command.name for command in session.commands.all()}

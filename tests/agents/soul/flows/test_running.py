@@ -161,7 +161,7 @@ async def test_a_shipped_flow_runs_to_its_end(bench: Bench, name: str, choices: 
 async def test_flows_are_advertised_with_their_hint(bench: Bench) -> None:
     write(bench)
     async with bench.running():
-        commands = {command.name: command for command in (await bench.begin()).commands()}
+        commands = {command.name: command for command in (await bench.begin()).commands.all()}
     assert {"flow:polish", "flow:pull-request", "flow:release"} <= set(commands)
     assert commands["flow:polish"].hint
 

@@ -67,7 +67,7 @@ class CommandRegistry:
         )
         return (handler, argument[0].strip() if argument else "") if handler is not None else None
 
-    def commands(self) -> tuple[SlashCommand, ...]:
+    def all(self) -> tuple[SlashCommand, ...]:
         """Every command on offer, each name once."""
         known: dict[str, SlashCommand] = {}
         for command, _ in chain.from_iterable(self._sources):
@@ -76,13 +76,13 @@ class CommandRegistry:
 
     def names(self) -> frozenset[str]:
         """What they are called, aliases included."""
-        return frozenset(name for command in self.commands() for name in (command.name, *command.aliases))
+        return frozenset(name for command in self.all() for name in (command.name, *command.aliases))
 
     def nearest(self, name: str) -> list[str]:
         """The commands whose name, or the last part of it (`skill:NAME`), is most like this one; the most like it first."""
-        names = {alias: command.name for command in self.commands() for alias in command.aliases}
-        names |= {command.name.rpartition(":")[2]: command.name for command in self.commands()}
-        names |= {command.name: command.name for command in self.commands()}
+        names = {alias: command.name for command in self.all() for alias in command.aliases}
+        names |= {command.name.rpartition(":")[2]: command.name for command in self.all()}
+        names |= {command.name: command.name for command in self.all()}
         return list(dict.fromkeys(names[near] for near in difflib.get_close_matches(name.lower(), names)))
 
 

@@ -37,7 +37,7 @@ class ShowingCommands(Struct, frozen=True):
         lines = [
             f"- `/{command.name}{' ' + command.hint if command.hint else ''}` {command.description}"
             + "".join(f" (also `/{alias}`)" for alias in command.aliases)
-            for command in self.registry.commands()
+            for command in self.registry.all()
         ]
         return self.conversation.say("\n".join(lines))
 
