@@ -38,10 +38,10 @@ case ${1:-} in
         rm -rf dist/images
         mkdir -p dist/images
         cp "$here/docs/images/vscode-panel.png" "$here/docs/images/vscode-review.png" "$here/docs/images/vscode-inbox.png" dist/images
-        # What it installs sould from where there is none: this very one.
-        rm -rf dist/wheels
-        (cd "$here" && .venv/bin/hatchling build -t wheel -d vscode-extension/dist/wheels >/dev/null)
-        "$here/.venv/bin/python" "$here/scripts/carried.py" dist/wheels carried
+        # What it installs sould from where there is none: this very one, and a lock of what that needs to run.
+        rm -rf carried
+        (cd "$here" && .venv/bin/hatchling build -t wheel -d vscode-extension/carried >/dev/null)
+        cp "$here/scripts/runtime.lock" carried
         "$bin/vsce" package --no-dependencies --out dist/sould.vsix
         ;;
     panel)

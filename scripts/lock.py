@@ -21,6 +21,7 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).resolve().parent.parent
 LOCKS = {
     "requirements.lock": ("pyproject.toml --group dev --universal", ""),
+    "scripts/runtime.lock": ("pyproject.toml --universal --no-annotate --constraint requirements.lock", ""),
     "scripts/pip.lock": ("- --universal --no-annotate", "pip"),
     "tests/editors/requirements.lock": ("- --python-version 3.14 --no-annotate", "batrachian-toad"),
 }

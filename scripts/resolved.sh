@@ -13,7 +13,7 @@ quietly "$python" -m venv --without-pip "$folder" || fail "$python cannot make a
 quietly .venv/bin/hatchling build -t wheel -d "$folder/dist" || fail "The wheel could not be built; the reason is above."
 wheel=$(echo "$folder"/dist/*.whl)
 if [ "$resolution" != locked ]; then
-    download "What the wheel depends on" install --resolution "$resolution" -r pyproject.toml
+    download "What the wheel depends on" install --resolution "$resolution" --extra web -r pyproject.toml
     .venv/bin/uv pip freeze --quiet --python "$folder/bin/python" >"$folder/resolved.txt"
     set -- --overrides "$folder/resolved.txt" --no-verify-hashes
 else

@@ -11,7 +11,6 @@ from pathlib import Path
 from threading import Thread
 from typing import Final
 
-import carried
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -43,13 +42,11 @@ def run(*command: str | Path, **environment: str) -> str:
 
 
 @pytest.fixture(scope="session")
-def locks(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
-    """All of them, that of the VS Code extension too, which is made from the first."""
-    runtime = tmp_path_factory.mktemp("carried") / "runtime.lock"
-    runtime.write_text(carried.runtime((ROOT / "requirements.lock").read_text()))
+def locks() -> Mapping[str, Path]:
+    """All of them."""
     return {
         "development": ROOT / "requirements.lock",
-        "extension": runtime,
+        "extension": ROOT / "scripts" / "runtime.lock",
         "toad": ROOT / "tests" / "editors" / "requirements.lock",
     }
 
@@ -75,6 +72,10 @@ def index(locks: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) -
         Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
+
+
+def test_what_is_tried_here_is_what_the_extension_installs(locks: Mapping[str, Path]) -> None:
+    assert named(locks["extension"]).items() <= named(locks["development"]).items()
 
 
 @pytest.mark.parametrize("installer", INSTALLERS)

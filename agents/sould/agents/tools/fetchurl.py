@@ -11,7 +11,7 @@ from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.policy import FetchPage
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error
 from sould.agents.toolapi.result import ToolResultBuilder
-from sould.agents.tools.web.fetching import FetchError, PageLimits, admitted, fetch, readable
+from sould.agents.tools.web.fetching import FetchError, PageLimits, admitted, extra_command, fetch, readable
 from sould.agents.tools.web.service import NAME as SERVICE
 from sould.agents.tools.web.service import fetch_through, where
 from sould.agents.wire.messages import ToolKind, ToolReturn
@@ -47,6 +47,7 @@ class FetchURL(Tool[Params]):
         self._service = config.services.moonshot_fetch
         self._environment = environment
         self._approval = approval
+        self._has_told = False
 
     def view(self, params: Params) -> CallView:
         """`Fetch https://…`."""
@@ -76,7 +77,11 @@ class FetchURL(Tool[Params]):
                     note = f" {error} The page was fetched directly instead."
         page = await fetch(url, gate.allow, self._environment.variables, private, limits)
         result = ToolResultBuilder(limit=self._limits.output_chars)
-        result.write(await readable(page, limits.seconds))
+        read = await readable(page, limits.seconds)
+        result.write(read.text)
+        if read.whole and not self._has_told:
+            self._has_told = True
+            note += f" This is all of its text. For the main text alone, the user can run: {extra_command()}"
         if page.status >= 400:
             return result.error(
                 f"{page.url} answered with status {page.status}.{note} {WARNING}", brief=f"Status {page.status}"

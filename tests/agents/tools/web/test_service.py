@@ -3,15 +3,11 @@
 import json
 import os
 import socket
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sould.agents.tools.web.fetching import PROGRAM
-from sould.agents.tools.web.readmain import UNREADABLE
 from sould.agents.wire.messages import ApprovalRequest, ToolResult, ToolReturn
 from soultest.bench import Watcher, call, finish, make_bench
 from soultest.website import Website, website
@@ -115,10 +111,3 @@ async def test_its_answer_is_limited_in_size(tmp_path: Path) -> None:
         result, _ = await fetched(tmp_path, site, PUBLIC, fetch_bytes=1000)
     assert len(str(result.output)) <= 1100
     assert "first 1000 bytes" in result.message
-
-
-def test_a_reader_without_its_library_says_which() -> None:
-    bare = [sys.executable, "-I", "-S", str(PROGRAM), "http://example.invalid/"]
-    ran = subprocess.run(bare, input=b"<p>hi</p>", capture_output=True, check=False)
-    assert ran.returncode == UNREADABLE
-    assert b"trafilatura" in ran.stderr

@@ -5,7 +5,10 @@ It reads a page and no more: no cookies, no credentials, GET only.
 
 import asyncio
 import codecs
+import importlib.metadata
+import importlib.util
 import ipaddress
+import shlex
 import socket
 import sys
 import zlib
@@ -18,7 +21,7 @@ from msgspec import Struct
 from sould.agents.base.network.settings import NetworkSettings
 from sould.agents.base.process.searching import SearchLimits, run_program
 from sould.agents.base.terminaltext import PlainText
-from sould.agents.tools.web.readmain import UNREADABLE
+from sould.agents.tools.web.readmain import WHOLE
 
 if TYPE_CHECKING:
     import httpx2
@@ -285,17 +288,36 @@ async def read_body(response: "httpx2.Response", most: int) -> tuple[bytes, bool
     return bytes(body), False
 
 
-async def readable(page: WebPage, seconds: float) -> str:
-    """What a person would read, without characters that cannot be shown.
+class PageText(Struct, frozen=True):
+    """What a person would read, without characters that cannot be shown. `whole`: with menus and all else around it."""
+
+    text: str
+    whole: bool = False
+
+
+def extra_command() -> str:
+    """The command that installs what the extra `web` names beside this sould."""
+    lines = (line.partition(";") for line in importlib.metadata.requires("sould") or ())
+    wanted = [name.strip() for name, _, condition in lines if "extra ==" in condition]
+    has_pip = importlib.util.find_spec("pip") is not None
+    installer = (
+        [sys.executable, "-m", "pip", "install"] if has_pip else ["uv", "pip", "install", "--python", sys.executable]
+    )
+    return shlex.join([*installer, *wanted])
+
+
+async def readable(page: WebPage, seconds: float) -> PageText:
+    """The text of a page.
 
     Raises:
         FetchError: it is no text, or its text could not be found within `seconds`.
     """
     kind = page.content_type or "text/html"
     if kind in ("text/html", "application/xhtml+xml"):
-        return await asyncio.to_thread(plain, await _main_text(page, seconds))
+        found, whole = await _text_of(page, seconds)
+        return PageText(await asyncio.to_thread(plain, found), whole)
     if kind.startswith("text/") or kind in _TEXT or kind.endswith(("+json", "+xml")):
-        return await asyncio.to_thread(plain, _decoded(page).encode(errors="replace"))
+        return PageText(await asyncio.to_thread(plain, _decoded(page).encode(errors="replace")))
     raise FetchError(f"This is {kind}, not a page of text.")
 
 
@@ -305,18 +327,17 @@ def plain(text: bytes) -> str:
     return cleaned.feed(text) + cleaned.finish()
 
 
-async def _main_text(page: WebPage, seconds: float) -> bytes:
+async def _text_of(page: WebPage, seconds: float) -> tuple[bytes, bool]:
+    """And whether that is all of it."""
     argv = [sys.executable, "-I", "-X", "utf8", str(PROGRAM), page.url]
     html = _decoded(page).encode(errors="replace")
     ran = await run_program(
         argv, cwd=Path("/"), environment={}, stdin=html, limits=SearchLimits(seconds=seconds, bytes=MOST_TEXT)
     )
-    if ran.code == 0 or ran.overflowed:
-        return ran.output
+    if ran.code in (0, WHOLE) or ran.overflowed:
+        return ran.output, ran.code == WHOLE
     if ran.timed_out:
         raise FetchError(f"The text of this page could not be found within {seconds:g} seconds: it is too large.")
-    if ran.code == UNREADABLE:
-        raise FetchError(f"No page can be read with this installation ({ran.complaint}): reinstall sould.")
     raise FetchError("The text of this page could not be found: it is too large or damaged.")
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sould.agents.base.process.searching import RIPGREP, bundled
+from sould.agents.tools.web.fetching import extra_command
 from sould.daemon.cli.doctor.finding import Finding, SetUp, fail, ok, warn
 from sould.daemon.hello import VERSION
 from sould.daemon.paths import quote
@@ -104,14 +105,16 @@ def keyring(setup: SetUp) -> Iterator[Finding]:
 
 
 def pages(setup: SetUp) -> Iterator[Finding]:
-    """Whether `FetchURL` can read pages. Asked in a process of its own, as the tool does: the library is large."""
+    """What `FetchURL` reads pages with. Asked in a process of its own, as the tool does: the library is large."""
     if _output([sys.executable, "-P", "-c", "import trafilatura; print('yes')"], setup):
-        yield ok("web", "Web pages can be read.")
+        yield ok("web", "Web pages are read without their menus.")
+    elif importlib.util.find_spec("trafilatura") is None:
+        yield ok("web", f"Web pages are read with their menus. The extra `web` leaves these out: {extra_command()}")
     else:
-        yield fail(
+        yield warn(
             "web",
-            "Web pages cannot be read: trafilatura cannot be loaded.",
-            f"Reinstall sould: pipx reinstall sould. To see the error, run: {sys.executable} -c 'import trafilatura'",
+            "Web pages are read with their menus: trafilatura is installed, but cannot be loaded.",
+            f"Install it again: {extra_command()}. To see the error, run: {sys.executable} -c 'import trafilatura'",
         )
 
 
