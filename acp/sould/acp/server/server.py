@@ -4,10 +4,9 @@
 """
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sould.acp.connection.client import Accounts, AcpClient
-from sould.acp.outbound import Json
 from sould.acp.server import handshake
 from sould.agents.base.importing import load
 from sould.agents.base.rpc.framing import ByteStream
@@ -22,25 +21,8 @@ if TYPE_CHECKING:
 async def serve_acp(stream: ByteStream, services: ConnectionServices, accounts: Accounts | None = None) -> None:
     """Serve one client until it is gone; its turns go on in the host (D12). What an earlier daemon left goes on (D11)."""
     client = AcpClient(services, accounts)
-    await client.serve(stream, AcpMethods(client), go_on=partial(_go_on, client))
-
-
-class AcpMethods:
-    """The connection's handler: `initialize` at once, everything else by the table, in the order in which it came."""
-
-    def __init__(self, client: AcpClient) -> None:
-        self._client = client
-        self._table = LateHandler(partial(_dispatcher, client))
-
-    async def request(self, method: str, params: Json) -> Any:
-        """See `Dispatcher`."""
-        if method == "initialize":
-            return await handshake.initialize(self._client, params)
-        return await self._table.request(method, params)
-
-    async def notification(self, method: str, params: Json) -> None:
-        """See `Dispatcher`."""
-        await self._table.notification(method, params)
+    methods = LateHandler(partial(_dispatcher, client), partial(handshake.initialize, client))
+    await client.serve(stream, methods, go_on=partial(_go_on, client))
 
 
 async def _dispatcher(client: AcpClient) -> "Dispatcher[AcpClient]":

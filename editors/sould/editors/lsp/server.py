@@ -101,18 +101,17 @@ class Methods:
 
     def __init__(self, client: LspClient) -> None:
         self._client = client
-        self._table = LateHandler(partial(_dispatcher, client))
+        self._table = LateHandler(partial(_dispatcher, client), partial(initialize, client))
 
     async def request(self, method: str, params: Json) -> Any:
         """See `Dispatcher`."""
-        if method == "initialize":
-            return await initialize(self._client, params)
-        self._client.require_initialized()
-        if method == "shutdown":
-            self._client.announce_end()
-            return None
-        if self._client.leaving:
-            raise RpcError(INVALID_REQUEST, "The connection ends: `shutdown` was sent.")
+        if method != "initialize":
+            self._client.require_initialized()
+            if method == "shutdown":
+                self._client.announce_end()
+                return None
+            if self._client.leaving:
+                raise RpcError(INVALID_REQUEST, "The connection ends: `shutdown` was sent.")
         return await self._table.request(method, params)
 
     async def notification(self, method: str, params: Json) -> None:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 LoadHandler: TypeAlias = Callable[[], Awaitable[Handler]]
 """Loads what serves the calls. Called again only if it raised."""
+Initialize: TypeAlias = Callable[[Params], Awaitable[Any]]
+"""The answer to `initialize`. Raises RpcError."""
 MOST_SIGNED = 100
 """Characters of a client's name that others are shown."""
 
@@ -215,16 +217,19 @@ class ClientConnection(ABC):
 
 
 class LateHandler:
-    """A `Handler` in the place of one that the first call loads."""
+    """A `Handler` in the place of one that the first call loads, but for `initialize`, which is answered at once."""
 
-    def __init__(self, load: LoadHandler) -> None:
+    def __init__(self, load: LoadHandler, initialize: Initialize) -> None:
         self._load = load
+        self._initialize: Initialize = initialize
         self._turn = asyncio.Lock()
         """Held by who waits for the handler. It is fair, so that what came later does not overtake."""
         self._handler: Handler | None = None
 
     async def request(self, method: str, params: Params) -> Any:
         """See `Handler`."""
+        if method == "initialize":
+            return await self._initialize(params)
         return await (await self._loaded()).request(method, params)
 
     async def notification(self, method: str, params: Params) -> None:
