@@ -4,12 +4,10 @@ The request is a small one beside the conversation. A title that the user gave i
 the first prompt stays the title.
 """
 
-import asyncio
 import logging
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 
 from sould.agents.base.errors import SouldError
+from sould.agents.base.tasks import Behind
 from sould.agents.llm.provider import ChatMessage, ChatRequest, Finish
 from sould.agents.llm.retry import stream_with_retry
 from sould.agents.permissions.visible import visible
@@ -31,30 +29,21 @@ _DECORATION = " \t#*\"'`“”„«»."
 
 
 class ModelTitle:
-    """Of one session. `serving` owns the task that asks."""
+    """Of one session. The model is asked until `aclose`."""
 
     def __init__(self, entry: SessionEntry, caller: ModelCaller | None) -> None:
         self._entry = entry
         self._caller = caller
-        self._group: asyncio.TaskGroup | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._asking = Behind("title")
 
     @property
     def running(self) -> bool:
         """The model is being asked."""
-        return self._task is not None and not self._task.done()
+        return self._asking.busy
 
-    @asynccontextmanager
-    async def serving(self) -> AsyncGenerator[None, None]:
-        """The model is asked within; a request that still runs at the end is cancelled."""
-        async with asyncio.TaskGroup() as group:
-            self._group = group
-            try:
-                yield
-            finally:
-                self._group = None
-                if self._task is not None:
-                    self._task.cancel()
+    async def aclose(self) -> None:
+        """A request that still runs is given up."""
+        await self._asking.aclose()
 
     def after_turn(self, user_input: UserInput) -> None:
         """A turn with this prompt ended well: ask for a title if it was the first and its prompt is the title."""
@@ -63,8 +52,8 @@ class ModelTitle:
         prompt = input_summary(user_input)
         info, model = self._entry.info, self._caller.models.model().provider.info
         first = info.turns == 1 and info.title == default_title(prompt)
-        if self._group is not None and first and not model.scripted:
-            self._task = self._group.create_task(self._entitle(self._caller, prompt, info.title))
+        if first and not model.scripted:
+            self._asking.begin(self._entitle(self._caller, prompt, info.title))
 
     async def _entitle(self, caller: ModelCaller, prompt: str, present: str) -> None:
         try:

@@ -6,6 +6,7 @@ clients see the same session.
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import aclosing
 
 from sould.agents.base.workspace import TextFiles
 from sould.agents.journal.channel import Cursor, Record
@@ -180,7 +181,7 @@ class Session:
                 self.hooks.around(source),
                 self.tasks.serving(),
                 self.side_questions.serving(),
-                self._title.serving(),
+                aclosing(self._title),
                 self._whose.serving(),
                 self._operating.serving(),
             ):
