@@ -13,8 +13,7 @@ from sould.agents.permissions.lasting import Lasting
 from sould.agents.permissions.policycontext import PolicyContext, SecretNames
 from sould.agents.permissions.protected import account_places
 from sould.agents.permissions.questions import Questions
-from sould.agents.sessions.agenttools import OUTPUTS
-from sould.agents.sessions.services import HostServices, Permission
+from sould.agents.sessions.services import OUTPUTS, HostServices, Permission
 from sould.agents.sessions.settings.modes import Modes, UserPresence
 from sould.agents.sessions.settings.modeswitch import ModeSwitch
 from sould.agents.sessions.settings.projectmemory import project_key

@@ -39,6 +39,8 @@ from sould.agents.tools.editor.routing import EditorBackends
 from sould.agents.tools.languageservers.backend import LanguageServersBackend
 from sould.agents.tools.planmode import PlanMode
 
+OUTPUTS = "outputs"
+"""Below a session's directory: what tools put aside because it was too long for the model."""
 KeyedProviders: TypeAlias = Callable[[], frozenset[str]]
 """The providers whose key the user has stored, as it is now."""
 
