@@ -40,7 +40,7 @@ def command_sources(
 ) -> tuple[Iterable[Entry], ...]:
     """All of them, as they are listed. The session's own come first: they win over those of skills, flows and servers."""
     skills = SkillCommands(conversation, parts.services.workplace.skills)
-    servers = ServerCommands(conversation, parts.further.mcp)
+    servers = ServerCommands(conversation, parts.mcp)
     loop = SlashCommand("loop", "Repeat a task until it is complete", "[N] prompt, or pause, off, resume, list, help")
     return (
         _about_conversation(parts, conversation, review),
@@ -168,7 +168,7 @@ def _showing_commands(
         services.permission.modes,
         waiting,
         parts.work.tasks,
-        parts.further.mcp,
+        parts.mcp,
         services.hooks,
     )
     return ShowingCommands(conversation, registry, shown)

@@ -36,7 +36,7 @@ class TurnPreparation:
         host, workplace = parts.services.host, parts.services.workplace
         self._parts = parts
         self._config, self._changes = host.configuration.live, host.policy.changes
-        self._models, self._mcp, self._skills = parts.services.model.models, parts.further.mcp, workplace.skills
+        self._models, self._mcp, self._skills = parts.services.model.models, parts.mcp, workplace.skills
         self._new = not parts.entry.info.turns
         self._news = NewsReader(host.news, parts.log, workplace.opening.environment)
         self._offer: WorktreeOffer | None = WorktreeOffer(parts.services, parts.log) if self._new else None

@@ -57,11 +57,11 @@ class Session:
         self.directories = services.workplace.directories
         self.soul = parts.soul
         self.tasks = parts.work.tasks
-        self.mcp = parts.further.mcp
+        self.mcp = parts.mcp
         self.hooks = parts.hooks
         self.clients = parts.attached
         """Who is attached."""
-        self.client_tools = parts.further.clients
+        self.client_tools = parts.client_tools
         """Those that clients run."""
         self.closed = asyncio.Event()
         self._parts = parts

@@ -5,6 +5,8 @@ The one place where the parts of a session meet. Nothing here runs a turn or tal
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from functools import partial
+from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,24 +14,27 @@ from msgspec.structs import replace
 from sould.agents.base.config import Config, Hook
 from sould.agents.base.liveconfig import LiveConfig
 from sould.agents.journal.log import SessionLog
+from sould.agents.mcp.asking import Sampler
+from sould.agents.mcp.session import Files, SessionServers
+from sould.agents.mcp.specs import TrustedServers
 from sould.agents.permissions.policy import Mode
-from sould.agents.sessions.furthertools import FurtherTools, make_servers
+from sould.agents.permissions.trust import TrustStore
 from sould.agents.sessions.loops.controls import LoopOption
 from sould.agents.sessions.operationset import Operations, make_operations
 from sould.agents.sessions.permission import make_permission
-from sould.agents.sessions.services import HostServices, SessionServices
+from sould.agents.sessions.services import HostServices, SessionServices, UserConfiguration
 from sould.agents.sessions.settings.models import open_model_use
 from sould.agents.sessions.settings.modes import Modes, UserPresence, usual_mode
 from sould.agents.sessions.settings.modeswitch import AwayMode, ModeSwitch
 from sould.agents.sessions.settings.options import SessionOptions
 from sould.agents.sessions.settings.state import SessionState, load_state
 from sould.agents.sessions.settings.trusting import TrustQuestion
-from sould.agents.sessions.settings.workspace_info import open_workplace
+from sould.agents.sessions.settings.workspace_info import Workplace, open_workplace
 from sould.agents.sessions.soulfactory import SoulBasis, SoulFactory, Work
 from sould.agents.sessions.store.entry import SessionEntry
 from sould.agents.sessions.store.store import StoredSession
 from sould.agents.sessions.turns.hooking import LOOKED_BEFORE, SessionHooks
-from sould.agents.sessions.workfiles import make_files
+from sould.agents.sessions.workfiles import make_files, site_of
 from sould.agents.soul.attachedclients import AttachedClients
 from sould.agents.soul.hooks.command import HookRunner
 from sould.agents.soul.hooks.engine import Hooks
@@ -37,6 +42,7 @@ from sould.agents.soul.hooks.project import ProjectHooks
 from sould.agents.soul.session_request import SessionRequest
 from sould.agents.soul.soul import Soul
 from sould.agents.toolapi.background import BackgroundTasks, IdleListener
+from sould.agents.tools.editor.source import EditorTools
 from sould.agents.tools.external.registry import ExternalTools
 from sould.agents.tools.todo import TodoList
 
@@ -62,7 +68,9 @@ class Parts(Struct, frozen=True):
     choices: SessionChoices
     soul: Soul
     work: Work
-    further: FurtherTools
+    mcp: SessionServers
+    client_tools: ExternalTools
+    """Those that clients run."""
     hooks: SessionHooks
 
 
@@ -114,17 +122,18 @@ async def compose(
     sessions = stored.directory.parent
     trusting = TrustQuestion(trust, opening.cwd, sessions, log, permission.questions, policy.changes)
     entry = SessionEntry(stored.info, host.storage.store, log)
-    further = FurtherTools(make_servers(services, log, soul, external), external)
+    mcp = make_servers(services, log, soul, external)
     return Parts(
         services,
         log,
         entry,
-        make_operations(services, log, entry, soul, further.mcp),
+        make_operations(services, log, entry, soul, mcp),
         attached,
         SessionChoices(state, options, switch, repeats, trusting),
         soul,
         work,
-        further,
+        mcp,
+        external,
         session_hooks,
     )
 
@@ -148,3 +157,36 @@ def make_hooks(
         return (*now.hooks, *project.hooks())
 
     return Hooks(log, runner, stored.info.id, configured)
+
+
+def make_servers(services: SessionServices, log: SessionLog, soul: Soul, external: ExternalTools) -> SessionServers:
+    """The session's MCP servers; its agent and those it starts have their tools, as far as each one's file allows.
+
+    Behind them come the tools that clients run.
+    """
+    workplace, approval = services.workplace, services.permission.approval
+    opening = replace(workplace.opening, additional=tuple(workplace.directories))
+    sampler = Sampler(soul.model, services.model.budgets.allow)
+    host, variables = services.host, workplace.environment.variables
+    files = mcp_files(host.configuration, host.policy.trust, workplace)
+    mcp = SessionServers(host.mcp, files, log, approval, variables, opening, sampler)
+    services.sources.add(mcp)
+    services.sources.add(external)
+    services.sources.add(make_editor_tools(services))
+    return mcp
+
+
+def make_editor_tools(services: SessionServices) -> EditorTools:
+    """What editors and language servers can do for the session's agents."""
+    files, approval = services.files, services.permission.approval
+    workplace, session = services.workplace, services.session_id
+    site = partial(site_of, workplace, approval, files.clients, session)
+    sharing = partial(services.host.memory.editor_context, workplace.opening.cwd)
+    return EditorTools(services.host.editors, site, files.judged, files.recorded, approval, sharing)
+
+
+def mcp_files(configuration: UserConfiguration, trust: TrustStore, workplace: Workplace) -> Files:
+    """Where the session's MCP servers are configured: a kimi-cli user's file, our own, and the project's."""
+    share = workplace.environment.variables.get("KIMI_SHARE_DIR")
+    kimi = (Path(share) if share else workplace.environment.home / ".kimi") / "mcp.json"
+    return Files((kimi, configuration.directory / "mcp.json"), TrustedServers(trust, workplace.opening.cwd))

@@ -58,7 +58,7 @@ class TurnRunner:
             return await self._run_command(turn, prompt)
         if not await self._parts.hooks.allow_prompt(prompt.user_input):
             return Ending("refusal")
-        await self._parts.further.mcp.read_mentions(prompt.user_input)
+        await self._parts.mcp.read_mentions(prompt.user_input)
         text = input_text(prompt.user_input)
         return await (
             self._loop_commands.repeat(turn, text)
