@@ -1,6 +1,5 @@
 """Our own agent as the soul of a session: it follows an agent file, with tools and with subagents."""
 
-import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -169,7 +168,7 @@ async def _make(basis: SoulBasis) -> OwnSoul:
     models, opening = services.model.models, services.workplace.opening
     folder = services.host.configuration.directory / "agents"
     catalog = AgentCatalog(folder, opening.cwd, services.host.policy.trust, state.agent_files)
-    name, spec, problem = await asyncio.to_thread(first_spec, catalog, state.agent or DEFAULT)
+    name, spec, problem = await first_spec(catalog, state.agent or DEFAULT)
     if not (opening.model or state.model):
         await use_model(models, spec)
     crew = Crew(_market(basis, catalog), log, spec, services.mailbox.connect("", log))

@@ -193,8 +193,14 @@ class AgentOption:
         self._state.choose_agent(value, self._agent.catalog.chosen)
 
 
-def first_spec(catalog: AgentCatalog, name: str) -> tuple[str, AgentSpec, str]:
+async def first_spec(catalog: AgentCatalog, name: str) -> tuple[str, AgentSpec, str]:
     """The agent a session begins or goes on with, and why it is not the one that was chosen ("": it is)."""
+    if name == DEFAULT and (file := catalog.find(name)).origin == "builtin":  # most are, and `load_default` has read it
+        return name, catalog.load(file), ""
+    return await asyncio.to_thread(_first_spec, catalog, name)
+
+
+def _first_spec(catalog: AgentCatalog, name: str) -> tuple[str, AgentSpec, str]:
     try:
         spec = catalog.load(catalog.find(name))
     except SouldError as error:
