@@ -21,7 +21,6 @@ from msgspec import Struct
 from sould.agents.base.network.settings import NetworkSettings
 from sould.agents.base.process.searching import SearchLimits, run_program
 from sould.agents.base.terminaltext import PlainText
-from sould.agents.tools.web.readmain import WHOLE
 
 if TYPE_CHECKING:
     import httpx2
@@ -329,6 +328,8 @@ def plain(text: bytes) -> str:
 
 async def _text_of(page: WebPage, seconds: float) -> tuple[bytes, bool]:
     """And whether that is all of it."""
+    from sould.agents.tools.web.readmain import WHOLE  # noqa: PLC0415 -- it brings a parser of HTML, which only a page needs
+
     argv = [sys.executable, "-I", "-X", "utf8", str(PROGRAM), page.url]
     html = _decoded(page).encode(errors="replace")
     ran = await run_program(
