@@ -13,8 +13,9 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from sould.agents.base.lsp import PositionEncoding, TextEdit
 from sould.agents.base.rpc.errors import ConnectionGoneError, RpcError
-from sould.agents.clients.review.reported import PATIENCE, PositionEncoding, ReportedFile, Taken, ask_to_write, units
+from sould.agents.clients.review.reported import PATIENCE, ReportedFile, Taken, ask_to_write, units
 from sould.agents.files.review.difference import edits_between
 from sould.agents.files.review.lines import split
 from sould.editors.lsp import types
@@ -109,14 +110,14 @@ class EditorEdits:
             return False
         return was_applied(answer)
 
-    def _workspace_edit(self, path: Path, version: int, edits: Sequence[types.TextEdit]) -> types.WorkspaceEdit:
+    def _workspace_edit(self, path: Path, version: int, edits: Sequence[TextEdit]) -> types.WorkspaceEdit:
         uri, can, label = self._documents.uri(path), self._client.can, _LABEL.get()
         if not can.versioned_edits:
             return types.WorkspaceEdit(changes={uri: edits})
         document = types.DocumentVersion(uri, version)
         if not can.annotated_edits:
             return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(document, edits)])
-        annotated = [replace(each, annotation_id="sould") for each in edits]
+        annotated = [types.AnnotatedTextEdit(each.range, each.new_text, "sould") for each in edits]
         return types.WorkspaceEdit(
             document_changes=[types.TextDocumentEdit(document, annotated)],
             change_annotations={"sould": types.ChangeAnnotation(label)},
@@ -128,13 +129,13 @@ def was_applied(answer: Any) -> bool:
     return isinstance(answer, dict) and answer.get("applied") is True  # pyright: ignore[reportUnknownMemberType]
 
 
-def text_edits(old: str, new: str, encoding: PositionEncoding) -> Iterator[types.TextEdit]:
+def text_edits(old: str, new: str, encoding: PositionEncoding) -> Iterator[TextEdit]:
     """What turns one text into the other, line by line, so that cursors and marks elsewhere stay."""
     before = split(old)
     for each in edits_between(before, split(new)):
         start, start_character = _place(before, each.start, encoding)
         stop, stop_character = _place(before, each.stop, encoding)
-        yield types.TextEdit(range_of(start, start_character, stop, stop_character), "".join(each.lines))
+        yield TextEdit(range_of(start, start_character, stop, stop_character), "".join(each.lines))
 
 
 def _place(lines: Sequence[str], line: int, encoding: PositionEncoding) -> tuple[int, int]:

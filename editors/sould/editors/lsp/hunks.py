@@ -5,11 +5,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from sould.agents.base.lsp import Range, path_of
 from sould.agents.clients.review.projects import resolve
 from sould.agents.files.reviewing.listing import ReviewedHunk, Selection
 from sould.editors.lsp import types
 from sould.editors.lsp.connection import EditorConnection
-from sould.editors.lsp.opened import path_of
 from sould.editors.lsp.types import range_of, written
 
 Json = dict[str, Any]
@@ -54,13 +54,13 @@ def line_of(hunk: ReviewedHunk) -> int:
     return hunk.start if hunk.kind == "text" else 0
 
 
-def span(hunk: ReviewedHunk) -> types.Range:
+def span(hunk: ReviewedHunk) -> Range:
     """Its lines in the document; of a removal, the place where they were."""
     start = line_of(hunk)
     return range_of(start, 0, start + len(hunk.lines), 0)
 
 
-def touched(hunks: Iterable[ReviewedHunk], at: types.Range) -> list[ReviewedHunk]:
+def touched(hunks: Iterable[ReviewedHunk], at: Range) -> list[ReviewedHunk]:
     """Those that a range touches; changes of the whole file are everywhere. A line at whose beginning it ends is not in it."""
     first, last = at.start.line, at.end.line
     if last > first and at.end.character == 0:

@@ -4,15 +4,17 @@ What does not fit counts as absent. Nothing that the daemon has not loaded when 
 imported here.
 """
 
-from typing import Any, Final, Literal, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
 
 from msgspec import Struct, field
+
+if TYPE_CHECKING:
+    from sould.agents.base.lsp import PositionEncoding
 
 Json: TypeAlias = dict[str, Any]
 T = TypeVar("T")
 
-PositionEncoding: TypeAlias = Literal["utf-8", "utf-16", "utf-32"]
-ENCODINGS: Final[tuple[PositionEncoding, ...]] = ("utf-32", "utf-8", "utf-16")
+ENCODINGS: Final[tuple["PositionEncoding", ...]] = ("utf-32", "utf-8", "utf-16")
 BASE_SCHEME: Final = "sould-base"
 """Of the URIs of files as their user accepted them."""
 """Best first: what counts characters as we do."""
@@ -30,7 +32,7 @@ class Settings(Struct, frozen=True):
 class EditorCapabilities(Struct, frozen=True):
     """What the editor can do beyond what every one does; absent is unsupported."""
 
-    encoding: PositionEncoding = "utf-16"
+    encoding: "PositionEncoding" = "utf-16"
     applies_edits: bool = False
     versioned_edits: bool = False
     """Edits may name the version of the document that they are for."""
@@ -119,7 +121,7 @@ def _capabilities(raw: Json) -> EditorCapabilities:
     )
 
 
-def _encoding(offered: list[object]) -> PositionEncoding:
+def _encoding(offered: list[object]) -> "PositionEncoding":
     for each in ENCODINGS:
         if each in offered:
             return each

@@ -12,8 +12,9 @@ from msgspec import Struct
 from msgspec.json import decode, encode
 
 from sould.agents.base.diskfile import digest_of
+from sould.agents.base.lsp import PositionEncoding
 from sould.agents.clients.connections import ConnectionNotes
-from sould.agents.clients.review.reported import PositionEncoding, ReportedFile, TextBuffer
+from sould.agents.clients.review.reported import ReportedFile, TextBuffer
 from sould.agents.clients.review.reports import BufferChange, Report
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.secretnames import likelihood

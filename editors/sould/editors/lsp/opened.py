@@ -9,16 +9,15 @@ import asyncio
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
 from msgspec.json import decode, encode
 
 from sould.agents.base.diskfile import digest_of
+from sould.agents.base.lsp import path_of
 from sould.agents.base.regularfile import read_regular
 from sould.agents.base.rpc.errors import INVALID_PARAMS, RpcError
 from sould.agents.clients.params import Inbound, absolute
-from sould.agents.clients.review.reported import BufferPosition
 from sould.agents.clients.review.reports import BufferChange, Report, ReportOutcome, is_on_disk
 from sould.editors.lsp import types
 from sould.editors.lsp.connection import EditorConnection
@@ -235,18 +234,6 @@ def _text_of(known: KnownDocument) -> str | None:
         return None
 
 
-def path_of(uri: str) -> Path | None:
-    """The file that a URI names, None: it is none."""
-    try:
-        parts = urlsplit(uri)
-    except ValueError:
-        return None
-    path = unquote(parts.path)
-    if parts.scheme != "file" or parts.netloc not in ("", "localhost") or not path.startswith("/") or "\0" in path:
-        return None
-    return Path(path)
-
-
 def file_of(uri: str) -> Path:
     """The same. Raises RpcError."""
     path = path_of(uri)
@@ -259,11 +246,7 @@ def file_of(uri: str) -> Path:
 def _change(change: types.ContentChange) -> BufferChange:
     if change.range is None:
         return BufferChange(change.text)
-    return BufferChange(change.text, _position(change.range.start), _position(change.range.end))
-
-
-def _position(given: types.Position) -> BufferPosition:
-    return BufferPosition(given.line, given.character)
+    return BufferChange(change.text, change.range.start, change.range.end)
 
 
 class Place(Inbound):

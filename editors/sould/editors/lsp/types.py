@@ -5,41 +5,21 @@ editor; the tests judge all that is sent by those.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
-from msgspec import Meta, Struct, ValidationError, convert, to_builtins
+from msgspec import ValidationError, convert, to_builtins
 
+from sould.agents.base.lsp import Position, Range, TextEdit
 from sould.agents.base.rpc.errors import INVALID_PARAMS, RpcError
+from sould.agents.base.shape import Shape
 
 Json: TypeAlias = dict[str, Any]
 T = TypeVar("T")
-Unsigned: TypeAlias = Annotated[int, Meta(ge=0)]
 
 ERROR, WARNING, INFO = 1, 2, 3
 """`MessageType`."""
 HINT = 4
 """`DiagnosticSeverity`."""
-
-
-class Shape(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """Base: camelCase on the wire, unknown fields ignored, what is as by default left out."""
-
-
-# --- places -------------------------------------------------------------------------------------------------------------
-
-
-class Position(Shape, frozen=True):
-    """`line` from 0; `character` in units of the encoding that was agreed upon."""
-
-    line: Unsigned
-    character: Unsigned
-
-
-class Range(Shape, frozen=True):
-    """Up to `end`, which is not included."""
-
-    start: Position
-    end: Position
 
 
 class TextDocument(Shape, frozen=True):
@@ -215,11 +195,9 @@ class PublishDiagnosticsParams(Shape, frozen=True):
     diagnostics: Sequence[Diagnostic]
 
 
-class TextEdit(Shape, frozen=True):
+class AnnotatedTextEdit(TextEdit, frozen=True):
     """`annotation_id`: of what it is for."""
 
-    range: Range
-    new_text: str
     annotation_id: str = ""
 
 

@@ -5,6 +5,7 @@ import os
 from collections.abc import Sequence
 from typing import Any, Final, Literal, TypeAlias, cast
 
+from sould.agents.base.lsp import Position, Range
 from sould.agents.base.rpc.errors import METHOD_NOT_FOUND, ConnectionGoneError, RpcError
 from sould.editors.lsp import types
 from sould.editors.lsp.connection import EditorConnection
@@ -53,9 +54,9 @@ async def ask(client: EditorConnection, importance: Importance, question: str, a
     return title if isinstance(title, str) and title in answers else None
 
 
-async def show_document(client: EditorConnection, uri: str, place: types.Position | None = None) -> bool:
+async def show_document(client: EditorConnection, uri: str, place: Position | None = None) -> bool:
     """Show a document without taking the focus. False: the editor does not."""
-    selection = types.Range(place, place) if place is not None else None
+    selection = Range(place, place) if place is not None else None
     params = types.ShowDocumentParams(uri, external=False, take_focus=False, selection=selection)
     if not client.can.shows_documents:
         return False

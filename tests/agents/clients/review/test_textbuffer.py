@@ -5,12 +5,13 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sould.agents.clients.review.reported import BufferPosition, TextBuffer
+from sould.agents.base.lsp import Position
+from sould.agents.clients.review.reported import TextBuffer
 
 TEXTS = st.text(alphabet="ab\n\r é𝒳\u2028", max_size=30)
 
 
-def offset(text: str, at: BufferPosition) -> int:
+def offset(text: str, at: Position) -> int:
     """Where a position is in a text: the naive way."""
     ends = [0, *(found.end() for found in re.finditer(r"\r\n|\r|\n", text))]
     if at.line >= len(ends):
@@ -32,7 +33,7 @@ def test_replacing_ranges_gives_the_text_that_an_editor_has(
 ) -> None:
     buffer = TextBuffer(text)
     for one, two, three, four, new in changes:
-        start, stop = sorted((BufferPosition(one, two), BufferPosition(three, four)))
+        start, stop = sorted((Position(one, two), Position(three, four)))
         text = text[: offset(text, start)] + new + text[offset(text, stop) :]
         buffer.replace(start, stop, new)
         assert buffer.text == text

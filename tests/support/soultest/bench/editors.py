@@ -4,9 +4,9 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, ClassVar
 
+from sould.agents.base.shape import Shape
 from sould.agents.tools.editor.backends import Arguments, EditorResult, Where
 from sould.agents.tools.editor.errors import EditorToolError
-from sould.agents.tools.editor.results import Shape
 from sould.agents.tools.editor.site import Site
 
 Answer = EditorResult | Shape | EditorToolError

@@ -4,9 +4,9 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from sould.agents.base.shape import Shape
 from sould.agents.clients.params import Inbound, Items, Lenient
 from sould.agents.tools.editor.anchors import Position
-from sould.agents.tools.editor.results import Shape
 from sould.agents.tools.editor.site import Sharing
 
 MOST_TOOLS = 64

@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sould.agents.base.errors import SessionNotFoundError
+from sould.agents.base.lsp import Position
 from sould.agents.base.rpc.connection import Reply
 from sould.agents.clients.frontend.connection import ClientConnection
 from sould.agents.clients.frontend.routes import Route, route, wrong
@@ -34,7 +35,6 @@ from sould.agents.clients.review.params import (
     UndoParams,
 )
 from sould.agents.clients.review.projects import FollowedProject, resolve
-from sould.agents.clients.review.reported import BufferPosition
 from sould.agents.clients.review.reports import BufferChange, Report
 from sould.agents.files.reviewing.comments import NothingThereError
 from sould.agents.files.reviewing.listing import FileReview, Selection
@@ -191,8 +191,8 @@ def _change(params: ChangeParams) -> BufferChange:
     return BufferChange(params.text, _position(params.range.start), _position(params.range.end))
 
 
-def _position(params: PositionParams) -> BufferPosition:
-    return BufferPosition(params.line, params.character)
+def _position(params: PositionParams) -> Position:
+    return Position(params.line, params.character)
 
 
 async def _decide(client: ClientConnection, verdict: Verdict, params: DecisionParams) -> Json:

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import field
 
-from sould.agents.files.reviewing.shapes import Shape
+from sould.agents.base.shape import Shape
 from sould.agents.permissions.actions import Scope
 
 InboxKind: TypeAlias = Literal["approval", "question", "form"]

@@ -7,13 +7,14 @@ is unsaved in a client that takes none is never written over (D44).
 import asyncio
 from collections.abc import Collection
 from pathlib import Path
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import Final, Protocol
 
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 from pydantic import ValidationError
 
 from sould.agents.base.diskfile import digest_of
+from sould.agents.base.lsp import Position, PositionEncoding
 from sould.agents.base.rpc.connection import Connection
 from sould.agents.base.rpc.errors import ConnectionGoneError, RpcError
 from sould.agents.base.textencoding import UTF_8, Encoding
@@ -31,18 +32,9 @@ from sould.agents.clients.review.params import WriteAnswer
 from sould.agents.files.review.lines import split
 from sould.agents.files.reviewing.shapes import Write
 
-PositionEncoding: TypeAlias = Literal["utf-8", "utf-16", "utf-32"]
-"""What a client's columns count."""
 WRITE: Final = "_sould/review/write"
 PATIENCE: Final = 30.0
 """Seconds a client has to take an edit."""
-
-
-class BufferPosition(Struct, frozen=True, order=True):
-    """A place between two characters. Behind a line's end, or the last line, it is that end."""
-
-    line: int
-    character: int
 
 
 class TextBuffer:
@@ -59,11 +51,11 @@ class TextBuffer:
         """As it is."""
         return "".join(self._lines)
 
-    def has(self, at: BufferPosition) -> bool:
+    def has(self, at: Position) -> bool:
         """Its line is there, or the next one that could be."""
         return at.line <= len(self._lines)
 
-    def replace(self, start: BufferPosition, stop: BufferPosition, text: str) -> None:
+    def replace(self, start: Position, stop: Position, text: str) -> None:
         """Put a text in the place of another. `start` is not behind `stop`."""
         first, last = min(start.line, len(self._lines)), min(stop.line, len(self._lines))
         above, below = self._lines[max(0, first - 1) : first], self._lines[last + 1 : last + 2]
@@ -73,10 +65,10 @@ class TextBuffer:
         self._lines[max(0, first - 1) : last + 2] = split(now)
         self.size += len(now) - sum(map(len, replaced))
 
-    def _head(self, at: BufferPosition) -> str:
+    def _head(self, at: Position) -> str:
         return before(self._lines[at.line], at.character, self._encoding) if at.line < len(self._lines) else ""
 
-    def _tail(self, at: BufferPosition) -> str:
+    def _tail(self, at: Position) -> str:
         if at.line >= len(self._lines):
             return ""
         line = self._lines[at.line]

@@ -12,13 +12,12 @@ from msgspec import Struct
 
 from sould.agents.base.diskfile import read_file
 from sould.agents.base.localworkspace import LocalWorkspace
+from sould.agents.base.lsp import Position, PositionEncoding
 from sould.agents.base.textencoding import may_be_shown_as
 from sould.agents.base.workspace import WorkspaceError
 from sould.agents.clients.review.projects import FollowedProject, OpenProjects
 from sould.agents.clients.review.reported import (
     BufferEdits,
-    BufferPosition,
-    PositionEncoding,
     ReportedFile,
     ReportedTexts,
     TextBuffer,
@@ -39,8 +38,8 @@ class BufferChange(Struct, frozen=True):
     """`text` is what stands between `start` and `stop` now, whichever comes first; without them, it is the whole text."""
 
     text: str
-    start: BufferPosition | None = None
-    stop: BufferPosition | None = None
+    start: Position | None = None
+    stop: Position | None = None
 
 
 class Report(Struct, frozen=True):

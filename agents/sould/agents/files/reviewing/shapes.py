@@ -6,7 +6,7 @@ Lines are counted from 0; every text of a line has its line end.
 
 from typing import Literal, TypeAlias
 
-from msgspec import Struct
+from sould.agents.base.shape import Shape
 
 HunkKind: TypeAlias = Literal["text", "add", "delete", "rename", "mode", "line_ends", "content"]
 HunkState: TypeAlias = Literal[
@@ -26,10 +26,6 @@ LeftReason: TypeAlias = Literal[
     "failed",
 ]
 Verdict: TypeAlias = Literal["keep", "reject", "undo"]
-
-
-class Shape(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """Base: camelCase on the wire."""
 
 
 class Nothing(Shape, frozen=True):

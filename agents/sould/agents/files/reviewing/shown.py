@@ -5,6 +5,7 @@ from typing import Any
 
 from msgspec import to_builtins
 
+from sould.agents.base.shape import Shape
 from sould.agents.base.text import iso_time
 from sould.agents.files.edits.past import DroppedText
 from sould.agents.files.edits.reviewstate import LeftText
@@ -20,7 +21,6 @@ from sould.agents.files.reviewing.shapes import (
     Rejected,
     RejectedHunk,
     ReviewOutcome,
-    Shape,
     ShownAgent,
     ShownComment,
     ShownDecision,

@@ -9,10 +9,11 @@ from typing import Any, ClassVar, Protocol, TypeAlias
 
 from msgspec import Struct
 
+from sould.agents.base.shape import Shape
 from sould.agents.base.workspace import TextFile
 from sould.agents.files.reviewing.listing import FileReview, KnownDecision
 from sould.agents.tools.editor.anchors import Position
-from sould.agents.tools.editor.results import Shape, Span
+from sould.agents.tools.editor.results import Span
 from sould.agents.tools.editor.site import Site
 
 Arguments: TypeAlias = Mapping[str, Any]

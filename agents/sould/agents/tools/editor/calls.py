@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from pydantic import BaseModel
 
+from sould.agents.base.shape import Shape
 from sould.agents.base.workspace import TextFile, WorkspaceError
 from sould.agents.files.projects.sessionfiles import SessionFiles
 from sould.agents.files.reviewing.listing import FileReview, ReviewedHunk
@@ -26,7 +27,7 @@ from sould.agents.tools.editor.disk import asked_about, decided, state_of
 from sould.agents.tools.editor.errors import EditorToolError
 from sould.agents.tools.editor.judged import Json, QuietReader, admitted, shown
 from sould.agents.tools.editor.newproblems import is_noted
-from sould.agents.tools.editor.results import Problem, Problems, QuickFixes, ReviewState, Shape, Symbols
+from sould.agents.tools.editor.results import Problem, Problems, QuickFixes, ReviewState, Symbols
 from sould.agents.tools.editor.routing import BackendAnswer, EditorBackends
 from sould.agents.tools.editor.site import Site
 from sould.agents.tools.editor.writing import EditWriter, Written

@@ -7,14 +7,11 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
+from sould.agents.base.shape import Shape
 from sould.agents.tools.editor.anchors import Position
 
 Severity: TypeAlias = Literal["error", "warning", "information", "hint"]
 Status: TypeAlias = Literal["passed", "failed", "errored", "skipped"]
-
-
-class Shape(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """Base: camelCase outside."""
 
 
 class Span(Struct, frozen=True):
@@ -95,7 +92,7 @@ class Asked(Shape, frozen=True):
     """`editor_ask`."""
 
     action: Literal["accept", "decline", "cancel", "expired"]
-    content: dict[str, Any] = {}
+    content: dict[str, Any] = {}  # noqa: RUF012 -- a Struct makes it anew
 
 
 class Document(Shape, frozen=True):
@@ -132,7 +129,7 @@ class Problems(Shape, frozen=True):
     """`diagnostics`: the worst first. `counts` by severity, also of those that are left out."""
 
     items: tuple[Problem, ...]
-    counts: dict[str, int] = {}
+    counts: dict[str, int] = {}  # noqa: RUF012 -- as above
     still_analyzing: bool = False
 
 

@@ -7,10 +7,12 @@ not be read without a question is named, not shown.
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias, cast
+from typing import Any, Final, cast
 
 from msgspec import Struct
 
+from sould.agents.base import lsp
+from sould.agents.base.lsp import PositionEncoding
 from sould.agents.base.workspace import TextFile, WorkspaceError
 from sould.agents.tools.editor.anchors import Position, lines_of, units
 from sould.agents.tools.editor.backends import BackendEdit, FileEdits, Reader
@@ -24,8 +26,7 @@ from sould.agents.tools.languageservers import shapes
 # was agreed upon with it. What a server names beyond a line or a text is taken as its end, as the protocol says.
 
 
-Encoding: TypeAlias = Literal["utf-16", "utf-8", "utf-32"]
-ENCODINGS: Final[tuple[Encoding, ...]] = ("utf-32", "utf-16", "utf-8")
+ENCODINGS: Final[tuple[PositionEncoding, ...]] = ("utf-32", "utf-16", "utf-8")
 """The ones we can speak. Servers that have a choice count characters well, and UTF-16 less so."""
 _ENDS: Final = re.compile(r"\r\n|\n|\r")
 
@@ -33,10 +34,10 @@ _ENDS: Final = re.compile(r"\r\n|\n|\r")
 class Text:
     """A text whose places are asked for."""
 
-    def __init__(self, text: str, encoding: Encoding) -> None:
+    def __init__(self, text: str, encoding: PositionEncoding) -> None:
         self.text = text
         self.lines: Sequence[str] = lines_of(text)
-        self._encoding: Encoding = encoding
+        self._encoding: PositionEncoding = encoding
         self._starts: list[int] | None = None
 
     def to_server(self, position: Position) -> dict[str, int]:
@@ -66,7 +67,7 @@ class Text:
         return self.lines[number] if 0 <= number < len(self.lines) else ""
 
 
-def encoding_of(said: object) -> Encoding:
+def encoding_of(said: object) -> PositionEncoding:
     """What a server said that it counts in; the protocol's own where it said nothing we know."""
     for each in ENCODINGS:
         if each == said:
@@ -74,13 +75,13 @@ def encoding_of(said: object) -> Encoding:
     return "utf-16"
 
 
-def _size(text: str, encoding: Encoding) -> int:
+def _size(text: str, encoding: PositionEncoding) -> int:
     if encoding == "utf-32" or text.isascii():
         return len(text)
     return units(text) if encoding == "utf-16" else len(text.encode("utf-8", "surrogatepass"))
 
 
-def _index_of(line: str, count: int, encoding: Encoding) -> int:
+def _index_of(line: str, count: int, encoding: PositionEncoding) -> int:
     """The index of the character that so many units stand before; one that is halved begins there."""
     if encoding == "utf-32" or line.isascii():
         return min(count, len(line))
@@ -109,9 +110,9 @@ LONGEST_TEXT: Final = 20_000
 class AnswerTexts:
     """The files of one answer, each read once."""
 
-    def __init__(self, reader: Reader, encoding: Encoding, known: Iterable[TextFile]) -> None:
+    def __init__(self, reader: Reader, encoding: PositionEncoding, known: Iterable[TextFile]) -> None:
         self._reader = reader
-        self.encoding: Encoding = encoding
+        self.encoding: PositionEncoding = encoding
         self._files: dict[Path, TextFile | None] = {file.path: file for file in known}
         self._texts: dict[Path, Text] = {}
 
@@ -133,7 +134,7 @@ class AnswerTexts:
             self._texts[path] = Text(file.text, self.encoding)
         return self._texts[path]
 
-    async def span(self, path: Path, found: shapes.LsRange) -> Span:
+    async def span(self, path: Path, found: lsp.Range) -> Span:
         """A range that the server named."""
         text = await self.text(path)
         return Span(_position(text, found.start), _position(text, found.end))
@@ -152,7 +153,7 @@ class AnswerTexts:
         return "\n".join(lines)[:LONGEST_TEXT]
 
 
-def _position(text: Text | None, place: shapes.LsPlace) -> Position:
+def _position(text: Text | None, place: lsp.Position) -> Position:
     if text is None:
         return Position(place.line + 1, place.character + 1)
     return text.from_server(place.line, place.character)
@@ -244,7 +245,7 @@ async def elsewhere(raw: object, wanted: Wanted, texts: AnswerTexts) -> tuple[Sy
     made: list[Symbol] = []
     for each in shapes.each(shapes.FlatSymbol, raw):
         place = shapes.read(shapes.Location, each.location)
-        path = shapes.path_of(place.uri) if place is not None else None
+        path = lsp.path_of(place.uri) if place is not None else None
         if place is None or path is None or (wanted.kinds and kind_of(each.kind) not in wanted.kinds):
             continue
         if len(made) >= wanted.most:
@@ -277,22 +278,22 @@ async def locations(raw: object, texts: AnswerTexts, *, bodies: bool) -> tuple[F
     return tuple(dict.fromkeys(made))
 
 
-def _places(raw: object) -> Iterable[tuple[Path, shapes.LsRange, shapes.LsRange]]:
+def _places(raw: object) -> Iterable[tuple[Path, lsp.Range, lsp.Range]]:
     """Each with what is named there, and all that belongs to it."""
     entries = cast("list[object]", raw) if isinstance(raw, list) else [raw]
     for link in shapes.each(shapes.LocationLink, entries):
-        path = shapes.path_of(link.target_uri)
+        path = lsp.path_of(link.target_uri)
         if path is not None:
             yield path, link.target_selection_range, link.target_range
     for place in shapes.each(shapes.Location, entries):
-        path = shapes.path_of(place.uri)
+        path = lsp.path_of(place.uri)
         if path is not None:
             yield path, place.range, place.range
 
 
 async def references(raw: object, texts: AnswerTexts, most: int, declared: object = ()) -> AllReferences:
     """The places by file, and how many there are in all. `declared`: an answer with the places that are none."""
-    by_file: dict[Path, list[shapes.LsRange]] = {}
+    by_file: dict[Path, list[lsp.Range]] = {}
     out = {(path, found.start.line, found.start.character) for path, found, _ in _places(declared or ())}
     for path, found, _ in _places(raw):
         if (path, found.start.line, found.start.character) not in out:
@@ -342,10 +343,10 @@ async def edits(raw: object, texts: AnswerTexts) -> tuple[FileEdits, ...]:
     Raises:
         EditorToolError: it is none, does more than to edit texts, or names files that may not be read; nothing is to be written.
     """
-    by_file: dict[Path, list[shapes.LsTextEdit]] = {}
+    by_file: dict[Path, list[lsp.TextEdit]] = {}
     for uri, listed in _documents(shapes.members(raw)):
-        path = shapes.path_of(uri)
-        made = list(shapes.each(shapes.LsTextEdit, listed, 100_000))
+        path = lsp.path_of(uri)
+        made = list(shapes.each(lsp.TextEdit, listed, 100_000))
         if path is None or not isinstance(listed, list) or len(made) != len(cast("list[Any]", listed)):
             raise EditorToolError(
                 "failed", "The language server answered with edits that are none. Nothing was changed."
@@ -370,7 +371,7 @@ def _documents(edit: Mapping[str, Any]) -> Iterable[tuple[str, object]]:
     yield from shapes.members(edit.get("changes")).items()
 
 
-async def _file_edits(path: Path, found: Sequence[shapes.LsTextEdit], texts: AnswerTexts) -> FileEdits:
+async def _file_edits(path: Path, found: Sequence[lsp.TextEdit], texts: AnswerTexts) -> FileEdits:
     file = await texts.file(path)
     if file is None:
         raise EditorToolError("denied", f"{path} would change, too, which may not be read. Nothing was changed.")

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from msgspec import Struct
 
+from sould.agents.base.lsp import path_of
 from sould.agents.base.rpc.errors import METHOD_NOT_FOUND, RpcError
 from sould.agents.base.tasks import in_time
 from sould.agents.base.workspace import TextFile
@@ -23,7 +24,6 @@ from sould.agents.tools.languageservers.shapes import (
     Published,
     each,
     members,
-    path_of,
     read,
     text_of,
 )

@@ -5,13 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from sould.agents.base.lsp import PositionEncoding
 from sould.agents.base.rpc.errors import RpcError
 from sould.agents.base.workspace import TextFile, WorkspaceError
 from sould.agents.tools.editor.backends import Arguments, EditorResult, Where
 from sould.agents.tools.editor.errors import EditorToolError
 from sould.agents.tools.editor.results import Locations, Nothing, Problem, Symbols
 from sould.agents.tools.languageservers import answers, shapes
-from sould.agents.tools.languageservers.answers import AnswerTexts, Encoding, Text, Wanted, encoding_of
+from sould.agents.tools.languageservers.answers import AnswerTexts, Text, Wanted, encoding_of
 from sould.agents.tools.languageservers.server import LanguageServer, ServerBusyError, ServerGoneError
 
 LARGEST: Final = 4 * 1024 * 1024
@@ -38,7 +39,7 @@ class ServerQuestions:
         self._where = where
         self._until = until
         self.name = server.launch.name
-        self._encoding: Encoding = encoding_of(server.can.encoding)
+        self._encoding: PositionEncoding = encoding_of(server.can.encoding)
 
     async def shown(self, path: Path) -> TextFile:
         """Show a file as it is now.
