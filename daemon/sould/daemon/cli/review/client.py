@@ -5,17 +5,18 @@ Answers are given as they came, for JSON; `files_of` and `outcome_of` read them.
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sould.agents.files.reviewing.shapes import ReviewList, ReviewOutcome, ShownFile
 from sould.daemon.cli.conversation import Answer, DaemonConversation, read
 from sould.daemon.cli.daemon_client import Params
 
+if TYPE_CHECKING:
+    from sould.agents.files.review.decisions import Verdict
+
 NAME = "sould review"
 NO_PROJECT: Final = "/"
 """The root of files that belong to no project, wherever they lie."""
-
-Verdict: TypeAlias = Literal["keep", "reject"]
 
 
 class Chosen(NamedTuple):
@@ -66,7 +67,7 @@ class ReviewClient:
         about = {"paths": list(chosen.paths), "sessionId": chosen.session_id, "turnId": chosen.turn_id}
         return self._ask("list", {**about, "absent": absent})
 
-    def decide(self, verdict: Verdict, chosen: Chosen, how: How = AS_IT_IS) -> Answer:
+    def decide(self, verdict: "Verdict", chosen: Chosen, how: How = AS_IT_IS) -> Answer:
         """Keep or reject; of nothing in particular: everything."""
         params: Params = {"choice": how.choice, "reason": how.reason, "lines": how.lines, "baseLines": how.base_lines}
         if chosen.hunks:

@@ -20,7 +20,6 @@ from sould.daemon.cli.review.client import (
     Chosen,
     How,
     ReviewClient,
-    Verdict,
     files_of,
     outcome_of,
     reviewing,
@@ -28,6 +27,7 @@ from sould.daemon.cli.review.client import (
 from sould.daemon.cli.terminal import pager
 
 if TYPE_CHECKING:
+    from sould.agents.files.review.decisions import Verdict
     from sould.agents.sessions.operations.reviewtext import Names
 
 LIST: Final = "list"
@@ -264,7 +264,7 @@ def unsaved(paths: tuple[str, ...], cwd: str, as_json: bool, color: str) -> None
 
 
 def _decide(
-    verdict: Verdict,
+    verdict: "Verdict",
     which: Sequence[str],
     session: str,
     turn: str,

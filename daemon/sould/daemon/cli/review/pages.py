@@ -7,7 +7,7 @@ is pending is asked for again after each answer, so others may decide meanwhile.
 import sys
 import termios
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -16,12 +16,15 @@ from sould.agents.files.reviewing.shapes import LeftHunk, ReviewOutcome, ShownHu
 from sould.agents.sessions.operations import reviewtext
 from sould.agents.sessions.operations.reviewtext import Names
 from sould.daemon.cli.output import CANCELLED
-from sould.daemon.cli.review.client import Chosen, How, ReviewClient, Verdict, files_of, outcome_of
+from sould.daemon.cli.review.client import Chosen, How, ReviewClient, files_of, outcome_of
 from sould.daemon.cli.review.files import ReviewedFiles
 from sould.daemon.cli.review.parts import Fineness, Part, finer, parts
 from sould.daemon.cli.review.screen import SPEECH, hunk_lines
 from sould.daemon.cli.terminal import pager
 from sould.daemon.cli.terminal.screenfuls import fitting, height, screen
+
+if TYPE_CHECKING:
+    from sould.agents.files.review.decisions import Verdict
 
 HELP: Final = {
     "y": "keep this hunk",
@@ -251,7 +254,7 @@ class Pages:
 
     # --- what is done ---------------------------------------------------------------------------------------------------
 
-    def _decide_rest(self, verdict: Verdict, page: Part, reason: str = "") -> None:
+    def _decide_rest(self, verdict: "Verdict", page: Part, reason: str = "") -> None:
         """This one and those behind it in its file: a part by itself, what is whole together. To be taken back as one answer.
 
         What may be the user's is rejected by itself only.
@@ -266,11 +269,11 @@ class Pages:
         given = self._answered[before:]
         self._answered[before:] = [[number for answer in given for number in answer]] if given else []
 
-    def _goes_with(self, other: Part, page: Part, verdict: Verdict) -> bool:
+    def _goes_with(self, other: Part, page: Part, verdict: "Verdict") -> bool:
         is_behind = other.hunk.path == page.hunk.path and other.place >= page.place
         return is_behind and not (verdict == "reject" and other.hunk.unsure)
 
-    def _decide(self, verdict: Verdict, pages: Sequence[Part], reason: str = "", choice: str | None = None) -> bool:
+    def _decide(self, verdict: "Verdict", pages: Sequence[Part], reason: str = "", choice: str | None = None) -> bool:
         """Carry it out and say what came of it; whether all of it was done."""
         hunks = {page.hunk.id: page.hunk.digest for page in pages}
         answer = self._client.decide(verdict, Chosen(hunks), How(choice, reason, pages[0].lines, pages[0].base_lines))
@@ -287,7 +290,7 @@ class Pages:
             self._move_on(pages[0], stale=any(left.why == "hunk_stale" for left in others))
         return not others and not undone
 
-    def _choose(self, verdict: Verdict, pages: Sequence[Part], left: LeftHunk, reason: str) -> bool:
+    def _choose(self, verdict: "Verdict", pages: Sequence[Part], left: LeftHunk, reason: str) -> bool:
         """Ask what becomes of what the user has there; whether it was decided."""
         offered = [choice for choice in left.choices if choice in _ASKED]
         what = reviewtext.shortened("".join(left.mixed)) if left.mixed else self._names.file(left.path)
