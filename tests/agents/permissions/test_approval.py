@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sould.agents.base.workspace import ResolvedPath
-from sould.agents.permissions.approval import MOST_SHOWN, Approval, digest
+from sould.agents.permissions.approval import MOST_SHOWN, Approval
+from sould.agents.permissions.asking import digest
 from sould.agents.permissions.policy import Action, EditFile, Mode, ReadFile, RunCommand
 from sould.agents.permissions.protected import account_places
 from sould.agents.permissions.rules import Rule, Rules, UserRules

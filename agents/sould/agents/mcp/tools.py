@@ -18,7 +18,6 @@ from sould.agents.mcp.naming import cleaned, described, safe_schema, tool_name
 from sould.agents.mcp.results import Asking, ToolDefinition
 from sould.agents.mcp.server import Server, UnavailableError
 from sould.agents.permissions.approval import Approval
-from sould.agents.permissions.asking import call_words
 from sould.agents.permissions.policy import CallExternal
 from sould.agents.toolapi.base import AnyArguments, CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
 from sould.agents.toolapi.portable import inlined
@@ -84,12 +83,8 @@ class McpTool(Tool[AnyArguments]):
         """Ask, then let the server do it."""
         arguments = params.given
         wanted = f"Call {' '.join(self.definition.name.split())} of the MCP server {self.server.spec.name}"
-        refused = await self._approval.request(
-            call,
-            CallExternal(self.name, arguments, definition=self._digest),
-            sender=self.name,
-            description=call_words(wanted, arguments),
-        )
+        action = CallExternal(self.name, arguments, definition=self._digest)
+        refused = await self._approval.request_external(call, action, wanted)
         if refused is not None:
             return refused
         return await self.server.call(self.definition.name, arguments, self._asking, call.stream)

@@ -5,11 +5,9 @@ A person's answer is bound to the exact action by a digest; what "for session" r
 """
 
 import asyncio
-import hashlib
-import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,7 +16,7 @@ from pydantic import JsonValue
 from sould.agents.base.clock import waiting_for_the_user
 from sould.agents.base.filenames import FileNames, names_of
 from sould.agents.base.workspace import ResolvedPath
-from sould.agents.permissions.asking import Ask, RulesSource, request_of
+from sould.agents.permissions.asking import Ask, RulesSource, call_words, is_short, question_of
 from sould.agents.permissions.hardlinks import HardLinks
 from sould.agents.permissions.lasting import Lasting, Offer
 from sould.agents.permissions.outputs import OutputReview
@@ -31,7 +29,6 @@ from sould.agents.permissions.policy import (
     FetchPage,
     Mode,
     ReadFile,
-    RepeatCall,
     RunCommand,
     Trust,
     Verdict,
@@ -44,19 +41,13 @@ from sould.agents.permissions.policy import (
 from sould.agents.permissions.policycontext import PolicyContext, SecretNames
 from sould.agents.permissions.programs import Programs, changed
 from sould.agents.permissions.rules import Rules, RulesError
-from sould.agents.permissions.scopes import button, difference, session_words, told
 from sould.agents.permissions.secretnames import secret_globs
 from sould.agents.permissions.secrets import SecretFiles, secret_file, secret_name
 from sould.agents.permissions.visible import (
-    LONG,
     file_name,
-    foreign_characters,
-    has_hidden_characters,
-    shortened,
-    visible,
 )
 from sould.agents.toolapi.base import ToolCallContext, tool_error, tool_rejected
-from sould.agents.wire.display import DiffBlock, DisplayBlock, ShellBlock
+from sould.agents.wire.display import DisplayBlock, ShellBlock
 from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse, OutputSource, ToolReturn
 
 MOST_SHOWN: Final = 32
@@ -221,6 +212,10 @@ class Approval:
         """
         return (await self.consent(call, action, sender=sender, description=description, display=display)).refused
 
+    async def request_external(self, call: ToolCallContext, action: CallExternal, wanted: str) -> ToolReturn | None:
+        """`request` for a tool that is not sould's own. Who is asked reads `wanted`, and the arguments a line each."""
+        return await self.request(call, action, sender=action.name, description=call_words(wanted, action.arguments))
+
     async def consent(
         self,
         call: ToolCallContext,
@@ -256,7 +251,7 @@ class Approval:
                     if verdict.decision == "ask":
                         lost = await self._not_kept(action, call)
                         offers = await self._offers(action, verdict)
-                        question = _question(call, action, verdict, sender, f"{description}{lost}", display)
+                        question = question_of(call, action, verdict, sender, f"{description}{lost}", display)
                         everywhere = await self._in_full(action)
                         update = {
                             "lasting": tuple(each.shown for each in offers),
@@ -306,7 +301,7 @@ class Approval:
         return f"\nGoing back could not restore what is not saved: {', '.join(names)}." if names else ""
 
     async def _offers(self, action: Action, verdict: Verdict) -> tuple[Offer, ...]:
-        if self._lasting is None or not _is_short(action):
+        if self._lasting is None or not is_short(action):
             return ()
         async with self._judging:  # questions stay in the order of their calls
             return await self._lasting.offers(action, verdict.scope_offer, self.trust, self._where)
@@ -384,111 +379,6 @@ def _source(action: Action) -> OutputSource | None:
             return OutputSource(tool=f"mcp:{name}")
         case _:
             return None
-
-
-def action_name(action: Action) -> str:
-    """Wire's name for the kind of action."""
-    match action:
-        case ReadFile():
-            return "read file"
-        case EditFile(path=path):
-            return "edit file" if path.inside else "edit file outside of working directory"
-        case RunCommand():
-            return "run command"
-        case CallExternal(name=name):
-            return f"mcp:{name}"
-        case FetchPage():
-            return "fetch"
-        case RepeatCall():
-            return "repeat call"
-
-
-def digest(action: Action, display: tuple[DisplayBlock, ...] = ()) -> str:
-    """sha256 of the canonical action with everything that was shown of it."""
-    canonical = {
-        "kind": type(action).__name__,
-        "action": _fields(action),
-        "display": [_whole(block) for block in display],
-    }
-    return hashlib.sha256(json.dumps(canonical, sort_keys=True).encode()).hexdigest()
-
-
-def _whole(block: DisplayBlock) -> dict[str, Any]:
-    """What JSON leaves out of a secret's difference is bound, too."""
-    return (
-        {**block.model_dump(), **dict(block)} if isinstance(block, DiffBlock) and block.secret else block.model_dump()
-    )
-
-
-def _fields(action: Action) -> dict[str, Any]:
-    match action:
-        case ReadFile(path=path):
-            return {"path": str(path.path)}
-        case EditFile(path=path, operation=operation):
-            return {"path": str(path.path), "operation": operation}
-        case RunCommand(line=line, cwd=cwd):
-            return {"line": line, "cwd": str(cwd)}
-        case FetchPage(host=host, url=url):
-            return {"host": host, "url": url}
-        case CallExternal(name=name, arguments=arguments) | RepeatCall(name=name, arguments=arguments):
-            return {"name": name, "arguments": dict(arguments)}
-
-
-def _question(
-    call: ToolCallContext,
-    action: Action,
-    verdict: Verdict,
-    sender: str,
-    description: str,
-    display: tuple[DisplayBlock, ...],
-) -> ApprovalRequest:
-    offer = verdict.scope_offer if _is_short(action) else None
-    display = (*display, *filter(None, map(difference, verdict.changes)))
-    notes = [
-        shortened(visible(description)),
-        visible(verdict.reason),
-        *map(told, verdict.changes),
-        *_warnings(action, display),
-    ]
-    request = request_of(
-        call, sender=sender, action=action_name(action), description="\n".join(note for note in notes if note)
-    )
-    update = {
-        "display": tuple(_shown(block) for block in display),
-        "digest": digest(action, display),
-        "scope": session_words(offer) if offer is not None else "",
-        "scope_button": button(offer) if offer is not None else "",
-        "changed": offer is not None and bool(verdict.changes),
-    }
-    return request.model_copy(update=update)
-
-
-def _is_short(action: Action) -> bool:
-    return not isinstance(action, RunCommand) or len(action.line) <= LONG
-
-
-def _warnings(action: Action, display: tuple[DisplayBlock, ...]) -> list[str]:
-    warnings: list[str] = []
-    if isinstance(action, RunCommand):
-        warnings.append(foreign_characters(action.line))
-    elif isinstance(action, EditFile | ReadFile):
-        warnings.append(foreign_characters(str(action.path.path)))
-    elif isinstance(action, FetchPage):
-        warnings.append(foreign_characters(action.host))
-    if any(
-        has_hidden_characters(block.new_text) and not has_hidden_characters(block.old_text)
-        for block in display
-        if isinstance(block, DiffBlock)
-    ):
-        warnings.append("The new text contains characters that cannot be seen or change the direction of reading.")
-    return warnings
-
-
-def _shown(block: DisplayBlock) -> DisplayBlock:
-    """Commands are marked up; a diff stays as it is, because editors compare and apply it."""
-    if isinstance(block, ShellBlock):
-        return block.model_copy(update={"command": visible(block.command)})
-    return block
 
 
 def denied(reason: str) -> ToolReturn:

@@ -11,7 +11,6 @@ import orjson
 from pydantic import BaseModel
 
 from sould.agents.base.text import plural
-from sould.agents.base.yaml_text import as_lines
 from sould.agents.files.projects.sessionfiles import SessionFiles
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
@@ -116,9 +115,7 @@ class EditorToolOfAgent(Tool[BaseModel]):
             return None
         arguments = params.model_dump(mode="json", by_alias=True, exclude_defaults=not asks)
         wanted = "Share what you have open in the editor" if asks else f"Have the editor do {self.name}"
-        described = f"{wanted}, with\n{as_lines(arguments)}" if arguments else wanted
-        action = CallExternal(self.name, arguments)
-        return await self._access.approval.request(call, action, sender=self.name, description=described)
+        return await self._access.approval.request_external(call, CallExternal(self.name, arguments), wanted)
 
 
 def as_result(done: EditorCallDone, shared: str = "") -> ToolReturn:

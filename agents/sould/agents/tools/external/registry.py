@@ -17,7 +17,6 @@ from sould.agents.llm.provider import ToolSpec
 from sould.agents.mcp.naming import safe_schema
 from sould.agents.mcp.tools import NAME as RESOURCES
 from sould.agents.permissions.approval import Approval
-from sould.agents.permissions.asking import call_words
 from sould.agents.permissions.policy import CallExternal
 from sould.agents.soul.attachedclients import AttachedClients
 from sould.agents.soul.loop import StepExtension
@@ -79,12 +78,8 @@ class ExternalTool(Tool[AnyArguments]):
         """Ask, unless it only looks; then let the client do it."""
         arguments = params.given
         wanted = f"Call {self.name} of {self.client_name}"
-        refused = await self._approval.request(
-            call,
-            CallExternal(self.name, arguments, looks=self.kind in LOOKS),
-            sender=self.name,
-            description=call_words(wanted, arguments),
-        )
+        action = CallExternal(self.name, arguments, looks=self.kind in LOOKS)
+        refused = await self._approval.request_external(call, action, wanted)
         if refused is not None:
             return refused
         return await self._caller(self, call.id, orjson.dumps(arguments).decode())
