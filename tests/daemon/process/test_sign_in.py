@@ -17,7 +17,7 @@ from sould.agents.base.network.settings import NetworkSettings
 from sould.agents.base.privatefile import write_private
 from sould.agents.llm.authserver import AuthServer, SignInRefusedError
 from sould.agents.llm.tokens import Tokens
-from sould.daemon.cli.signin import device_flow
+from sould.daemon.cli.login import device_flow
 from sould.daemon.configuration.configuration import ConfigFileError, load
 from sould.daemon.paths import Paths
 from soultest.authsite import CLIENT, AuthSite, auth_site

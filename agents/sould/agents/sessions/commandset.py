@@ -7,22 +7,19 @@ from collections.abc import Iterable
 from functools import partial
 
 from sould.agents.sessions.commands.choosing import EditorContextCommands, ModeCommands, OptionCommands
-from sould.agents.sessions.commands.context import ContextCommands
+from sould.agents.sessions.commands.context import ContextCommands, SharingCommands, TravelCommands
 from sould.agents.sessions.commands.conversation import Conversation
-from sould.agents.sessions.commands.directory_commands import (
+from sould.agents.sessions.commands.review import ReviewCommands
+from sould.agents.sessions.commands.servers import ServerCommands
+from sould.agents.sessions.commands.skills import FlowCommands, SkillCommands
+from sould.agents.sessions.commands.slash import CommandRegistry, Entry, SlashCommand
+from sould.agents.sessions.commands.status_commands import (
     GoOnInWorktree,
+    ShowingCommands,
     WorkplaceCommands,
     WorktreeCommands,
     WorktreeStatus,
 )
-from sould.agents.sessions.commands.flows import FlowCommands
-from sould.agents.sessions.commands.review import ReviewCommands
-from sould.agents.sessions.commands.servers import ServerCommands
-from sould.agents.sessions.commands.sharing import SharingCommands
-from sould.agents.sessions.commands.skills import SkillCommands
-from sould.agents.sessions.commands.slash import CommandRegistry, Entry, SlashCommand
-from sould.agents.sessions.commands.status_commands import ShowingCommands
-from sould.agents.sessions.commands.travel import TravelCommands
 from sould.agents.sessions.loops.commands import LoopCommands, LoopTasks
 from sould.agents.sessions.loops.controls import LoopControls
 from sould.agents.sessions.session_builder import Parts

@@ -10,7 +10,7 @@ import click
 
 from sould.agents.base.errors import SouldError
 from sould.agents.soul.flows.graph import Edge, Flow, FlowError, Node
-from sould.agents.soul.flows.mermaidtext import to_mermaid
+from sould.agents.soul.flows.mermaid import to_mermaid
 from sould.agents.soul.flows.source import read_flow
 from sould.agents.soul.skills.discovery import FoundSkills, discover, skill_roots
 from sould.agents.soul.skills.skill import is_skill_file

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from sould.agents.soul.flows.d2 import draw_d2, parse_d2
 from sould.agents.soul.flows.graph import Flow, FlowError
-from sould.agents.soul.flows.mermaid import parse_mermaid
-from sould.agents.soul.flows.mermaidtext import to_mermaid
+from sould.agents.soul.flows.mermaid import parse_mermaid, to_mermaid
 from soultest.sampleflows import UNHURRIED, misplaced, shape, written_as_d2
 
 WHOLE = """

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sould.agents.soul.flows.graph import Flow, FlowError, Node
-from sould.agents.soul.flows.mermaid import draw_mermaid, parse_mermaid
-from sould.agents.soul.flows.mermaidtext import to_mermaid
+from sould.agents.soul.flows.mermaid import draw_mermaid, parse_mermaid, to_mermaid
 from soultest.sampleflows import UNHURRIED, flows, misplaced, shape, written_as_mermaid
 
 SMALL = "flowchart TD\n  BEGIN([BEGIN]) --> a[Do it]\n  a --> END([END])\n"

@@ -3,7 +3,7 @@
 import pytest
 
 from sould.agents.base.config import FlowLimits
-from sould.agents.sessions.commands.flows import with_arguments
+from sould.agents.sessions.commands.skills import with_arguments
 from sould.agents.soul.flows.mermaid import parse_mermaid
 from sould.agents.wire.messages import Notification, PlanUpdate, StepBegin, TurnBegin, TurnEnd
 from soultest.bench import Bench, Watcher, asked, call, finish, refused

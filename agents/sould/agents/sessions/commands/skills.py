@@ -1,18 +1,26 @@
-"""Skills as slash commands: `/skills`, and `/skill:NAME` for each."""
+"""Skills and flows as slash commands: `/skills`, `/skill:NAME` for each skill, and `/flow:NAME arguments` for every flow."""
 
 import difflib
+import re
+import shlex
 from collections.abc import Iterator
 from functools import partial
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sould.agents.base.errors import OptionError
 from sould.agents.sessions.commands.conversation import Conversation
 from sould.agents.sessions.commands.slash import Entry, SlashCommand, for_people
+from sould.agents.soul.flows.graph import Flow, FlowError
+from sould.agents.soul.flows.runner import FlowRunner
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.skills.catalog import SkillCatalog
 from sould.agents.soul.skills.skill import Skill
 from sould.agents.soul.turn import Turn
+from sould.agents.wire.notice import notice
+
+_PLACE = re.compile(r"\$(ARGUMENTS\b|[1-9]\d*)", re.ASCII)
 
 
 class SkillCommands(Struct, frozen=True):
@@ -85,3 +93,90 @@ def skill_prompt(skill: Skill, request: str) -> str:
     if request and "$ARGUMENTS" not in skill.body:
         parts.append(f"What the user wants done with it: {request}")
     return "\n\n".join(parts)
+
+
+def with_arguments(flow: Flow, arguments: str) -> Flow:
+    """`$ARGUMENTS` is everything, `$1`, `$2` … the words; a flow without such places gets them at its first step (D33)."""
+    arguments = arguments.strip()
+    if any(_PLACE.search(node.label) for node in flow.nodes.values()):
+        words = _words(arguments)
+
+        def fill(found: "re.Match[str]") -> str:
+            name = found.group(1)
+            if name == "ARGUMENTS":
+                return arguments
+            return dict(enumerate(words, 1)).get(int(name[:9]), "")
+
+        nodes = {node.id: replace(node, label=_PLACE.sub(fill, node.label)) for node in flow.nodes.values()}
+        return replace(flow, nodes=nodes)
+    steps = flow.steps()
+    if not arguments or not steps:
+        return flow
+    first = steps[0]
+    return replace(flow, nodes=flow.nodes | {first.id: replace(first, label=f"{first.label}\n\n{arguments}")})
+
+
+def _words(arguments: str) -> list[str]:
+    try:
+        return shlex.split(arguments)
+    except ValueError:  # an open quote is a mistake of no weight here
+        return arguments.split()
+
+
+_MOST_TOLD = 5
+"""Lines of a notice."""
+
+
+class FlowCommands(Struct, frozen=True):
+    """Of one session."""
+
+    conversation: Conversation
+    catalog: SkillCatalog
+
+    def __iter__(self) -> Iterator[Entry]:
+        """One for each flow; a flow that cannot run says so when it is asked for."""
+        for skill in self.catalog.skills.values():
+            if skill.flow:
+                about = for_people(skill.description) or "Run this flow"
+                yield SlashCommand(f"flow:{skill.name}", about, "arguments (optional)"), partial(self._run, skill)
+
+    async def _run(self, skill: Skill, turn: Turn, argument: str) -> Ending:
+        return await self.run(turn, self.flow(skill, argument))
+
+    async def run(self, turn: Turn, flow: Flow) -> Ending:
+        """From its beginning to its end, once, within the turn."""
+        agent = self.conversation.agent(turn)
+        runner = FlowRunner(flow, agent, agent.config.now.flows)
+        try:
+            return await runner.run()
+        finally:
+            runner.show(None)  # also when it is cancelled or fails: nothing is under way any more
+
+    def flow(self, skill: Skill, arguments: str) -> Flow:
+        """The flow of a flow skill, with what the user wrote behind it.
+
+        Raises:
+            OptionError: it cannot run.
+        """
+        from sould.agents.soul.flows.source import skill_flow  # noqa: PLC0415 -- parsers that few sessions need
+
+        try:
+            flow = with_arguments(skill_flow(skill), arguments)
+        except FlowError as error:
+            lines = "\n".join(f"{skill.path}:{problem}" for problem in error.problems)
+            raise OptionError(f"The flow {skill.name} cannot run:\n{lines}") from error
+        silent = next((node.id for node in flow.nodes.values() if not node.label.strip()), "")
+        if silent:
+            raise OptionError(f"The flow {skill.name} needs an argument: without one its step {silent} has no prompt.")
+        self._tell_passed_over(skill, flow)
+        return flow
+
+    def _tell_passed_over(self, skill: Skill, flow: Flow) -> None:
+        """What of the drawing does not count, once a session for each version of it."""
+        said = [f"{skill.path}:{warning}" for warning in flow.warnings]
+        if said and self.catalog.is_news("\n".join(said)):
+            shown = said if len(said) <= _MOST_TOLD else said[: _MOST_TOLD - 1]
+            left = len(said) - len(shown)
+            more = f"\nand {left} more: `sould flow check {skill.name}` lists them" if left else ""
+            title = f"The flow {skill.name} has constructs that are ignored"
+            self.conversation.log.publish(notice("flow", title, "\n".join(shown) + more))

@@ -25,11 +25,10 @@ from sould.agents.base.text import last_words
 from sould.agents.base.workspace import TextFile, WorkspaceError
 from sould.agents.files.directories.watching import Watches
 from sould.agents.tools.languageservers.documents import ServerMessages, ShownDocuments, ToldProblems, folders
-from sould.agents.tools.languageservers.footprint import footprint
 from sould.agents.tools.languageservers.programs import ServerLaunch
 from sould.agents.tools.languageservers.shapes import members, text_of
 from sould.agents.tools.languageservers.sources import SourceFiles
-from sould.agents.tools.languageservers.stream import ProcessStream
+from sould.agents.tools.languageservers.stream import ProcessStream, footprint
 
 logger = logging.getLogger(__name__)
 

@@ -1,14 +1,23 @@
-"""The standard streams of a guarded process as the byte stream of a JSON-RPC connection. Starts and ends nothing itself.
+"""A guarded process as a language server: its standard streams as the byte stream of a JSON-RPC connection, and what it takes.
 
-What the process does not read is kept up to the limit of whoever writes; what it says is read as fast as it is taken.
+What the process does not read is kept up to the limit of whoever writes; what it says is read as fast as it is taken. Nothing
+is started or ended here. What a process takes is read from /proc; elsewhere nothing is known.
 """
 
 import asyncio
+import os
 from collections.abc import Callable
-from typing import TypeAlias
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 from sould.agents.base.process.guard import GuardedProcess
 
+MOST: Final = 1000
+"""Processes of one tree that are looked at."""
+_TICKS: Final = os.sysconf("SC_CLK_TCK")
+_PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 Drained: TypeAlias = Callable[[], None]
 """Told that nothing is to be written any more. Must not block."""
 
@@ -90,3 +99,32 @@ class ProcessStream:
         waiting, self._drained = self._drained, []
         for callback in waiting:
             callback()
+
+
+class Footprint(Struct, frozen=True):
+    """`memory`: resident bytes; `seconds`: of a processor."""
+
+    memory: int = 0
+    seconds: float = 0.0
+
+
+def footprint(pid: int) -> Footprint:
+    """Of a process and its descendants; of what has ended, or cannot be looked at, nothing."""
+    pending, seen = [pid], set[int]()
+    memory = ticks = 0
+    while pending and len(seen) < MOST:
+        each = pending.pop()
+        if each in seen:
+            continue
+        seen.add(each)
+        try:
+            fields = Path(f"/proc/{each}/stat").read_text("ascii", "replace").rpartition(")")[2].split()
+            pages = Path(f"/proc/{each}/statm").read_text("ascii").split()[1]
+            tasks = os.listdir(f"/proc/{each}/task")
+            children = [Path(f"/proc/{each}/task/{task}/children").read_text("ascii") for task in tasks]
+            ticks += int(fields[11]) + int(fields[12])
+            memory += int(pages) * _PAGE
+        except (OSError, ValueError, IndexError):  # it has ended, or this is no Linux
+            continue
+        pending += [int(child) for line in children for child in line.split()]
+    return Footprint(memory, ticks / _TICKS)
