@@ -12,6 +12,7 @@ from typing import TypeAlias
 from housetree import Function, Scope, SourceFile, last_name
 
 PARAMETER_LIMIT = 8
+PUBLIC_LIMIT = 20
 
 TASKS = "agents/sould/agents/base/tasks.py"
 MCP = "agents/sould/agents/mcp/"
@@ -30,6 +31,7 @@ def broken(files: Iterable[SourceFile]) -> Iterator[tuple[str, int, str]]:
     for file in modules:
         yield from ((file.path, line, said) for line, said in assigned_outside(file))
         yield from ((file.path, line, said) for line, said in wide_classes(file, working))
+        yield from ((file.path, line, said) for line, said in large_classes(file))
         yield from ((file.path, line, said) for line, said in unnamed_callbacks(file))
         yield from ((file.path, line, said) for line, said in unowned_tasks(file))
         yield from ((file.path, line, said) for line, said in stray_clients(file))
@@ -149,6 +151,14 @@ def wide_classes(file: SourceFile, working: Collection[str]) -> Iterator[Place]:
         given = _given(node, working)
         if given > PARAMETER_LIMIT:
             yield node.lineno, f"{node.name} is given {given} things; the limit is {PARAMETER_LIMIT}"
+
+
+def large_classes(file: SourceFile) -> Iterator[Place]:
+    """Classes with more than twenty public methods, properties too: such a class has parts that could be given out."""
+    for node in file.of(ast.ClassDef):
+        public = {method.name for method in _methods(node) if not method.name.startswith("_")}
+        if len(public) > PUBLIC_LIMIT:
+            yield node.lineno, f"{node.name} has {len(public)} public methods; the limit is {PUBLIC_LIMIT}"
 
 
 def _given(node: ast.ClassDef, working: Collection[str]) -> int:

@@ -19,7 +19,7 @@ from soultest.bench.acp import Connect, connected
 from soultest.daemon import Sould, fresh_sould
 from soultest.schema import PACKAGE
 from soultest.sealed import seal
-from soultest.tiers import Tiers
+from soultest.tiers import Tiers, is_about_inner_part
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -59,10 +59,13 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what stays in this process."""
+    """Mark what stays in this process, and what is about an inner part."""
     tiers = Tiers(config.pluginmanager.get_plugins())
     for item in filter(tiers.quick, items):
         item.add_marker("quick")
+    for item in items:
+        if is_about_inner_part(item) and item.get_closest_marker("scaffold") is None:
+            item.add_marker("contract")
 
 
 @pytest.fixture(scope="session")

@@ -147,6 +147,11 @@ def test_a_tree_that_keeps_all_rules_passes(tree: Path) -> None:
         ),
         (
             "agents/sould/agents/bad.py",
+            "class Bad:\n" + "".join(f"    def f{n}(self): ...\n" for n in range(21)),
+            "bad.py:1: Bad has 21 public methods; the limit is 20",
+        ),
+        (
+            "agents/sould/agents/bad.py",
             "class Bad:\n    f: Callable[[], int] | None = None\n",
             "bad.py:2: Bad.f is a bare Callable; give it a named Protocol",
         ),

@@ -113,6 +113,7 @@ async def test_everything_written_in_one_tick_is_one_write() -> None:
     os.close(ours)
 
 
+@pytest.mark.scaffold
 async def test_what_was_read_is_under_way_until_the_reader_asks_for_more() -> None:
     ours, theirs = os.pipe()
     notes: list[bool] = []
@@ -259,6 +260,7 @@ async def test_released_descriptors_go_on_where_they_were() -> None:
     os.close(write_ours)
 
 
+@pytest.mark.scaffold
 async def test_on_drain_is_called_once() -> None:
     theirs, ours = pipe_out()
     stream = FdStream(null(), theirs)

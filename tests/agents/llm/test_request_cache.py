@@ -119,6 +119,7 @@ def prompt(life: Life) -> None:
 EVENTS: list[Callable[[Life], None]] = [turn, turn, turn, turn, note, steer, compact, rewind, redo, clear, prompt]
 
 
+@pytest.mark.scaffold
 @pytest.mark.long
 @given(st.data(), st.lists(st.sampled_from(EVENTS), max_size=12))
 def test_a_grown_body_is_the_body_made_from_nothing(data: st.DataObject, events: list[Callable[[Life], None]]) -> None:
@@ -139,6 +140,7 @@ def test_results_that_come_one_by_one_have_their_media_behind_the_last() -> None
         assert b"".join(request_bytes(request, info, style)) == orjson.dumps(request_body(request, info, style))
 
 
+@pytest.mark.scaffold
 def test_what_was_sent_before_is_not_made_again() -> None:
     made: list[int] = []
 
@@ -157,6 +159,7 @@ def test_what_was_sent_before_is_not_made_again() -> None:
     assert len(made) == 5001
 
 
+@pytest.mark.scaffold
 def test_no_more_is_kept_than_was_allowed() -> None:
     growing = GrowingBytes[int](most=100)
     made = growing.made(tuple(range(1000)), "", lambda _: True, lambda items: b"x" * len(items))

@@ -102,6 +102,7 @@ async def test_a_connection_is_used_again() -> None:
         assert server.connections == 1
 
 
+@pytest.mark.scaffold
 @pytest.mark.parametrize("left_out", [(), ("stream_options",), OPTIONAL], ids=["nothing", "usage", "all that may be"])
 @pytest.mark.parametrize("tools", [(), (TOOL,)], ids=["without tools", "with tools"])
 def test_the_bytes_are_the_body(left_out: tuple[str, ...], tools: tuple[ToolSpec, ...]) -> None:

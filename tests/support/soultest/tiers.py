@@ -1,4 +1,4 @@
-"""Which tests stay in this process: set when they are collected, by what they and their fixtures can reach.
+"""Which tests stay in this process, and which are about an inner part: set when they are collected.
 
 A test that reaches something that starts a process, through helpers and fixtures, is no quick one. The product's code is not
 followed: what a tool or a command of the scripted model starts does not count.
@@ -55,6 +55,16 @@ class Tiers:
             if isinstance(value, self.fixture):
                 parts = cast("dict[str, Any]", vars(value))
                 yield parts["name"], parts["__wrapped__"]
+
+
+@cache
+def _uses_product(module: ModuleType) -> bool:
+    return any(str(getattr(each, "__module__", "")).startswith("sould.") for each in vars(module).values())
+
+
+def is_about_inner_part(item: pytest.Item) -> bool:
+    """Whether its module takes classes or functions of the product, and so stands or falls with their names."""
+    return isinstance(item, pytest.Function) and _uses_product(cast("ModuleType", item.module))
 
 
 def starts(begun: Iterable[object]) -> bool:

@@ -47,6 +47,7 @@ def after(text: ReviewedText, what: str, write: tuple[int, int, list[str]]) -> R
     return text.user_wrote(edits, "disk" if what == "disk" else "typed")
 
 
+@pytest.mark.scaffold
 @pytest.mark.long
 @settings(max_examples=examples(600), deadline=None)
 @given(
@@ -92,6 +93,7 @@ def test_at_once_is_one_after_the_other(
         assert at_once.text == one
 
 
+@pytest.mark.scaffold
 @pytest.mark.long
 @settings(max_examples=examples(600), deadline=None)
 @given(
@@ -123,6 +125,7 @@ def test_taken_back_at_once_is_one_after_the_other(
         assert at_once.text == one
 
 
+@pytest.mark.scaffold
 def test_hunks_with_lines_between_them_are_decided_at_once_and_others_are_not() -> None:
     base = ended(list("abcdefgh"))
     text = ReviewedText.of(base, 1).agent_wrote(edits_between(base, ended(list("aBcDefGh"))), CALLS[0])
@@ -135,6 +138,7 @@ def test_hunks_with_lines_between_them_are_decided_at_once_and_others_are_not() 
     assert [each.hunk.id for each in found.text.away] == [second.id, first.id]
 
 
+@pytest.mark.scaffold
 def test_decisions_with_lines_between_them_are_taken_back_at_once() -> None:
     base = ended([f"{n}" for n in range(40)])
     text = ReviewedText.of(base, 1)
