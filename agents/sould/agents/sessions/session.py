@@ -72,12 +72,12 @@ class Session:
         self._whose = AskingWhose(recorded, permission.questions, permission.presence, permission.approval)
         if recorded.capture is not None:
             recorded.capture.tell_unsure(self._whose)
-        self._queue = Turns(parts.log, listener)
+        self._turn_order = Turns(parts.log, listener)
         store = LoopStore(services.host.storage.directory / "loops")
-        self.loops = LoopControls(self.id, parts.log, self._queue, store, choices.repeats)
+        self.loops = LoopControls(self.id, parts.log, self._turn_order, store, choices.repeats)
         conversation, self.commands = Conversation(parts.log, self.soul, config), CommandRegistry()
         router = PromptRouter(conversation, self.commands, services.workplace.skills)
-        self.queue = PromptQueue(parts.log, self._queue, router.is_command)
+        self.queue = PromptQueue(parts.log, self._turn_order, router.is_command)
         loops = make_loops(parts, conversation, self.commands, self.loops)
         review = make_review(parts, conversation)
         self.commands.add(*command_sources(parts, conversation, self.commands, self.queue, loops, review, go_on))
@@ -86,15 +86,15 @@ class Session:
             {
                 sidequestions.PREFIX: self.side_questions.take,
                 queueing.PREFIX: self.queue.take,
-                BY: AwayCommand(choices.mode_switch, self._queue).take,
+                BY: AwayCommand(choices.mode_switch, self._turn_order).take,
                 COMMAND: self.loops.take,
                 **dict.fromkeys(review.at_once, self._operating.take),
             }
         )
         standstill = Standstill(parts.log, permission.asker, permission.questions)
-        self.turns = SessionTurns(router, self._queue, standstill, self.side_questions, self.soul, config)
+        self.turns = SessionTurns(router, self._turn_order, standstill, self.side_questions, self.soul, config)
         self.travel = SessionTravel(self.turns, parts.operations.travel, parts.log)
-        self._runner = TurnRunner(parts, self._queue, router, loops, self._title)
+        self._runner = TurnRunner(parts, self._turn_order, router, loops, self._title)
 
     @property
     def info(self) -> SessionInfo:
@@ -168,7 +168,9 @@ class Session:
             # in its turn, as it would have been
             await travel.finish(found.open_restore, found.open_turn.user_input)
         capture = self._parts.services.files.recorded.capture
-        await recover(self.log, self.soul, permission.asker, permission.questions, self._queue, self.tasks, capture)
+        await recover(
+            self.log, self.soul, permission.asker, permission.questions, self._turn_order, self.tasks, capture
+        )
         if found.open_restore is not None and not commanded:
             await travel.finish(found.open_restore)
 
@@ -185,7 +187,7 @@ class Session:
                 self._whose.serving(),
                 self._operating.serving(),
             ):
-                await self._queue.serve(self._runner.run)
+                await self._turn_order.serve(self._runner.run)
         finally:
             await self.soul.close()
             await self.mcp.aclose()
@@ -202,4 +204,4 @@ class Session:
         if not for_good:
             permission = self._parts.services.permission
             leave_waiting(self.log, self.soul, permission.asker, permission.questions, self.tasks)
-        await self._queue.close(handing_over=handing_over)
+        await self._turn_order.close(handing_over=handing_over)

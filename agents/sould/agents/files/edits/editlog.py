@@ -7,11 +7,12 @@ import contextlib
 import os
 import re
 import threading
+import time
 import zlib
 from collections.abc import Iterable
 from itertools import accumulate
 from pathlib import Path
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, Self, TypeAlias
 
 import msgspec
 from msgspec import Meta, Struct
@@ -21,6 +22,7 @@ from sould.agents.files.edits.blobs import sync_directory
 from sould.agents.files.review.decisions import Choice, Verdict
 from sould.agents.files.review.difference import LineEdit
 from sould.agents.files.review.filedecisions import ConflictChoice
+from sould.agents.files.review.hunk import AgentCall
 from sould.agents.files.review.useredit import How
 
 Writer: TypeAlias = tuple[str, str]
@@ -63,6 +65,22 @@ class Intent(_Event, frozen=True, kw_only=True, tag="intent", gc=False):
     """The file is written where it is, for it has other names or is a mount point: what is cut off leaves a part of it."""
     becomes: str = ""
     """Of a write that took edits back, the digest of the file under review as it is with it; "" of any other."""
+
+    @classmethod
+    def of_call(cls, call: AgentCall, path: Path, before: str | None, after: str | None) -> Self:
+        """What a call does to a path, now; its number is given when it is logged."""
+        return cls(
+            n=0,
+            path=str(path),
+            before=before,
+            after=after,
+            session_id=call.session_id,
+            turn_id=call.turn_id,
+            call_id=call.call_id,
+            subagent=call.subagent,
+            model=call.model,
+            timestamp=time.time(),
+        )
 
     @property
     def refs(self) -> tuple[str | None, str | None]:

@@ -3,7 +3,6 @@
 What edits of the session, which are in the logs already, or decisions explain is left out. Nothing here looks for changes.
 """
 
-import time
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -37,19 +36,10 @@ class Writing(Struct, frozen=True):
 
 def captured(change: CallChange, call: AgentCall, *, allowed: bool) -> Captured:
     """A change that was found, as the call's. `allowed`: it is not to be reviewed."""
-    return Captured(
-        n=0,
-        path=str(change.path),
-        before=change.before,
-        after=change.after,
+    return replace(
+        Captured.of_call(call, change.path, change.before, change.after),
         before_mode=change.before_mode,
         after_mode=change.after_mode,
-        session_id=call.session_id,
-        turn_id=call.turn_id,
-        call_id=call.call_id,
-        subagent=call.subagent,
-        model=call.model,
-        timestamp=time.time(),
         shared=change.shared,
         unsure=change.unsure,
         ran=change.ran,

@@ -262,7 +262,7 @@ class SessionFiles:
             project = await self._writable(path)
             await project.judge(path, digest_of_node(found))
             names = await self._names(project, path) if is_rewritten(found, wanted) else ONE_WRITTEN
-            intent = self._intent(path, digest_of_node(found), digest_of_node(wanted), self._call(turn_id, call_id))
+            intent = Intent.of_call(self._call(turn_id, call_id), path, digest_of_node(found), digest_of_node(wanted))
             modes = (found and found.mode, wanted and wanted.mode)
             intent = replace(intent, before_mode=modes[0], after_mode=modes[1], in_place=names.in_place)
             n = await self._announce(project, path, intent, (content_of(found), content_of(wanted)), step.becomes)
@@ -384,7 +384,7 @@ class SessionFiles:
         is_written = before is not None and data is not None
         names = await self._names(project, path, all_names=writing.all_names) if is_written else ONE_WRITTEN
         mode, missing = await asyncio.to_thread(surroundings, path)
-        intent = self._intent(path, digest, digest_of(data) if data is not None else None, writing.call)
+        intent = Intent.of_call(writing.call, path, digest, digest_of(data) if data is not None else None)
         intent = replace(intent, allowed=writing.allowed or self._found.unreviewed, in_place=names.in_place)
         if before is not None:
             intent = replace(intent, before_mode=mode, after_mode=mode if data is not None else None)
@@ -442,20 +442,6 @@ class SessionFiles:
         is_reported = self._buffers.saved_since(path, written.digest, begun)
         if written.by_editor and is_saved and self._buffers.holders(path) and not is_reported:
             self._borrowed.review(project).saves.wrote(replace(draft, before=written.digest))
-
-    def _intent(self, path: Path, before: str | None, after: str | None, call: AgentCall) -> Intent:
-        return Intent(
-            n=0,
-            path=str(path),
-            before=before,
-            after=after,
-            session_id=call.session_id,
-            turn_id=call.turn_id,
-            call_id=call.call_id,
-            subagent=call.subagent,
-            model=call.model,
-            timestamp=time.time(),
-        )
 
     def _call(self, turn_id: str = "", call_id: str = "") -> AgentCall:
         return AgentCall(self._author.session_id, turn_id, call_id)
