@@ -213,7 +213,7 @@ class SessionHost:
         fork = await self.new(opening)
         try:
             if opening.worktree is None:  # else its files are others
-                await fork.operations.travel.rewinder.files.inherit(session_id, source.directory)
+                await fork.operations.travel.rewinder.files.projects.inherit(session_id, source.directory)
         except OSError as error:
             raise JournalFullError(f"The edits of {session_id} cannot be saved: {error.strerror}.") from error
         for message in SessionLog.finished_messages(source.directory):

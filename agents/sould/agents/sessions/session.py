@@ -69,7 +69,7 @@ class Session:
         self.side_questions = SideQuestions(parts.log, self.soul.model)
         self._title = ModelTitle(parts.entry, self.soul.model)
         permission, recorded = services.permission, services.files.recorded
-        self._whose = AskingWhose(recorded, permission.questions, permission.presence, permission.approval)
+        self._whose = AskingWhose(recorded.found, permission.questions, permission.presence, permission.approval)
         if recorded.capture is not None:
             recorded.capture.tell_unsure(self._whose)
         self._turn_order = Turns(parts.log, listener)

@@ -48,12 +48,12 @@ def make_files(
     looked_at = LookedAt(
         projects, stored.directory, environment.variables, host.policy.own, limits, permission.approval
     )
-    words = FindingWords(files, stored.info.id, limits.max_files, names)
+    words = FindingWords(files.projects, stored.info.id, limits.max_files, names)
     is_certain_within = partial(certain_within, host.configuration.live)
-    capture = Capture(stored.info.id, files, looked_at, words, host.files.writers, is_certain_within)
+    capture = Capture(files.found, files.commands, looked_at, words, host.files.writers, is_certain_within)
     capture.tell(LateNotices(log))
     files.watch(capture)
-    others = OtherSessions(stored.info.id, files, names, permission.presence, projects.at_work)
+    others = OtherSessions(stored.info.id, files.projects, names, permission.presence, projects.at_work)
     site = partial(site_of, workplace, permission.approval, clients, stored.info.id)
     problems = NewProblems(host.editors, site, files)
     judged = CallFiles(files, permission.approval, projects.locks, looks=files.untold, others=others, problems=problems)

@@ -161,15 +161,15 @@ class _One(Struct, frozen=True):
             return await self._write(target, base, theirs, call_id)
 
     async def _write(self, target: Path, base: FileNode | None, theirs: FileNode | None, call_id: str) -> bool:
-        async with self.files.editing(target):
-            project = await self.files.looked_at(target)
-            ours = await self.files.node(target)
+        async with self.files.writes.locks.editing(target):
+            project = await self.files.writes.looked_at(target)
+            ours = await self.files.writes.node(target)
             await project.judge(target, digest_of_node(ours))
             wanted = merged(base, theirs, ours)
             if wanted == ours:
                 return False
             await self._admit(target, wanted)
-            await self.files.put(target, Put(ours, wanted), call_id, call_id)
+            await self.files.writes.put(target, Put(ours, wanted), call_id, call_id)
         return True
 
     async def _admit(self, target: Path, wanted: FileNode | None) -> None:

@@ -84,7 +84,7 @@ class _Reporter(CallReporter, Struct, frozen=True):
     async def effects(self) -> None:
         if self.capture is not None:
             agent_id = self.turn.source.agent_id if self.turn.source is not None else ""
-            made_by = AgentCall(self.capture.session_id, self.turn.id, self.call.id, agent_id, self.call.model)
+            made_by = AgentCall(self.capture.found.session_id, self.turn.id, self.call.id, agent_id, self.call.model)
             await self.capture.begin(made_by, self.title)
 
     async def not_kept(self, paths: Sequence[Path]) -> Sequence[Path]:

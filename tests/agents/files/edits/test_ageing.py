@@ -152,8 +152,8 @@ async def test_what_a_session_can_rewind_stays_as_long_as_the_session(desk: Revi
     await restart_with_the_log_alone(desk)
 
     session = await desk.session()
-    [change] = session.changes.values()
-    assert await session.text(change.base or "") == NUMBERS
+    [(first, *_)] = session.projects.edits.values()
+    assert (await session.projects.content(first.before or "")).decode() == NUMBERS
 
 
 async def test_rejected_text_can_be_taken_back_until_it_is_old(desk: ReviewDesk) -> None:

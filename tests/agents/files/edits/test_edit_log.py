@@ -135,8 +135,8 @@ async def test_edits_that_an_earlier_version_logged_are_not_pending_and_can_be_u
 
     assert not await desk.hunks()
     session = await desk.session()
-    [change] = session.changes.values()
-    assert await session.text(change.base or "") == NUMBERS
+    [(first, *_)] = session.projects.edits.values()
+    assert (await session.projects.content(first.before or "")).decode() == NUMBERS
     await desk.agent("a.txt", desk.text("a.txt").replace("9\n", "nine\n"))
     [hunk] = await desk.hunks()
     assert hunk.texts == ("nine\n",)

@@ -57,14 +57,14 @@ async def test_a_project_opens_as_it_was_whatever_became_of_the_snapshot(
     desk: ReviewDesk, harm: Callable[[Path], None]
 ) -> None:
     pending = await history(desk)
-    edits = (await desk.session()).changes
+    edits = (await desk.session()).projects.edits
     await desk.aclose()
     harm(snapshot_of(desk))
 
     await desk.restart()
 
     assert await desk.hunks() == pending
-    assert (await desk.session()).changes.keys() == edits.keys()
+    assert (await desk.session()).projects.edits.keys() == edits.keys()
     await desk.decide("reject")
     assert desk.text("b.txt") == NUMBERS
     assert "three" in desk.text("a.txt")

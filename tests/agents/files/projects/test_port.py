@@ -67,10 +67,10 @@ async def test_what_the_user_types_or_saves_while_a_call_runs_is_shared_and_noth
     clients = ClientFiles(disk, projects.buffers)
     files = await SessionFiles.open(disk, projects, Author("session", own, tmp_path), clients)
     files.capture = capture = Capture(
-        "session",
-        files,
+        files.found,
+        files.commands,
         LookedAt(projects, own, {}, (), CaptureLimits(wait_s=60.0)),
-        FindingWords(files, "session", 1, str),
+        FindingWords(files.projects, "session", 1, str),
         Writers(),
         lambda: 60.0,
     )
@@ -85,7 +85,9 @@ async def test_what_the_user_types_or_saves_while_a_call_runs_is_shared_and_noth
                 port.documents.save(root / "both")
                 port.documents.change(root / "typed")
             assert {path.name for path in (await capture.finish(call_id)).paths} == set(names)
-    shared = {(edit.call_id, path.name) for path, edits in files.edits.items() for edit in edits if edit.shared}
+    shared = {
+        (edit.call_id, path.name) for path, edits in files.projects.edits.items() for edit in edits if edit.shared
+    }
     await files.aclose()
     assert shared == {("second", "both"), ("second", "typed")}
 

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from sould.agents.files.edits.editlog import EditLogFile, Intent, Settled
 from sould.agents.files.edits.logopening import LOG
 from sould.agents.files.edits.project import Project
 from sould.agents.files.edits.sessionlogs import OLD_LOG
+from sould.agents.files.edits.state import LoggedEdit
 from sould.agents.files.projects.projects import Projects
 from sould.agents.files.projects.sessionfiles import Author, SessionFiles
 from sould.agents.tools import ToolCallContext
@@ -64,6 +66,15 @@ async def write(files: SessionFiles, path: Path, text: str, number: int = 1) -> 
     await files.for_call(call(number)).write_text(path, text, expected=expected)
 
 
+def changed(files: SessionFiles) -> Mapping[Path, Sequence[LoggedEdit]]:
+    """The session's edits of the files that are not as they were, by resolved path."""
+    return {path: edits for path, edits in files.projects.edits.items() if edits[0].before != edits[-1].after}
+
+
+async def text_of(files: SessionFiles, digest: str) -> str:
+    return (await files.projects.content(digest)).decode()
+
+
 texts = st.text(alphabet="ab\r\n\ufeffé", max_size=20)
 
 
@@ -84,13 +95,13 @@ def test_every_text_can_be_restored_exactly_from_what_was_saved(writes: list[tup
             files = await desk.open()
         for path, versions in history.items():
             if versions[0] == versions[-1]:
-                assert path not in files.changes
+                assert path not in changed(files)
                 continue
-            change = files.changes[path]
-            saved = [None if edit.before is None else await files.text(edit.before) for edit in change.edits]
-            assert [*saved, await files.text(change.current or "")] == versions
+            edits = changed(files)[path]
+            saved = [None if edit.before is None else await text_of(files, edit.before) for edit in edits]
+            assert [*saved, await text_of(files, edits[-1].after or "")] == versions
             assert path.read_bytes().decode() == versions[-1]
-            assert all(edit.settled for edit in change.edits)
+            assert all(edit.settled for edit in edits)
         await files.aclose()
 
     with tempfile.TemporaryDirectory() as base:
@@ -104,12 +115,12 @@ async def test_edits_carry_session_turn_and_call(desk: Desk) -> None:
     await files.for_call(call(2, "second")).write_text(path, "two", expected=digest_of(b"one"))
     await files.aclose()
     again = await desk.open()
-    change = again.changes[path]
-    assert [(edit.session_id, edit.turn_id, edit.call_id) for edit in change.edits] == [
+    edits = changed(again)[path]
+    assert [(edit.session_id, edit.turn_id, edit.call_id) for edit in edits] == [
         ("session", "first", "call_1"),
         ("session", "second", "call_2"),
     ]
-    assert (change.base, await again.text(change.current or "")) == (None, "two")
+    assert (edits[0].before, await text_of(again, edits[-1].after or "")) == (None, "two")
     await again.aclose()
 
 
@@ -119,10 +130,10 @@ async def test_what_somebody_else_wrote_in_between_is_saved_too(desk: Desk) -> N
     await write(files, path, "agent 1")
     path.write_text("agent 1, and the user")
     await write(files, path, "agent 2")
-    edits = files.changes[path].edits
+    edits = changed(files)[path]
     assert edits[1].before != edits[0].after
     assert edits[1].before is not None
-    assert await files.text(edits[1].before) == "agent 1, and the user"
+    assert await text_of(files, edits[1].before) == "agent 1, and the user"
     await files.aclose()
 
 
@@ -134,11 +145,11 @@ async def test_a_refused_write_leaves_no_trace(desk: Desk) -> None:
         await files.write_text(path, "new", expected=digest_of(b"older"))
     with pytest.raises(FileChangedError):
         await files.write_text(path, "new", expected=None)
-    assert files.changes == {}
+    assert changed(files) == {}
     assert path.read_text() == "old"
     await files.aclose()
     again = await desk.open()
-    assert again.changes == {}
+    assert changed(again) == {}
     await again.aclose()
 
 
@@ -152,7 +163,7 @@ async def test_nothing_is_written_when_the_old_text_cannot_be_saved(desk: Desk) 
     with pytest.raises(WorkspaceError, match="old text could not be saved"):
         await files.write_text(path, "new", expected=digest_of(b"old"))
     assert path.read_text() == "old"
-    assert files.changes == {}
+    assert changed(files) == {}
     await files.aclose()
 
 
@@ -173,10 +184,10 @@ async def test_a_write_the_process_died_in_is_settled_by_what_the_file_holds(
     file.close()
     path.write_text(on_disk)
     files = await desk.open()
-    assert (path in files.changes) == known
+    assert (path in changed(files)) == known
     if known:
-        assert await files.text(files.changes[path].base or "") == "old"
-        assert files.changes[path].edits[0].settled == (on_disk == "new")
+        assert await text_of(files, changed(files)[path][0].before or "") == "old"
+        assert changed(files)[path][0].settled == (on_disk == "new")
     await files.aclose()
 
 
@@ -187,12 +198,12 @@ async def test_a_torn_last_line_is_cut_off_and_the_rest_kept(desk: Desk) -> None
     journal = await desk.log()
     journal.write_bytes(b"damaged\n" + journal.read_bytes() + b'{"type":"intent","n":')
     again = await desk.open()
-    assert set(again.changes) == {desk.root / "a"}
+    assert set(changed(again)) == {desk.root / "a"}
     await write(again, desk.root / "b", "two")
     await again.aclose()
     assert journal.read_bytes().endswith(b"\n")
     last = await desk.open()
-    assert set(last.changes) == {desk.root / "a", desk.root / "b"}
+    assert set(changed(last)) == {desk.root / "a", desk.root / "b"}
     await last.aclose()
 
 
@@ -200,7 +211,7 @@ async def test_one_process_holds_a_log_at_a_time_and_its_sessions_share_it(desk:
     one, other = await desk.open("one"), await desk.open("other")
     await write(one, desk.root / "a", "1")
     await write(other, desk.root / "a", "2")
-    assert [[edit.n for edit in files.edits[desk.root / "a"]] for files in (one, other)] == [[1], [2]]
+    assert [[edit.n for edit in files.projects.edits[desk.root / "a"]] for files in (one, other)] == [[1], [2]]
     with pytest.raises(
         ProjectOpenElsewhereError, match=rf"edits\.jsonl.*pid {os.getpid()}; stop that process"
     ) as refused:
@@ -229,8 +240,8 @@ async def test_what_earlier_versions_kept_for_a_session_is_taken_over_once(desk:
     for _ in range(2):
         for session in ("session", "fork"):
             files = await desk.open(session)
-            assert [(edit.session_id, edit.settled) for edit in files.edits[path]] == [("session", True)]
-            assert await files.text(files.changes[path].base or "") == "old"
+            assert [(edit.session_id, edit.settled) for edit in files.projects.edits[path]] == [("session", True)]
+            assert await text_of(files, changed(files)[path][0].before or "") == "old"
             await files.aclose()
     assert (await desk.log()).read_text().count('"type":"intent"') == 1
 
@@ -242,7 +253,7 @@ async def test_a_directory_that_was_moved_keeps_its_log(desk: Desk) -> None:
     desk.root = desk.root.rename(desk.root.with_name("moved"))
     files = await desk.open()
     await write(files, desk.root / "a", "2")
-    assert [edit.n for edit in files.edits[desk.root / "a"]] == [1, 2]
+    assert [edit.n for edit in files.projects.edits[desk.root / "a"]] == [1, 2]
     await files.aclose()
 
 
@@ -255,7 +266,7 @@ async def test_a_file_outside_belongs_to_the_project_around_it(desk: Desk) -> No
     assert other / "sub" / "a" in project.edits()
     await desk.projects.give_back(log_id)
     files = await desk.open()
-    assert set(files.changes) == {other / "sub" / "a", other / "sub"}
+    assert set(changed(files)) == {other / "sub" / "a", other / "sub"}
     await files.aclose()
 
 
@@ -283,7 +294,7 @@ def test_a_log_that_ends_anywhere_opens_with_all_that_is_whole(names: list[str],
         await project.aclose()
         files = await desk.open()
         await write(files, desk.root / "a", "next", 99)
-        assert files.edits[desk.root / "a"][-1].n > len(known)
+        assert files.projects.edits[desk.root / "a"][-1].n > len(known)
         await files.aclose()
 
     with tempfile.TemporaryDirectory() as base:
@@ -299,7 +310,7 @@ async def test_writes_to_one_file_at_the_same_time_are_one_edit_and_one_refusal(
         *(files.write_text(path, f"new {number}", expected=digest) for number in range(4)), return_exceptions=True
     )
     assert [type(result) for result in results] == [TextFile, FileChangedError, FileChangedError, FileChangedError]
-    assert len(files.changes[path].edits) == 1
+    assert len(changed(files)[path]) == 1
     await files.aclose()
 
 

@@ -80,10 +80,10 @@ async def test_looking_stands_still_while_a_search_runs_unless_a_command_waits_f
     files = await SessionFiles.open(disk, projects, Author("session", own, tmp_path), clients)
     limits = CaptureLimits(wait_s=0.01)
     capture = Capture(
-        "session",
-        files,
+        files.found,
+        files.commands,
         LookedAt(projects, own, {"PATH": path}, (), limits),
-        FindingWords(files, "session", 1, str),
+        FindingWords(files.projects, "session", 1, str),
         Writers(),
         lambda: 60.0,
     )

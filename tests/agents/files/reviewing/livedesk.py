@@ -150,8 +150,10 @@ class LiveDesk(GitDesk):
             clients = ClientFiles(disk, self.projects.buffers)
             files = await SessionFiles.open(disk, self.projects, Author(session_id, own, self.state), clients)
             looked_at = LookedAt(self.projects, own, {}, (), CaptureLimits(wait_s=60.0))
-            words = FindingWords(files, session_id, 1, str)
-            files.watch(Capture(session_id, files, looked_at, words, self._writers, lambda: self.certain_within))
+            words = FindingWords(files.projects, session_id, 1, str)
+            files.watch(
+                Capture(files.found, files.commands, looked_at, words, self._writers, lambda: self.certain_within)
+            )
             self._sessions[session_id] = files
         return self._sessions[session_id]
 

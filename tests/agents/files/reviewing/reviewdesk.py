@@ -120,7 +120,7 @@ class ReviewDesk:
         activity = self.projects.activities.at(self.root)
         activity.begin(call.call_id, await asyncio.to_thread(activity.git.now), _nothing_found)
         try:
-            await files.note(
+            await files.found.keep(
                 [self._changed(name, before.get(name), after.get(name)) for name in {**before, **after}], moment(), call
             )
         finally:
@@ -136,7 +136,7 @@ class ReviewDesk:
             path.symlink_to(target)
         after, after_mode = self._node(path)
         change = CallChange(path, before, after, before_mode, after_mode)
-        await (await self.session(session)).note([change], moment(), AgentCall(session, turn, f"call of {turn}"))
+        await (await self.session(session)).found.keep([change], moment(), AgentCall(session, turn, f"call of {turn}"))
 
     async def makes_executable(self, name: str, turn: str = "T1", session: str = "S1") -> None:
         """A command of a session's agent does that to a file."""
@@ -144,7 +144,7 @@ class ReviewDesk:
         held, before = self._node(path)
         path.chmod(0o755)
         change = CallChange(path, held, held, before, path.stat().st_mode)
-        await (await self.session(session)).note([change], moment(), AgentCall(session, turn, f"call of {turn}"))
+        await (await self.session(session)).found.keep([change], moment(), AgentCall(session, turn, f"call of {turn}"))
 
     def _node(self, path: Path) -> tuple[str | None, int | None]:
         node = read_node(path)
@@ -158,7 +158,7 @@ class ReviewDesk:
     async def undo(self, *turns: str, session: str = "S1", name: str = "u1", kept: bool = False) -> list[FileOutcome]:
         """Take turns of a session back."""
         files = await self.session(session)
-        chosen = {edit.key for edits in files.edits.values() for edit in _since_first(edits, turns)}
+        chosen = {edit.key for edits in files.projects.edits.values() for edit in _since_first(edits, turns)}
         return await take_back(files, lambda edit: edit.key in chosen, name, "", kept=kept)
 
     async def redo(self, undone: str = "u1", session: str = "S1", name: str = "r1") -> list[FileOutcome]:

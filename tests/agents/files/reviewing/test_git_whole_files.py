@@ -30,7 +30,7 @@ class Desk(GitDesk):
         before, held = path.stat().st_mode, self.projects.store.put(path.read_bytes())
         path.chmod(mode)
         change = CallChange(path, held, held, before, path.stat().st_mode)
-        await (await self.session()).note([change], moment(), AgentCall("S1", "T1", "chmod"))
+        await (await self.session()).found.keep([change], moment(), AgentCall("S1", "T1", "chmod"))
 
     def mode(self, name: str) -> int:
         return stat.S_IMODE((self.root / name).stat().st_mode)

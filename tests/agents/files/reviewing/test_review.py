@@ -181,7 +181,7 @@ async def test_a_rename_is_not_rejected_to_where_an_agent_is_writing(desk: Revie
     [hunk] = await desk.hunks(Selection(turn_id="T2"))
     agent = await desk.session("S2")
 
-    async with agent.editing(desk.root / "util.py"):
+    async with agent.writes.locks.editing(desk.root / "util.py"):
         rejecting = asyncio.create_task(desk.decide("reject", rename.id))
         for _ in range(3):  # somebody else decides meanwhile, which takes as long
             await desk.decide("keep", hunk.id)

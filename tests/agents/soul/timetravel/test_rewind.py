@@ -167,7 +167,7 @@ async def test_a_restore_cut_off_by_a_crash_is_finished_when_the_session_is_open
         session = watcher.session
         # what the journal holds when the daemon dies right after a restore was announced
         calls = tuple(
-            edit.call_id for edits in session.operations.travel.rewinder.files.edits.values() for edit in edits
+            edit.call_id for edits in session.operations.travel.rewinder.files.projects.edits.values() for edit in edits
         )
         session.log.publish(FilesRestoring(restore_id="r", calls=calls, checkpoint_id=0))
         await session.log.commit()

@@ -60,18 +60,6 @@ class LoggedEdit(Struct, frozen=True, array_like=True, gc=False):
         return self.n, self.timestamp, self.call_id
 
 
-class LoggedFileChange(Struct, frozen=True):
-    """What the agent did to one file: `base` is the text before its first edit, `current` its last (None: no file).
-
-    Where an edit's `before` is not the `after` of the one above it, somebody else wrote in between.
-    """
-
-    path: Path
-    base: str | None
-    current: str | None
-    edits: tuple[LoggedEdit, ...]
-
-
 class KeptEdits(Struct, frozen=True, array_like=True):
     """All that an `EditState` knows: the paths that edits have, and each edit with which of them is its own."""
 
@@ -266,12 +254,6 @@ class EditState:
     def unsettled(self) -> list[tuple[Path, LoggedEdit]]:
         """Edits of which nobody knows yet if they happened."""
         return [self._edits[n] for n in sorted(self._unsettled)]
-
-
-def changes_of(edits: Mapping[Path, Sequence[LoggedEdit]]) -> Mapping[Path, LoggedFileChange]:
-    """The files that are not as they were, by resolved path."""
-    changes = (LoggedFileChange(path, each[0].before, each[-1].after, tuple(each)) for path, each in edits.items())
-    return {change.path: change for change in changes if change.base != change.current}
 
 
 def _moved(path: Path, before: Path, now: Path) -> Path:

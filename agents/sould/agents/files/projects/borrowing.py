@@ -4,20 +4,19 @@ Which logs hold edits of the session is on disk before the first such edit is.
 """
 
 import asyncio
-import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from sould.agents.base.errors import SouldError
 from sould.agents.base.tasks import run_shielded_in_thread, shielded
 from sould.agents.base.workspace import TextFiles, Workspace
+from sould.agents.files.edits.blobs import BlobMissingError
 from sould.agents.files.edits.editlog import Intent
+from sould.agents.files.edits.ownership import ALONE
 from sould.agents.files.edits.project import Project
 from sould.agents.files.edits.reviewed import EditReader
 from sould.agents.files.edits.sessionlogs import add_logs, logs_of, old_edits, set_aside
 from sould.agents.files.edits.state import LoggedEdit
 from sould.agents.files.projects.projects import ProjectPlace, Projects
-from sould.agents.files.reviewing.activity import Finder, RootActivity
 from sould.agents.files.reviewing.answers import DecisionListener
 from sould.agents.files.reviewing.review import Review
 
@@ -52,41 +51,70 @@ class BorrowedProjects:
         """Those that are borrowed by now."""
         return iter(tuple(self._by_log.values()))
 
+    @property
+    def edits(self) -> Mapping[Path, Sequence[LoggedEdit]]:
+        """Every edit of the session by resolved path, oldest first, taken back or not."""
+        found: dict[Path, list[LoggedEdit]] = {}
+        for project in self:
+            for path, edits in project.edits(self._session_id or None).items():
+                if self._session_id or project.root != ALONE or path.is_relative_to(self._workspace.root):
+                    found.setdefault(path, []).extend(edits)
+        return {path: sorted(edits, key=lambda edit: edit.timestamp) for path, edits in found.items()}
+
     def edits_of(self, path: Path) -> Sequence[LoggedEdit]:
         """Of a file, in those that are borrowed by now, oldest first."""
         return sorted((edit for project in self for edit in project.edits_of(path)), key=lambda edit: edit.timestamp)
 
+    async def content(self, digest: str) -> bytes:
+        """A content named in `edits`, nothing for a directory. Raises BlobMissingError."""
+        missing = BlobMissingError("no edit of the session names it")
+        for project in self:
+            try:
+                return await project.content(digest)
+            except BlobMissingError as error:
+                missing = error
+        raise missing
+
+    @property
+    def directories(self) -> tuple[Path, ...]:
+        """Those the session works in, as they are at the time."""
+        return (self._workspace.root, *self._workspace.additional)
+
     @property
     def watched(self) -> Sequence[Path]:
         """The directories the session works in that may be projects."""
-        return [each for each in self._directories() if each not in self._never]
+        return [each for each in self.directories if each not in self._never]
 
     @property
     def unwatched(self) -> Sequence[Path]:
         """The others."""
-        return [each for each in self._directories() if each in self._never]
+        return [each for each in self.directories if each in self._never]
 
-    async def open(self, session_id: str) -> None:
+    async def open(self) -> None:
         """Borrow those with edits of the session, for the user the project's; take over its own log of earlier versions."""
         ids = await asyncio.to_thread(logs_of, self._directory) if self._directory is not None else []
         await self._open_logs(ids)
         if self._directory is not None:
-            await self.take_over(session_id, self._directory)
+            await self._take_over(self._session_id, self._directory)
 
-    async def inherit(self, heir: str, source: str, directory: Path) -> None:
-        """The session `heir`, this one, goes on where the session `source` is, which keeps its things in `directory`."""
-        await self.take_over(source, directory)
+    async def inherit(self, source: str, directory: Path) -> None:
+        """Know the edits of the session `source`, too, which keeps its things in `directory`: this one, still new, goes on there.
+
+        Raises:
+            OSError: they cannot be read, or could not be kept.
+        """
+        await self._take_over(source, directory)
         ids = await asyncio.to_thread(logs_of, directory)
         await self._open_logs(ids)
         for log_id in ids:
             project = self._by_log.get(log_id)
             if project is not None:
                 await self._note(log_id)
-                await project.inherit(heir, source)
+                await project.inherit(self._session_id, source)
 
     async def of(self, path: Path) -> Project:
         """The one a file belongs to, by its resolved path. Raises OSError, SouldError."""
-        place = await asyncio.to_thread(self._projects.place_of, path, self._directories(), self._never)
+        place = await asyncio.to_thread(self._projects.place_of, path, self.directories, self._never)
         async with self._one:
             known = self._by_place.get(place)
             if known is not None and known.root == place.root:
@@ -105,11 +133,15 @@ class BorrowedProjects:
 
     def root_of(self, path: Path) -> Path:
         """The root of the one a file belongs to, which is not borrowed for that. Blocks. Raises OSError."""
-        return self._projects.place_of(path, self._directories(), self._never).root
+        return self._projects.place_of(path, self.directories, self._never).root
 
     def review(self, project: Project) -> Review:
         """What is to be decided in one that is borrowed."""
         return self._projects.review(project)
+
+    async def review_of(self, path: Path) -> Review:
+        """What is to be decided in the one a file belongs to. Raises as `of`."""
+        return self._projects.review(await self.of(path))
 
     def reviews(self) -> Sequence[Review]:
         """What is to be decided in those that are borrowed by now."""
@@ -147,54 +179,6 @@ class BorrowedProjects:
         for review in self.reviews():
             await review.carry_out_waiting()
 
-    async def command_begins(self, call_id: str, finder: Finder) -> None:
-        """The call runs programs from here on, in these and where the session works.
-
-        What files hold and how git stands until here is not its doing.
-        """
-        await self.command_ended(call_id)
-        for directory in await asyncio.to_thread(self._reviewed):
-            # or what the command commits would be taken for the user's, as it is where another process has the log
-            with contextlib.suppress(OSError, SouldError):
-                await self.of(directory / "any")
-        for review in self.reviews():
-            await review.look_at_all()
-        for activity in await asyncio.to_thread(self._activities):
-            activity.begin(self._key(call_id), await asyncio.to_thread(activity.git.now), finder)
-
-    async def command_ended(self, call_id: str) -> None:
-        """It has ended, and what it did to files is kept."""
-        activities = self._projects.activities.running(self._key(call_id))
-        try:
-            for review in self.reviews() if activities else ():
-                await review.git.note_agent()
-        finally:
-            for activity in activities:
-                activity.end(self._key(call_id))
-        for review in self.reviews() if activities else ():
-            await review.command_ended()
-
-    async def command_goes_on(self, call_id: str, finder: Finder) -> None:
-        """It has ended, and programs of it go on: what they change is its doing, whoever looks first."""
-        for activity in await asyncio.to_thread(self._activities):
-            activity.goes_on(self._key(call_id), finder)
-
-    def command_over(self, call_id: str) -> None:
-        """Nothing of it goes on any more."""
-        self._projects.activities.over(self._key(call_id))
-
-    def _key(self, call_id: str) -> str:
-        return f"{self._session_id} {call_id}"
-
-    def _reviewed(self) -> Sequence[Path]:
-        """The directories the session works in of whose projects something may be under review. Blocks."""
-        return [each for each in self.watched if self._projects.has_log(self.root_of(each / "any"))]
-
-    def _activities(self) -> Sequence[RootActivity]:
-        places = [self._projects.place_of(each / "any", self._directories(), self._never) for each in self.watched]
-        roots = dict.fromkeys((*(place.root for place in places), *(project.root for project in self)))
-        return [self._projects.activities.at(root) for root in roots]
-
     def _serve(self, project: Project) -> None:
         """What is decided about the session's hunks is written as its clients see the files, and told."""
         review = self._projects.review(project)
@@ -207,7 +191,7 @@ class BorrowedProjects:
         if self._stepping:
             review.step_begins(self._session_id)
 
-    async def take_over(self, session_id: str, directory: Path) -> None:
+    async def _take_over(self, session_id: str, directory: Path) -> None:
         """The edits that earlier versions kept beside a session; they are in the projects' logs when this returns."""
         edits = await asyncio.to_thread(old_edits, directory)
         by_project: dict[int, tuple[Project, list[tuple[Intent, bool]]]] = {}
@@ -248,6 +232,3 @@ class BorrowedProjects:
         """Before the first edit of the session is in it."""
         if self._directory is not None:
             await run_shielded_in_thread(add_logs, self._directory, [log_id])
-
-    def _directories(self) -> tuple[Path, ...]:
-        return (self._workspace.root, *self._workspace.additional)

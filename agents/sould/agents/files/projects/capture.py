@@ -30,10 +30,11 @@ from sould.agents.files.projects.changes import (
     Findings,
     LateListener,
     UnsureListener,
-    WatchedFiles,
     is_text,
 )
+from sould.agents.files.projects.commands import SessionCommands
 from sould.agents.files.projects.findingwords import CertainWithin, Evidence, FindingWords, meanwhile, whose
+from sould.agents.files.projects.foundchanges import FoundChanges
 from sould.agents.files.projects.lookedat import LookedAt
 from sould.agents.files.projects.projects import Projects
 from sould.agents.files.projects.writers import HeldCommand, Interval, Writers
@@ -62,10 +63,10 @@ def _happened() -> asyncio.Event:
 
 
 class Capture(Struct):
-    """Of one session; what it finds goes to `files`."""
+    """Of one session; what it finds goes to `found`."""
 
-    session_id: str
-    files: WatchedFiles
+    found: FoundChanges
+    commands: SessionCommands
     looked_at: LookedAt
     words: FindingWords
     writers: Writers
@@ -135,7 +136,7 @@ class Capture(Struct):
             await self._alone(partial(self._sweep, recent))
 
     async def _sweep(self, calls: Mapping[str, Interval]) -> None:
-        if touched := tuple(self.files.touched):
+        if touched := tuple(self.found.touched):
             self._unsettled |= calls
             found = await self._look(told=True, touched=touched)
             written = {root: [each for each in some if each.rewrote] for root, some in found.items()}
@@ -149,8 +150,8 @@ class Capture(Struct):
             if call.call_id not in self._intervals:
                 self._intervals[call.call_id] = Interval(call, moment(), title)
             self._intervals[call.call_id].run()
-            self.writers.begin(self.session_id, self._roots())
-        await self.files.commands.command_begins(call.call_id, self._find)
+            self.writers.begin(self.found.session_id, self.found.borrowed.directories)
+        await self.commands.begin(call.call_id, self._find)
 
     async def _find(self) -> None:
         """Keep what has been changed by now."""
@@ -212,9 +213,9 @@ class Capture(Struct):
                     found = await self._with_met(self._found.pop(call_id, Findings()))
                     return replace(found, note=f"{found.note} {LATE}".lstrip()) if self._late else found
             finally:
-                await self.files.commands.command_ended(call_id)
+                await self.commands.end(call_id)
                 if interval.holds:
-                    await self.files.commands.command_goes_on(call_id, self._find)
+                    await self.commands.goes_on(call_id, self._find)
 
     async def running(self, call: AgentCall, start: Callable[[], Awaitable[RunningCommand]]) -> RunningCommand:
         """Start a command for the call, whose interval stays open until the command has ended.
@@ -225,10 +226,8 @@ class Capture(Struct):
         if call_id not in self._intervals:
             await self.begin(call)
             self._intervals[call_id].end()
-            await self.files.commands.command_ended(
-                call_id
-            )  # it is in the background: nobody waits for it to look at files
-            await self.files.commands.command_goes_on(call_id, self._find)
+            await self.commands.end(call_id)  # it is in the background: nobody waits for it to look at files
+            await self.commands.goes_on(call_id, self._find)
         interval = self._intervals[call_id]
         interval.hold()
         try:
@@ -249,7 +248,7 @@ class Capture(Struct):
                 self._close(call_id)
                 self._ask_about(interval)
                 self._found.pop(call_id, None)
-            self.files.commands.command_over(call_id)
+            self.commands.over(call_id)
 
     async def changed_since(self, since: float, turn_id: str, call_id: str) -> tuple[Sequence[Path], bool]:
         """The files that changed since then (wall seconds), kept as the call's and `shared`; False: not all were looked at.
@@ -257,12 +256,14 @@ class Capture(Struct):
         What they were is not known: the call was cut off with the process that knew.
         """
         async with self._one:
-            found, whole = await run_shielded_in_thread(self.looked_at.changed_since, tuple(self.files.watched), since)
+            found, whole = await run_shielded_in_thread(
+                self.looked_at.changed_since, tuple(self.found.borrowed.watched), since
+            )
             paths = [path for path in found if is_text(path)]
             changes = [CallChange(path, UNKEPT, UNKEPT, shared=True) for path in paths[:MOST_NAMED]]
             with contextlib.suppress(OSError, SouldError):  # then it is told, and not kept
-                await self.files.note(changes, moment(), AgentCall(self.session_id, turn_id, call_id))
-        return paths, whole and not self.files.unwatched
+                await self.found.keep(changes, moment(), AgentCall(self.found.session_id, turn_id, call_id))
+        return paths, whole and not self.found.borrowed.unwatched
 
     async def aclose(self) -> None:
         """Let go of all copies, when what calls did is known."""
@@ -272,8 +273,8 @@ class Capture(Struct):
         await self._behind.aclose()
         await self.ended()
         while self._intervals:
-            self.files.commands.command_over(self._intervals.popitem()[0])
-        self.writers.end(self.session_id)
+            self.commands.over(self._intervals.popitem()[0])
+        self.writers.end(self.found.session_id)
         async with self._one:
             await run_shielded_in_thread(self.looked_at.close)
 
@@ -285,7 +286,7 @@ class Capture(Struct):
             interval.close()
             (self._unsettled if self._late else self._recent)[call_id] = interval
         if not self._intervals:
-            self.writers.end(self.session_id)
+            self.writers.end(self.found.session_id)
         self._settle()
         if self._unfinished and not self._behind.busy:
             self._behind.begin(self._go_on())
@@ -343,7 +344,7 @@ class Capture(Struct):
         since = min(self._looked[0], interval.started) if late else self._looked[0]
         judged = self._judged([each for each in changes if is_text(each.path)], interval, since)
         try:
-            noted = await self.files.note(judged, interval.since, interval.call) if judged else ()
+            noted = await self.found.keep(judged, interval.since, interval.call) if judged else ()
         except (OSError, SouldError) as error:
             why = error.message if isinstance(error, SouldError) else error.strerror or "the disk refused"
             self._add(call_id, Findings((), f"What it changed could not be saved: {why.removesuffix('.')}."), late=late)
@@ -359,7 +360,7 @@ class Capture(Struct):
 
     def _judged(self, changes: Sequence[CallChange], interval: Interval, since: float) -> list[CallChange]:
         """The changes without the user's, each with who else may have made it."""
-        others = self.writers.others(self.session_id, since)
+        others = self.writers.others(self.found.session_id, since)
         with_others = len({each.call.subagent for each in self._intervals.values() if not each.done}) > 1
         ran = meanwhile(interval.title, interval.seconds)
         judged: list[CallChange] = []
@@ -383,7 +384,7 @@ class Capture(Struct):
         ended_soon = whose(Evidence(interval.seconds), self.certain_within()) == "agent"
         if ended_soon and interval.doubts == "so far":
             with contextlib.suppress(OSError):  # then it stays unsure
-                await self.files.make_sure(interval.call)
+                await self.found.make_sure(interval.call)
 
     def _ask_about(self, interval: Interval) -> None:
         if interval.doubts and self._unsure is not None:
@@ -405,9 +406,6 @@ class Capture(Struct):
 
     # --- looking -----------------------------------------------------------------------------------------------------
 
-    def _roots(self) -> tuple[Path, ...]:
-        return (self.files.root, *self.files.additional)
-
     def _rest(self) -> None:
         """Unless no search runs, or somebody waits."""
         if self._searches and not self._intervals and not self._one.locked():
@@ -422,7 +420,7 @@ class Capture(Struct):
         self._rest_no_more()
         self._looked = (self._looked[1], time.monotonic())
         found = await run_shielded_in_thread(
-            self.looked_at.differences, tuple(self.files.watched), told=told, touched=touched
+            self.looked_at.differences, tuple(self.found.borrowed.watched), told=told, touched=touched
         )
         if self._unfinished and not self._behind.busy:
             self._behind.begin(self._go_on())
@@ -439,7 +437,7 @@ class Capture(Struct):
             await self._calm.wait()
             async with self.projects.beforehand, self._one:
                 if not self.looked_at.by_root:
-                    watched = tuple(self.files.watched)
+                    watched = tuple(self.found.borrowed.watched)
                     await run_shielded_in_thread(self.looked_at.differences, watched, told=False, patience=0.0)
             self._rest()
         while True:

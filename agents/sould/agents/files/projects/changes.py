@@ -1,7 +1,7 @@
 """What a call did to files, as it is kept and told. Pure."""
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from sould.agents.files.directories.refs import DIRECTORY, UNKEPT
 from sould.agents.files.edits.state import LoggedEdit
 from sould.agents.files.review.hunk import AgentCall
-from sould.agents.files.reviewing.activity import Finder
 from sould.agents.files.reviewing.listing import ReviewedHunk
 
 MOST_NAMED = 200
@@ -55,72 +54,6 @@ def together(found: Sequence[Findings]) -> Findings:
     """What was found of one call in several intervals."""
     changes = tuple(change for each in found for change in each.changes)
     return Findings(changes, next((each.note for each in found if each.note), ""))
-
-
-class WatchedCommands(Protocol):
-    """Is told when calls run programs."""
-
-    async def command_begins(self, call_id: str, finder: Finder) -> None:
-        """The call runs programs from here on; what it has changed by some time is found with `finder`."""
-        ...
-
-    async def command_ended(self, call_id: str) -> None:
-        """It has ended, and what it did to files is kept."""
-        ...
-
-    async def command_goes_on(self, call_id: str, finder: Finder) -> None:
-        """It has ended, and programs of it go on; what they have changed by some time is found with `finder`."""
-        ...
-
-    def command_over(self, call_id: str) -> None:
-        """Nothing of it goes on any more."""
-        ...
-
-
-class WatchedFiles(Protocol):
-    """A session's files: where to look, and who keeps what is found."""
-
-    @property
-    def root(self) -> Path:
-        """The session's working directory."""
-        ...
-
-    @property
-    def additional(self) -> Sequence[Path]:
-        """The other directories it works in, as they are at the time."""
-        ...
-
-    @property
-    def watched(self) -> Sequence[Path]:
-        """Those of all these that are looked at."""
-        ...
-
-    @property
-    def unwatched(self) -> Sequence[Path]:
-        """The others: they are never projects, as the user's home."""
-        ...
-
-    @property
-    def touched(self) -> Collection[Path]:
-        """The files that agents changed and editors have open."""
-        ...
-
-    @property
-    def commands(self) -> WatchedCommands:
-        """Who is told of the commands that calls run."""
-        ...
-
-    async def note(self, changes: Sequence[CallChange], since: int, call: AgentCall) -> Sequence[CallChange]:
-        """Keep the changes as the call's, but for what edits since the mark (`moment`) explain; what is left.
-
-        Raises:
-            OSError, SouldError: they could not be kept.
-        """
-        ...
-
-    async def make_sure(self, call: AgentCall) -> None:
-        """What was kept of the call and may have been the user's was the call's. Raises OSError: that could not be kept."""
-        ...
 
 
 class LateListener(Protocol):

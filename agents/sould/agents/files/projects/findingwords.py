@@ -10,7 +10,8 @@ from typing import Final, Literal, TypeAlias
 from msgspec import Struct, field
 
 from sould.agents.files.directories.directory import Directory
-from sould.agents.files.projects.changes import WatchedFiles, named
+from sould.agents.files.projects.borrowing import BorrowedProjects
+from sould.agents.files.projects.changes import named
 from sould.agents.files.projects.othersessions import SessionNames, described
 from sould.agents.files.reviewing.buffers import Said
 from sould.agents.files.reviewing.listing import ReviewedHunk
@@ -52,9 +53,9 @@ def meanwhile(title: str, seconds: float | None) -> str:
 
 
 class FindingWords(Struct):
-    """Of one session, whose files are `files`; of the files in a directory `most` are looked at closely."""
+    """Of one session, that works in `projects`; of the files in a directory `most` are looked at closely."""
 
-    files: WatchedFiles
+    projects: BorrowedProjects
     session_id: str
     most: int
     names: SessionNames
@@ -90,7 +91,7 @@ class FindingWords(Struct):
             said.append(
                 f"What it changed is not known, and going back cannot restore it, because this was moved: {named(gone)}."
             )
-        unsaid = [each for each in self.files.unwatched if each not in self._said_unwatched]
+        unsaid = [each for each in self.projects.unwatched if each not in self._said_unwatched]
         self._said_unwatched.update(unsaid)
         if unsaid:
             said.append(

@@ -6,26 +6,18 @@ directories.
 
 import asyncio
 from pathlib import Path
-from typing import Protocol
 
 from msgspec import Struct, field
 
 from sould.agents.base.workspace import NotAFileError, TextFiles, WorkspaceError
 from sould.agents.files.directories.secretblobs import SecretJudge
 from sould.agents.files.edits.texts import as_lines
+from sould.agents.files.projects.borrowing import BorrowedProjects
 from sould.agents.files.projects.projects import BeginForeseeing, Foresee, Projects, Unforeseen
 from sould.agents.files.review.hunk import AgentCall
 from sould.agents.files.review.lines import Lines
 from sould.agents.files.reviewing.review import Review
 from sould.agents.toolapi.base import Foreseen
-
-
-class ProjectRoots(Protocol):
-    """Knows to which project a file belongs."""
-
-    def root_of(self, path: Path) -> Path:
-        """Its root, by the file's resolved path. Blocks. Raises OSError."""
-        ...
 
 
 class _Shown(Struct, frozen=True):
@@ -40,7 +32,7 @@ class ForeseenWrites(Struct):
     session_id: str
     projects: Projects
     files: TextFiles
-    roots: ProjectRoots
+    borrowed: BorrowedProjects
     secrets: SecretJudge | None
     _shown: dict[str, _Shown] = field(default_factory=dict[str, _Shown])
     """By the call's id."""
@@ -69,7 +61,7 @@ class ForeseenWrites(Struct):
         if not foreseen.path.inside:
             return
         try:
-            root = await asyncio.to_thread(self.roots.root_of, foreseen.path.path)
+            root = await asyncio.to_thread(self.borrowed.root_of, foreseen.path.path)
         except OSError:
             return
         review = next((each for each in self.projects.open_reviews if each.root == root), None)

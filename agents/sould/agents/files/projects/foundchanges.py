@@ -5,33 +5,19 @@ What edits of the session, which are in the logs already, or decisions explain i
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sould.agents.base.liveconfig import LiveConfig
-from sould.agents.base.workspace import Command, Expected, RunningCommand, TextFile
 from sould.agents.files.edits.editlog import Captured
 from sould.agents.files.edits.project import Project
 from sould.agents.files.edits.state import LoggedEdit
 from sould.agents.files.projects.borrowing import BorrowedProjects
-from sould.agents.files.projects.capture import Capture
 from sould.agents.files.projects.changes import CallChange, explained, halves
+from sould.agents.files.projects.projects import Projects
 from sould.agents.files.review.hunk import AgentCall
 from sould.agents.files.reviewing.listing import ReviewedHunk, listed
 from sould.agents.files.reviewing.settlerule import settle_rule
-
-
-class Writing(Struct, frozen=True):
-    """In whose name a file is changed. `allowed`: a person saw the difference and said yes before.
-
-    `all_names`: names of the file outside the project (hard links) may change with it, as a person said.
-    """
-
-    call: AgentCall
-    allowed: bool = False
-    all_names: bool = False
 
 
 def captured(change: CallChange, call: AgentCall, *, allowed: bool) -> Captured:
@@ -48,60 +34,30 @@ def captured(change: CallChange, call: AgentCall, *, allowed: bool) -> Captured:
     )
 
 
-class RecordingFiles(Protocol):
-    """A session's files, which remember in whose name they are changed."""
-
-    capture: Capture | None
-
-    async def write(self, path: Path, text: str, *, expected: Expected, writing: Writing) -> TextFile:
-        """As `Workspace.write_text`, in this name."""
-        ...
-
-    async def remove(self, path: Path, *, expected: str, writing: Writing) -> None:
-        """As `Workspace.delete`, in this name."""
-        ...
-
-    async def run(self, command: Command) -> RunningCommand:
-        """As `Workspace.run`."""
-        ...
-
-
-class CallChanges(Struct, frozen=True):
-    """What one call does to a session's files."""
-
-    files: RecordingFiles
-    writing: Writing
-
-    async def write_text(self, path: Path, text: str, *, expected: Expected) -> TextFile:
-        """Write in the name of this call."""
-        return await self.files.write(path, text, expected=expected, writing=self.writing)
-
-    async def delete(self, path: Path, *, expected: str) -> None:
-        """Delete in the name of this call."""
-        await self.files.remove(path, expected=expected, writing=self.writing)
-
-    async def run(self, command: Command) -> RunningCommand:
-        """As the session's files; what it does to files is this call's, also after the call has ended."""
-        capture = self.files.capture
-        if capture is None:
-            return await self.files.run(command)
-        return await capture.running(self.writing.call, lambda: self.files.run(command))
-
-
 class FoundChanges(Struct, frozen=True):
     """Of one session."""
 
     session_id: str
     borrowed: BorrowedProjects
-    config: LiveConfig
+    projects: Projects
 
     @property
     def unreviewed(self) -> bool:
         """Nothing that agents do is to be reviewed."""
-        return settle_rule(self.config) == "never"
+        return settle_rule(self.projects.config) == "never"
+
+    @property
+    def touched(self) -> Collection[Path]:
+        """The files that agents changed and editors have open."""
+        edited = (path for project in self.borrowed for path in project.edits())
+        return {*edited, *self.projects.buffers.opened_files()}
 
     async def keep(self, changes: Sequence[CallChange], since: int, call: AgentCall) -> list[CallChange]:
-        """See `WatchedFiles.note`."""
+        """Keep the changes as the call's, but for what edits since the mark (`moment`) explain; what is left.
+
+        Raises:
+            OSError, SouldError: they could not be kept.
+        """
         left = await self._unexplained(changes, since)
         met: dict[Path, tuple[ReviewedHunk, ...]] = {}
         allowed = self.unreviewed
@@ -115,7 +71,7 @@ class FoundChanges(Struct, frozen=True):
         return [replace(change, met=met.pop(change.path, ())) for _, found in left for change in found]
 
     async def make_sure(self, call: AgentCall) -> None:
-        """See `WatchedFiles.make_sure`."""
+        """What was kept of the call and may have been the user's was the call's. Raises OSError: that could not be kept."""
         for project in self.borrowed:
             await project.make_sure(call.session_id, call.turn_id, call.call_id)
 

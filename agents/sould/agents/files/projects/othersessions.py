@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from sould.agents.base.errors import SouldError
+from sould.agents.files.projects.borrowing import BorrowedProjects
 from sould.agents.files.review.difference import LineEdit, edits_between
 from sould.agents.files.review.lines import split
 from sould.agents.files.reviewing.listing import ReviewedHunk, Selection
@@ -30,23 +31,15 @@ class Presence(Protocol):
         ...
 
 
-class ReviewedSessionFiles(Protocol):
-    """A session's files."""
-
-    async def review_of(self, path: Path) -> Review:
-        """The review of the project a file belongs to. Raises OSError, SouldError."""
-        ...
-
-
 class OtherSessions:
     """As one session sees them, an `OthersWork`. `at_work`: those of which a turn runs, shared by all."""
 
     def __init__(
-        self, session_id: str, files: ReviewedSessionFiles, names: SessionNames, presence: Presence, at_work: set[str]
+        self, session_id: str, projects: BorrowedProjects, names: SessionNames, presence: Presence, at_work: set[str]
     ) -> None:
         self._at_work = at_work
         self._session_id = session_id
-        self._files = files
+        self._projects = projects
         self._names = names
         self._presence = presence
         self._allowed: set[tuple[str, int]] = set()
@@ -63,7 +56,7 @@ class OtherSessions:
     async def __call__(self, path: Path) -> OtherWork:
         """See `OthersWork`."""
         try:
-            return _InFile(self, path, await self._files.review_of(path))
+            return _InFile(self, path, await self._projects.review_of(path))
         except (OSError, SouldError):
             return OtherWork()  # then it is not written, either, and the write says why
 

@@ -24,7 +24,7 @@ class ProjectPort:
     """One client's view of one project, as long as `opened` lasts. Parts that frontends use as they are, are public."""
 
     def __init__(self, projects: Projects, files: SessionFiles, client_id: str) -> None:
-        [self.review] = files.reviews()
+        [self.review] = files.projects.reviews()
         """Decisions and comments, and what is known of the hunks without a look at their files."""
         self.documents = ClientDocuments(projects.buffers, self.review, client_id)
         """What the client has open."""
@@ -90,11 +90,11 @@ class ProjectPort:
 
     def edits(self) -> Mapping[Path, Sequence[LoggedEdit]]:
         """The edits of all sessions by file, oldest first."""
-        return self._files.edits
+        return self._files.projects.edits
 
     async def content(self, digest: str) -> bytes:
         """What a file held before or after an edit. Raises BlobMissingError."""
-        return await self._files.content(digest)
+        return await self._files.projects.content(digest)
 
     async def restore(self, keys: Collection[EditKey], restore_id: str, *, kept: bool = False) -> Sequence[FileOutcome]:
         """Take these edits back, which is an edit itself; what the user kept of them stays, unless `kept`.

@@ -80,7 +80,9 @@ def kept_too(restore_id: str) -> str:
 
 def touched(files: SessionFiles, chosen: Chosen) -> dict[Path, list[LoggedEdit]]:
     """The files a restore would look at, with the edits it is about."""
-    return {path: some for path, edits in files.edits.items() if (some := [edit for edit in edits if chosen(edit)])}
+    return {
+        path: some for path, edits in files.projects.edits.items() if (some := [edit for edit in edits if chosen(edit)])
+    }
 
 
 async def take_back(
@@ -157,12 +159,14 @@ class _Restore:
             return await self._try(path, edits)
 
     async def _try(self, path: Path, edits: Sequence[LoggedEdit]) -> list[FileOutcome]:
-        async with self._files.editing(path, *(Path(edit.moved_from) for edit in edits if edit.moved_from)):
-            project = await self._files.looked_at(path)
-            now = await self._files.node(path)
+        async with self._files.writes.locks.editing(
+            path, *(Path(edit.moved_from) for edit in edits if edit.moved_from)
+        ):
+            project = await self._files.writes.looked_at(path)
+            now = await self._files.writes.node(path)
             await project.judge(path, digest_of_node(now))
             keys = {edit.key for edit in edits}
-            edits = [edit for edit in self._files.edits_of(path) if edit.key in keys]
+            edits = [edit for edit in self._files.projects.edits_of(path) if edit.key in keys]
             is_reviewed = is_file(now) or (now is not None and is_link(now.mode))
             reviewed = await self._reviewed(project, path, now, edits) if is_reviewed else None
             if reviewed is None:
@@ -223,7 +227,7 @@ class _Restore:
             return [left] if reason else []
         if target != path:
             return await self._move_back(path, now, wanted, result)
-        await self._files.put(path, Put(now, wanted, result.file), self._turn_id, self._call_id)
+        await self._files.writes.put(path, Put(now, wanted, result.file), self._turn_id, self._call_id)
         action: Action = "deleted" if wanted is None else "created" if now is None else "restored"
         return [replace(left, action=action, changes=max(1, result.changes))]
 
@@ -253,7 +257,7 @@ class _Restore:
 
     async def _no_text(self, digest: str) -> bytes:
         try:
-            return await self._files.content(digest)
+            return await self._files.projects.content(digest)
         except BlobMissingError:
             raise _Conflict(NO_TEXT) from None
 
@@ -263,13 +267,13 @@ class _Restore:
         target = Path(result.file.path)
         if wanted is not None:
             wanted = replace(wanted, mode=self._modes.get(target) or wanted.mode)
-        there = await self._files.node(target)
+        there = await self._files.writes.node(target)
         if there is not None and not _same(there, wanted):
             raise _Conflict(OCCUPIED.format(target))
         if there != wanted:  # else a restore that was cut off has put it there
-            await self._files.put(target, Put(there, wanted, result.file), self._turn_id, self._call_id)
+            await self._files.writes.put(target, Put(there, wanted, result.file), self._turn_id, self._call_id)
         gone = TrackedFile(str(path), ReviewedText((), result.file.text.next_id), exists=False, in_base=False)
-        await self._files.put(path, Put(now, None, gone), self._turn_id, self._call_id)
+        await self._files.writes.put(path, Put(now, None, gone), self._turn_id, self._call_id)
         left = len(result.conflicts)
         made = FileOutcome(target, "created", BOTH if left else "", result.changes, result.kept, left)
         return [made, FileOutcome(path, "deleted")]
@@ -289,7 +293,7 @@ class _Restore:
         if is_file(now) and is_file(wanted):
             file = TrackedFile(str(path), ReviewedText((), 1), wanted is not None, wanted is not None)
             becomes = replace(file, content=digest_of(wanted.data)) if wanted is not None else file
-        await self._files.put(path, Put(now, wanted, becomes), self._turn_id, self._call_id)
+        await self._files.writes.put(path, Put(now, wanted, becomes), self._turn_id, self._call_id)
         if is_directory:
             return []  # people care for files
         action: Action = "deleted" if wanted is None else "created" if now is None else "restored"
@@ -323,8 +327,8 @@ class _Restore:
         if digest is None:
             return None
         if digest == DIRECTORY and mode is None:
-            mode = stat.S_IFDIR | (0o777 & ~self._files.umask)
-        return FileNode(mode, await self._files.content(digest))
+            mode = stat.S_IFDIR | (0o777 & ~self._files.writes.umask)
+        return FileNode(mode, await self._files.projects.content(digest))
 
 
 def _joined_halves(edits: Sequence[LoggedEdit]) -> list[LoggedEdit]:

@@ -55,7 +55,9 @@ class Committing(Struct, frozen=True):
             NothingToCommitError
             OSError, SouldError: the review cannot be read.
         """
-        looked = await asyncio.to_thread(_look, self.root, self.variables, tuple(self.files.edits), self.approval)
+        looked = await asyncio.to_thread(
+            _look, self.root, self.variables, tuple(self.files.projects.edits), self.approval
+        )
         if looked is None:
             raise NothingToCommitError(f"{self.root} is in no git repository.")
         accepted = {} if looked.staged else await self._accepted(looked)
@@ -71,7 +73,7 @@ class Committing(Struct, frozen=True):
         texts: dict[str, str] = {}
         for name in looked.names:
             path = looked.top / name
-            base = await (await self.files.review_of(path)).base(str(path))
+            base = await (await self.files.projects.review_of(path)).base(str(path))
             if base is not None:
                 texts[name] = base
         return texts

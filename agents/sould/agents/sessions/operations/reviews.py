@@ -62,7 +62,7 @@ class SessionReview:
         self._shown: dict[HunkName, ReviewedHunk] = {}
         """As the clients saw them last."""
         self._prefixes: dict[Path, str] = {}
-        files.tell(self._heard)
+        files.projects.tell(self._heard)
 
     async def pending(self) -> Sequence[ReviewedProject]:
         """What is pending, as the files are now, and what calls of the session are about to write.
@@ -89,7 +89,9 @@ class SessionReview:
 
     def tell_turn(self, turn_id: str) -> None:
         """A turn has ended: how much it left to review, if anything; not what an editor lets its user review by itself."""
-        files = [file for review in self._files.reviews() for file in review.pending(Selection(turn_id=turn_id))]
+        files = [
+            file for review in self._files.projects.reviews() for file in review.pending(Selection(turn_id=turn_id))
+        ]
         counts = [count for count in map(_to_review, files) if count]
         if counts:
             self._log.publish(to_review(len(counts), sum(counts)))
@@ -131,7 +133,7 @@ class SessionReview:
 
     async def _reviews(self) -> Sequence[tuple[str, Review]]:
         """With the prefix of their numbers, each once."""
-        own, *others = await self._files.open_reviews()
+        own, *others = await self._files.projects.open_reviews()
         self._prefixes = {own.root: ""}
         for root in sorted(review.root for review in others):
             usual = _usual_prefix(root)

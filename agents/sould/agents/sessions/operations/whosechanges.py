@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from itertools import groupby
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from sould.agents.base.tasks import beside, first_of
 from sould.agents.base.text import plural
 from sould.agents.files.edits.reviewstate import call_key
+from sould.agents.files.projects.foundchanges import FoundChanges
 from sould.agents.files.projects.othersessions import Presence
 from sould.agents.files.review.hunk import AgentCall
 from sould.agents.files.reviewing.listing import ReviewedHunk, Selection
@@ -39,23 +40,11 @@ MOST_WAITING: Final = 100
 """Commands whose question waits for another's answer; what further ones left unsure stays so."""
 
 
-class UnsureFiles(Protocol):
-    """A session's files."""
-
-    def reviews(self) -> Sequence[Review]:
-        """What is to be decided in the projects the session works in."""
-        ...
-
-    async def make_sure(self, call: AgentCall) -> None:
-        """What was kept of the call and may have been the user's was the call's. Raises OSError: that could not be kept."""
-        ...
-
-
 class AskingWhose:
     """Of one session. An `UnsureListener`. `serving` owns the task that asks, one question after the other."""
 
-    def __init__(self, files: UnsureFiles, questions: Questions, presence: Presence, modes: CurrentMode) -> None:
-        self._files = files
+    def __init__(self, found: FoundChanges, questions: Questions, presence: Presence, modes: CurrentMode) -> None:
+        self._found = found
         self._questions = questions
         self._presence = presence
         self._modes = modes
@@ -87,7 +76,7 @@ class AskingWhose:
                 for review, hunk in self._unsure(call):
                     await review.decide(Order("keep", Selection((hunk.id,)), BY))
             case "The agent's":
-                await self._files.make_sure(call)
+                await self._found.make_sure(call)
             case _:
                 pass  # each is decided by itself
 
@@ -95,7 +84,10 @@ class AskingWhose:
         """What is to be reviewed of a call and may be the user's; not where others had a part in it, too."""
         chosen = Selection(session_id=call.session_id, turn_id=call.turn_id)
         pending = (
-            (each, hunk) for each in self._files.reviews() for file in each.pending(chosen) for hunk in file.hunks
+            (each, hunk)
+            for each in self._found.borrowed.reviews()
+            for file in each.pending(chosen)
+            for hunk in file.hunks
         )
         return [
             (review, hunk)
@@ -111,7 +103,7 @@ class AskingWhose:
             changed.set()
 
         with contextlib.ExitStack() as stack:
-            for review in self._files.reviews():
+            for review in self._found.borrowed.reviews():
                 stack.enter_context(review.following(hear))
             while self._unsure(call):
                 await changed.wait()

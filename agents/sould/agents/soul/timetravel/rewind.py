@@ -119,7 +119,7 @@ class Rewinder(Struct, frozen=True):
 
     def _order(self, checkpoint_id: int, log: SessionLog | None) -> FilesRestoring:
         after = calls_after((record.message for record in (log or self.log).replay()), checkpoint_id)
-        edited = {edit.call_id for edits in self.files.edits.values() for edit in edits}
+        edited = {edit.call_id for edits in self.files.projects.edits.values() for edit in edits}
         return FilesRestoring(restore_id=secrets.token_hex(6), calls=tuple(call for call in after if call in edited))
 
     def _chosen(self, order: FilesRestoring) -> Chosen:
@@ -127,7 +127,7 @@ class Rewinder(Struct, frozen=True):
             return lambda edit: is_of(edit, order.undoes)
         calls = frozenset(order.calls)
         first: set[EditKey] = set()
-        for path, edits in self.files.edits.items():
+        for path, edits in self.files.projects.edits.items():
             if str(path) not in order.leave:
                 _note_first(edits, calls, first)
         # restores made since are taken back with the edits they took back, so that doing it twice changes nothing

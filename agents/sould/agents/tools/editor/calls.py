@@ -212,7 +212,7 @@ class EditorCalls:
         return await _finished(tool, given, answered, files, writer)
 
     async def _decided(self, hunks: Sequence[int], seconds: float, where: Where) -> ReviewState:
-        await decided(await self._recorded.open_reviews(), hunks, seconds)
+        await decided(await self._recorded.projects.open_reviews(), hunks, seconds)
         return state_of(await where.reader.pending(()), await where.reader.decisions(), hunks)
 
     async def _of_hunks(self, given: params.Diagnostics, files: CallFiles) -> dict[str, Any]:

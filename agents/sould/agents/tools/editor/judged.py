@@ -54,19 +54,19 @@ class QuietReader:
     async def base(self, path: Path) -> str | None:
         """See `Reader`."""
         await self._require(path)
-        return await (await self._recorded.review_of(path)).base(str(path))
+        return await (await self._recorded.projects.review_of(path)).base(str(path))
 
     async def pending(self, paths: Sequence[Path]) -> Sequence[FileReview]:
         """See `Reader`."""
         found: list[FileReview] = []
-        for review in await self._recorded.open_reviews():
+        for review in await self._recorded.projects.open_reviews():
             await review.look_at_all()
             found += review.pending(Selection(paths=tuple(map(str, paths))))
         return found
 
     async def decisions(self) -> Sequence[KnownDecision]:
         """See `Reader`."""
-        return [each for review in await self._recorded.open_reviews() for each in review.decisions(0)]
+        return [each for review in await self._recorded.projects.open_reviews() for each in review.decisions(0)]
 
     async def _require(self, path: Path) -> None:
         if path in self._admitted:

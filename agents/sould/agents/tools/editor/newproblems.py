@@ -74,7 +74,7 @@ class NewProblems(WriteProblems):
                 left[_key(error)] -= 1
             else:
                 found.append(error)
-        review = await self._recorded.review_of(path)
+        review = await self._recorded.projects.review_of(path)
         review.note_problems(str(path), [(each.range.start.line - 1, _worded(each)) for each in found[:MOST_TOLD]])
         told = list(map(_worded, found))
         more = [f"and {len(told) - MOST_TOLD} more"] if len(told) > MOST_TOLD else []
