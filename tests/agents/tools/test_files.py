@@ -366,7 +366,7 @@ async def test_an_edit_that_waited_for_another_goes_by_the_rules_of_now(tmp_path
     path.write_text("old")
     approval = JudgingApproval(tmp_path)
     bench = ToolBench(tmp_path, approval=approval)
-    async with asyncio.TaskGroup() as group, bench.files.editing(path):
+    async with asyncio.TaskGroup() as group, bench.files.locks.editing(path):
         edit = group.create_task(bench.call("StrReplaceFile", path="a", edit={"old": "no such", "new": "x"}))
         await approval.judged.wait()
         approval.rules = Rules((Rule("deny", "read", path=str(path)),))

@@ -7,7 +7,7 @@ secret leaves this module before the user said yes. What a tool writes it asks a
 import asyncio
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Final, Literal, Protocol, TypeAlias, cast
 
@@ -19,20 +19,18 @@ from sould.agents.base.workspace import (
     Expected,
     JustRead,
     NotAFileError,
-    OutsideError,
     ResolvedPath,
     RunningCommand,
     TextFile,
     Workspace,
-    WorkspaceError,
 )
-from sould.agents.permissions import meantpaths as paths
+from sould.agents.permissions import meantpaths
 from sould.agents.permissions.approval import Approval, denied
+from sould.agents.permissions.meantpaths import NamedPaths
 from sould.agents.permissions.policy import ReadFile, Verdict
 from sould.agents.permissions.secretnames import certain_globs
 from sould.agents.permissions.visible import file_name
 from sould.agents.toolapi.base import PerCall, RefusedError, ToolCallContext
-from sould.agents.wire.messages import Location
 
 NO_CALL = ToolCallContext("", 0)
 """As long as there is no call, files can be named and not opened."""
@@ -168,6 +166,9 @@ class CallFiles:
         others: OthersWork = nobody_else,
         problems: WriteProblems = UNKNOWN,
     ) -> None:
+        self.paths = NamedPaths(workspace)
+        """What paths are meant, and how they are shown."""
+        self.locks = locks
         self.others = others
         """What a write may meet."""
         self.problems = problems
@@ -176,16 +177,13 @@ class CallFiles:
         self._workspace = workspace
         self._changes = cast("Changes", workspace.for_call(call)) if isinstance(workspace, PerCall) else workspace
         self._approval = approval
-        self._locks = locks
         self._call = call
         self._opened: set[Path] = set()
         """What this call was allowed to read."""
 
     def for_call(self, call: ToolCallContext) -> "CallFiles":
         """The files as `call` may have them."""
-        return CallFiles(self._workspace, self._approval, self._locks, call, self._looks, self.others, self.problems)
-
-    # --- naming: nothing here depends on what lies outside the project -----------------------------------------------
+        return CallFiles(self._workspace, self._approval, self.locks, call, self._looks, self.others, self.problems)
 
     @property
     def root(self) -> Path:
@@ -197,62 +195,9 @@ class CallFiles:
         """Further directories that count as inside."""
         return self._workspace.additional
 
-    def meant(self, given: str) -> ResolvedPath:
-        """The path a model gave or, where nothing is there, the one of the project that it is another spelling of. Judged as `resolve`.
-
-        Raises:
-            OutsideError: see `resolve`.
-        """
-        found = self.resolve(given)
-        if not found.inside:
-            return found
-        meant = self.resolve(paths.meant(given, self._is_there))
-        if meant.inside and not os.path.lexists(meant.path) and meant.path.is_relative_to(self.root):
-            same = paths.looking_the_same(meant.path, self.root)
-            return self.resolve(str(same)) if same is not None else meant
-        return meant
-
-    def _is_there(self, given: str) -> bool:
-        try:
-            found = self.resolve(given)
-        except WorkspaceError:
-            return False
-        return found.inside and os.path.lexists(found.path)
-
     def resolve(self, path: str) -> ResolvedPath:
-        """A path as it is written. It is judged when it is opened.
-
-        Raises:
-            OutsideError: it can name nothing, or it is relative and leaves the project.
-        """
-        found = self._workspace.resolve(path)
-        if not (os.path.isabs(path) or path == "~" or path.startswith("~/")):
-            written = Path(os.path.normpath(self.root / path))
-            if not self._is_below(written):
-                raise OutsideError(
-                    f"{path} leads out of the project. If you mean that path, write it in full: {written}"
-                )
-        return found
-
-    def named(self, given: str) -> tuple[str, tuple[Location, ...]]:
-        """A title's name for the path a model gave, and its location. Where links lead is only said inside the project."""
-        try:
-            found = self.meant(given)
-        except WorkspaceError:
-            return file_name(given[:200]), ()
-        path = found.path if found.inside else found.written
-        return file_name(self.shown(path)), (Location(path=str(path)),)
-
-    def shown(self, path: Path) -> str:
-        """Relative to the working directory when below it, else absolute."""
-        return str(path.relative_to(self.root)) if path.is_relative_to(self.root) else str(path)
-
-    def _is_below(self, path: Path) -> bool:
-        return any(path.is_relative_to(directory) for directory in self._directories)
-
-    @property
-    def _directories(self) -> tuple[Path, ...]:
-        return (self.root, *self.additional)
+        """A path as it is written; see `NamedPaths`."""
+        return self.paths.resolve(path)
 
     # --- opening -----------------------------------------------------------------------------------------------------
 
@@ -328,11 +273,7 @@ class CallFiles:
         """The error itself where something is there, and outside the project."""
         if not path.inside or await asyncio.to_thread(os.path.lexists, path.path):
             return error
-        return NotAFileError(await asyncio.to_thread(paths.missing, path.written, self.root))
-
-    def editing(self, path: Path) -> AbstractAsyncContextManager[None]:
-        """Hold a file: nobody else in the daemon writes it meanwhile. Not while a person is asked."""
-        return self._locks.editing(path)
+        return NotAFileError(await asyncio.to_thread(meantpaths.missing, path.written, self.root))
 
     @asynccontextmanager
     async def to_edit(self, path: ResolvedPath) -> AsyncGenerator[JudgedFile]:
@@ -347,8 +288,8 @@ class CallFiles:
         verdict = await self._judged_to_edit(path)
         async with AsyncExitStack() as held:
             if verdict.decision == "allow":
-                waits = self._locks.is_held(path.path)
-                await held.enter_async_context(self.editing(path.path))
+                waits = self.locks.is_held(path.path)
+                await held.enter_async_context(self.locks.editing(path.path))
                 if waits:  # what was judged before may be another file by now
                     verdict = await self._judged_to_edit(path)
             asks = verdict.decision == "ask"
@@ -438,7 +379,7 @@ class CallFiles:
     async def _ask_for(self, path: ResolvedPath, question: str, *, to_edit: bool = False) -> None:
         """Before anything is opened."""
         # not in a thread: it looks as briefly as `resolve`, and calls are to be judged, and asked about, in their order
-        if not path.inside and (said := paths.misplaced(path.written, self._directories)):
+        if not path.inside and (said := meantpaths.misplaced(path.written, self.paths.directories)):
             raise NotAFileError(said)
         if path.path not in self._opened:
             await self._ask(ReadFile(path, to_edit=to_edit), question)

@@ -12,10 +12,13 @@ from pathlib import Path, PurePath, PurePosixPath
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
+from msgspec import Struct
+
 from sould.agents.base.diskfile import list_directory
 from sould.agents.base.lookalikes import looks
-from sould.agents.base.workspace import WorkspaceError
+from sould.agents.base.workspace import OutsideError, ResolvedPath, Workspace, WorkspaceError
 from sould.agents.permissions.visible import file_name
+from sould.agents.wire.messages import Location
 
 IsThere = Callable[[str], bool]
 MOST_NAMES: Final = 20_000
@@ -33,7 +36,71 @@ _ESCAPED: Final = re.compile(r"\\([ ()'\"&$;!\[\]])")
 _DRIVE: Final = re.compile(r"[A-Za-z]:\\")
 
 
-def meant(given: str, is_there: IsThere) -> str:
+class NamedPaths(Struct, frozen=True):
+    """Paths of a workspace as models write them and as they are shown. Nothing here depends on what lies outside of it."""
+
+    workspace: Workspace
+
+    def meant(self, given: str) -> ResolvedPath:
+        """The path a model gave or, where nothing is there, the one of the project that it is another spelling of. Judged as `resolve`.
+
+        Raises:
+            OutsideError: see `resolve`.
+        """
+        found = self.resolve(given)
+        if not found.inside:
+            return found
+        meant = self.resolve(_respelled(given, self._is_there))
+        if meant.inside and not os.path.lexists(meant.path) and meant.path.is_relative_to(self.workspace.root):
+            same = looking_the_same(meant.path, self.workspace.root)
+            return self.resolve(str(same)) if same is not None else meant
+        return meant
+
+    def resolve(self, path: str) -> ResolvedPath:
+        """A path as it is written. It is judged when it is opened.
+
+        Raises:
+            OutsideError: it can name nothing, or it is relative and leaves the project.
+        """
+        found = self.workspace.resolve(path)
+        if not (os.path.isabs(path) or path == "~" or path.startswith("~/")):
+            written = Path(os.path.normpath(self.workspace.root / path))
+            if not self._is_below(written):
+                raise OutsideError(
+                    f"{path} leads out of the project. If you mean that path, write it in full: {written}"
+                )
+        return found
+
+    def named(self, given: str) -> tuple[str, tuple[Location, ...]]:
+        """A title's name for the path a model gave, and its location. Where links lead is only said inside the project."""
+        try:
+            found = self.meant(given)
+        except WorkspaceError:
+            return file_name(given[:200]), ()
+        path = found.path if found.inside else found.written
+        return file_name(self.shown(path)), (Location(path=str(path)),)
+
+    def shown(self, path: Path) -> str:
+        """Relative to the working directory when below it, else absolute."""
+        return str(path.relative_to(self.workspace.root)) if path.is_relative_to(self.workspace.root) else str(path)
+
+    @property
+    def directories(self) -> tuple[Path, ...]:
+        """Those that count as inside."""
+        return (self.workspace.root, *self.workspace.additional)
+
+    def _is_there(self, given: str) -> bool:
+        try:
+            found = self.resolve(given)
+        except WorkspaceError:
+            return False
+        return found.inside and os.path.lexists(found.path)
+
+    def _is_below(self, path: Path) -> bool:
+        return any(path.is_relative_to(directory) for directory in self.directories)
+
+
+def _respelled(given: str, is_there: IsThere) -> str:
     """The path itself where something is there; else the one that it is another spelling of.
 
     `is_there` says of a path whether something is there, and no of all that lie outside. What is not there in any spelling is to be

@@ -104,7 +104,7 @@ def _changed(refused: _Refused) -> ToolReturn:
 
 def _about_names(written: TextFile, files: CallFiles) -> Iterator[str]:
     if written.others:
-        names = ", ".join(file_name(files.shown(name)) for name in written.others)
+        names = ", ".join(file_name(files.paths.shown(name)) for name in written.others)
         yield f"It is the same file as {names} (hard links)."
     if written.parted:
         yield PARTED

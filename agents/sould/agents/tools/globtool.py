@@ -62,12 +62,12 @@ class Glob(Tool[Params]):
         """`Find src/**/*.py in web`."""
         if not params.directory:
             return CallView(title=f"Find {params.pattern}")
-        title, locations = self._files.named(params.directory)
+        title, locations = self._files.paths.named(params.directory)
         return CallView(title=f"Find {params.pattern} in {title}", locations=locations)
 
     async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
         """Walk in a thread; a cancelled call stops the walk."""
-        directory = self._files.meant(params.directory or ".")
+        directory = self._files.paths.meant(params.directory or ".")
         if not directory.inside:
             return tool_error(
                 f"{directory.written} is outside the project, or a link that leads out of it; Glob works only inside.",
@@ -91,7 +91,7 @@ class Glob(Tool[Params]):
             said = f" Stopped after {self._limits.seconds:.0f} s, so this is not all: narrow the pattern."
         count = len(found)
         said = f"{count or 'No'} match{'' if count == 1 else 'es'} for `{params.pattern}`.{said}"
-        return tool_ok("\n".join(self._files.shown(path) for path in found), message=said)
+        return tool_ok("\n".join(self._files.paths.shown(path) for path in found), message=said)
 
     async def _walk(self, directory: Path, params: Params) -> GlobWalk:
         """For the pattern as it is written; where that fits nothing, as it may be meant. Raises PatternError."""

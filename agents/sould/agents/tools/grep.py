@@ -117,13 +117,13 @@ class Grep(Tool[Params]):
     def view(self, params: Params) -> CallView:
         """`Search for "pattern" in src`."""
         pattern = params.pattern if len(params.pattern) <= 80 else f"{params.pattern[:80]}..."
-        title, locations = self._files.named(params.path)
+        title, locations = self._files.paths.named(params.path)
         where = "" if title == "." else f" in {title}"
         return CallView(title=f'Search for "{pattern}"{where}', locations=locations)
 
     async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
         """Ask when the rules say so, search the disk and the buffers, put both together."""
-        path = self._files.meant(params.path)
+        path = self._files.paths.meant(params.path)
         kind = await self._files.admit(path, "Search in {}")
         if kind is None:
             return failure(await self._files.missing(path, "a file or directory"))
@@ -288,14 +288,14 @@ class Grep(Tool[Params]):
     def _lines(self, params: Params, hits: list[FileHits]) -> list[str]:
         if params.output_mode == "files_with_matches":
             newest = sorted(hits, key=lambda found: (-self._files.changed_at(found.path), str(found.path)))
-            return [self._files.shown(found.path) for found in newest]
+            return [self._files.paths.shown(found.path) for found in newest]
         by_path = sorted(hits, key=lambda found: str(found.path))
         if params.output_mode == "count_matches":
-            return [f"{self._files.shown(found.path)}:{found.matches}" for found in by_path]
+            return [f"{self._files.paths.shown(found.path)}:{found.matches}" for found in by_path]
         around = any(params.lines_around())
         lines: list[str] = []
         for found in by_path:
-            name = self._files.shown(found.path)
+            name = self._files.paths.shown(found.path)
             previous = None
             for number, text, matched in found.rows:
                 if around and lines and (previous is None or number > previous + 1):

@@ -58,21 +58,21 @@ class ReadFile(Tool[Params]):
 
     def view(self, params: Params) -> CallView:
         """`Read src/a.py`."""
-        title, locations = self._files.named(params.path)
+        title, locations = self._files.paths.named(params.path)
         if params.line_offset > 1:
             locations = tuple(Location(path=place.path, line=params.line_offset) for place in locations)
         return CallView(title=f"Read {title}", locations=locations)
 
     async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
         """Ask when the rules say so, then read."""
-        path = self._files.meant(params.path)
+        path = self._files.paths.meant(params.path)
         try:
             file = await self._files.read_text(path)
         except NotTextError as error:
             return await self._as_media(path) or failure(error)
         cut = (file.text, params.line_offset, params.n_lines)
         window = cut_window(*cut) if len(file.text) <= AT_ONCE else await asyncio.to_thread(cut_window, *cut)
-        name = self._files.shown(path.path)
+        name = self._files.paths.shown(path.path)
         unsaved = " This is the editor's text with unsaved changes; the file on disk differs." if file.unsaved else ""
         if not window.count and window.total:
             return tool_error(
@@ -84,7 +84,7 @@ class ReadFile(Tool[Params]):
         """What to do about an image or video instead; None when it is none."""
         data = await self._files.read_bytes(path, HEAD)
         if data.startswith(b"%PDF-"):
-            name = self._files.shown(path.path)
+            name = self._files.paths.shown(path.path)
             return tool_error(
                 f"{name} is a PDF document: take its text with a command, such as `pdftotext -layout {shlex.quote(name)} -`.",
                 brief="It is a PDF document",
@@ -95,7 +95,9 @@ class ReadFile(Tool[Params]):
         offered = self._toolset.find(MEDIA) is not None
         advice = f"look at it with {MEDIA}" if offered else "which you cannot see here; say so to the user"
         kind = "a video" if head.kind == "video" else "an image"
-        return tool_error(f"{self._files.shown(path.path)} is {kind} ({head.mime}): {advice}.", brief=f"It is {kind}")
+        return tool_error(
+            f"{self._files.paths.shown(path.path)} is {kind} ({head.mime}): {advice}.", brief=f"It is {kind}"
+        )
 
 
 def _encoding(file: TextFile) -> str:

@@ -42,13 +42,13 @@ class ReadMediaFile(Tool[Params]):
 
     def view(self, params: Params) -> CallView:
         """`View docs/screenshot.png`."""
-        title, locations = self._files.named(params.path)
+        title, locations = self._files.paths.named(params.path)
         return CallView(title=f"View {title}", locations=locations)
 
     async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
         """Ask when the rules say so, judge the beginning, then read."""
-        path = self._files.meant(params.path)
-        name = self._files.shown(path.path)
+        path = self._files.paths.meant(params.path)
+        name = self._files.paths.shown(path.path)
         head = read_head(await self._files.read_bytes(path, HEAD))
         if problem := _unusable(head) or self._unseen(head):
             return tool_error(f"{name} {problem}", brief="Not shown")

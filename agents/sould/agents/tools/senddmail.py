@@ -130,7 +130,7 @@ class SendDMail(Tool[Params]):
     async def _ask(self, files: Sequence[Path], checkpoint: int, call: ToolCallContext) -> ToolReturn | None:
         if not files:
             return None
-        names = ", ".join(file_name(self._files.shown(path)) for path in files)
+        names = ", ".join(file_name(self._files.paths.shown(path)) for path in files)
         actions = [EditFile(self._files.resolve(str(path)), "modify") for path in files]
         verdicts = [(await asyncio.to_thread(self._approval.judge, action)).decision for action in actions]
         hardest = max(range(len(files)), key=lambda at: ("allow", "ask", "deny").index(verdicts[at]))

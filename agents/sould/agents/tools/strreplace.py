@@ -61,7 +61,7 @@ class StrReplaceFile(Tool[Params]):
 
     def view(self, params: Params) -> CallView:
         """`Edit src/a.py`."""
-        title, locations = self._files.named(params.path)
+        title, locations = self._files.paths.named(params.path)
         return CallView(title=f"Edit {title}", locations=locations)
 
     def foreseen(self, params: Params) -> Foreseen:
@@ -73,11 +73,11 @@ class StrReplaceFile(Tool[Params]):
             except EditError:
                 return None
 
-        return Foreseen(self._files.meant(params.path), change)
+        return Foreseen(self._files.paths.meant(params.path), change)
 
     async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
         """Compute the new text, ask with the whole difference, write."""
-        path = self._files.meant(params.path)
+        path = self._files.paths.meant(params.path)
 
         async def propose(before: TextFile | None) -> Proposal | ToolReturn:
             return await self._proposal(path, before, params.edits)
@@ -91,7 +91,7 @@ class StrReplaceFile(Tool[Params]):
             text, count = await asyncio.to_thread(apply_all, before.text, edits)
         except EditError as error:
             return tool_error(str(error), brief="No unique match")
-        name = self._files.shown(path.path)
+        name = self._files.paths.shown(path.path)
         if text == before.text:
             return tool_error(f"The edits leave {name} as it is; nothing was written.", brief="No change")
         done = f"Edited {name} ({count} replacement{'' if count == 1 else 's'})."

@@ -39,17 +39,19 @@ class WriteFile(Tool[Params]):
 
     def view(self, params: Params) -> CallView:
         """`Write src/a.py`."""
-        title, locations = self._files.named(params.path)
+        title, locations = self._files.paths.named(params.path)
         return CallView(title=f"{'Append to' if params.mode == 'append' else 'Write'} {title}", locations=locations)
 
     def foreseen(self, params: Params) -> Foreseen:
         """The whole file."""
-        return Foreseen(self._files.meant(params.path), lambda before: new_text(before, params.content, params.mode))
+        return Foreseen(
+            self._files.paths.meant(params.path), lambda before: new_text(before, params.content, params.mode)
+        )
 
     async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
         """Read what is there, ask with the whole difference, write."""
-        path = self._files.meant(params.path)
-        name = self._files.shown(path.path)
+        path = self._files.paths.meant(params.path)
+        name = self._files.paths.shown(path.path)
 
         async def propose(before: TextFile | None) -> Proposal | ToolReturn:
             text = new_text(before.text if before is not None else None, params.content, params.mode)

@@ -62,7 +62,7 @@ class Applying(Struct, frozen=True):
             raise NotAppliedError(f"Nothing was written: {str(error).rstrip('.')}.") from error
         if changed:
             self.context.tell(
-                f"The user applied text of yours to {self.files.shown(path.path)}; it is pending in the review."
+                f"The user applied text of yours to {self.files.paths.shown(path.path)}; it is pending in the review."
             )
         return AppliedText(path.path, changed)
 
@@ -77,7 +77,7 @@ class Applying(Struct, frozen=True):
 
     async def _write(self, path: ResolvedPath, change: Change) -> bool:
         files = self.files.for_call(ToolCallContext(f"applied_{secrets.token_hex(6)}", 0, tool="Apply"))
-        async with files.editing(path.path):
+        async with files.locks.editing(path.path):
             before = await files.read_to_edit(path)
             text = change(before.text if before is not None else None)
             if before is not None and before.text == text:

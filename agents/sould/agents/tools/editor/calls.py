@@ -250,7 +250,7 @@ class _Prepared:
 
     async def _position(self, backend: EditorBackend, anchor: AnchorPlace, where: Where, text: str) -> Position:
         assert where.file is not None
-        name = self._files.shown(where.file)
+        name = self._files.paths.shown(where.file)
         if not anchor.name_path:
             return place(anchor, text, name)
         if "symbols" not in backend.tools(where.site):
@@ -269,7 +269,7 @@ async def _with_paths(given: BaseModel, files: CallFiles) -> dict[str, Any]:
         arguments.pop(key, None)
     if isinstance(given, params.DocEdit):  # judged as an edit, when it is one
         for edit in arguments["edits"]:
-            edit["file"] = str(files.meant(edit["file"]).path)
+            edit["file"] = str(files.paths.meant(edit["file"]).path)
         return arguments
     if file := arguments.get("file"):
         [path] = await admitted(files, [file])
@@ -277,7 +277,7 @@ async def _with_paths(given: BaseModel, files: CallFiles) -> dict[str, Any]:
     if named := cast("list[str]", arguments.get("files") or []):
         arguments["files"] = [str(path.path) for path in await admitted(files, named)]
     if target := arguments.get("target"):
-        arguments["target"] = str(files.meant(target).path)
+        arguments["target"] = str(files.paths.meant(target).path)
     if isinstance(given, params.EditorHighlight):
         paths = await admitted(files, [item.file for item in given.items])
         for item, path in zip(arguments["items"], paths, strict=True):

@@ -48,7 +48,7 @@ class QuietReader:
         try:
             read = await asyncio.to_thread(decoded, data)
         except NoTextError as error:
-            raise NotTextError(f"{self._files.shown(path)} {error}") from error
+            raise NotTextError(f"{self._files.paths.shown(path)} {error}") from error
         return TextFile(path, read.text, digest_of(data), encoding=read.encoding)
 
     async def base(self, path: Path) -> str | None:
@@ -90,12 +90,12 @@ async def admitted(files: CallFiles, named: Iterable[str]) -> list[ResolvedPath]
     """
     found: list[ResolvedPath] = []
     for name in named:
-        path = files.meant(name)
+        path = files.paths.meant(name)
         kind = await files.admit(path, LOOK)
         if kind is None:
             raise EditorToolError("not_found", sentence(await files.missing(path, "a file")))
         if kind != "file":
-            raise EditorToolError("not_found", f"There is no file {files.shown(path.written)}.")
+            raise EditorToolError("not_found", f"There is no file {files.paths.shown(path.written)}.")
         found.append(path)
     return found
 
@@ -123,7 +123,7 @@ def _shown(value: Any, files: CallFiles, hidden: set[str], inside: dict[str, Pat
     if _has_file(item):
         path = inside.get(item["file"])
         if path is not None:
-            made["file"] = files.shown(path)
+            made["file"] = files.paths.shown(path)
         else:
             made = {key: each for key, each in made.items() if key not in _TEXTS}
     return made

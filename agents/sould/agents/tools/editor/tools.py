@@ -14,6 +14,7 @@ from sould.agents.base.text import plural
 from sould.agents.files.projects.sessionfiles import SessionFiles
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
+from sould.agents.permissions.meantpaths import NamedPaths
 from sould.agents.permissions.policy import CallExternal
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, tool_error, tool_ok
 from sould.agents.tools.editor.calls import EditorCallDone, EditorCalls
@@ -66,9 +67,9 @@ class EditorAccess:
         return await calls.make(tool, given, files, EditWriter(files, self.approval, call))
 
     @property
-    def named(self) -> CallFiles:
-        """The files, for naming them only."""
-        return self._files
+    def paths(self) -> NamedPaths:
+        """For naming files only."""
+        return self._files.paths
 
 
 class EditorToolOfAgent(Tool[BaseModel]):
@@ -90,7 +91,7 @@ class EditorToolOfAgent(Tool[BaseModel]):
         file = getattr(params, "file", "")
         if not file:
             return CallView(title=self.name)
-        title, locations = self._access.named.named(file)
+        title, locations = self._access.paths.named(file)
         anchor: Anchor | None = getattr(params, "anchor", None)
         if anchor is not None and anchor.line is not None:
             locations = tuple(Location(path=each.path, line=anchor.line) for each in locations)

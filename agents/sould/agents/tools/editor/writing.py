@@ -111,7 +111,7 @@ class EditWriter:
         for each in wanted[:MOST_FILES]:
             path = self._files.resolve(str(each.path))
             before = await self._files.read_to_edit(path)
-            old, name = before.text if before is not None else "", self._files.shown(path.path)
+            old, name = before.text if before is not None else "", self._files.paths.shown(path.path)
             patches.append(await asyncio.to_thread(patch, old, applied(each, old, name), f"a/{name}", f"b/{name}"))
         text = shortened("\n".join(patches), MOST_PREVIEW)
         return Written({"files": len(wanted), "edits": _count(wanted), "preview": text})
@@ -135,7 +135,7 @@ class EditWriter:
             display += () if answer.is_error else answer.display
             if answer.is_error and _ends(answer):
                 return Written(_data(done, left), tuple(display), rejected=answer)
-            name = self._files.shown(path.path)
+            name = self._files.paths.shown(path.path)
             (left if answer.is_error else done).append(
                 {"file": name, **({"why": answer.message} if answer.is_error else {})}
             )
@@ -146,10 +146,10 @@ class EditWriter:
             path = self._files.resolve(str(each.path))
             async with self._files.to_edit(path) as judged:
                 before = judged.before
-            applied(each, before.text if before is not None else "", self._files.shown(path.path))
+            applied(each, before.text if before is not None else "", self._files.paths.shown(path.path))
 
     async def _edit(self, path: ResolvedPath, wanted: FileEdits) -> ToolReturn:
-        name = self._files.shown(path.path)
+        name = self._files.paths.shown(path.path)
 
         async def propose(before: TextFile | None) -> Proposal | ToolReturn:
             if before is None and wanted.text is None:
