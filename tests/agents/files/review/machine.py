@@ -24,7 +24,7 @@ from sould.agents.files.review.text import ReviewedText
 from sould.agents.files.review.undo import without_calls
 from sould.agents.files.review.useredit import How
 from sould.agents.files.review.weave import WeaveStep
-from sould.agents.files.reviewing.gitversions import hunks_in
+from sould.agents.files.reviewing.gitreading import hunks_in
 
 ENDS = st.sampled_from(["\n", "\r\n", "\r"])
 LAST = st.sampled_from(["\n", "\r\n", "\r", ""])

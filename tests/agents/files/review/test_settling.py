@@ -4,7 +4,7 @@ import pytest
 from tests.agents.files.review.reviewing import Story
 
 from sould.agents.files.review.lines import split
-from sould.agents.files.reviewing.gitversions import hunks_in
+from sould.agents.files.reviewing.gitreading import hunks_in
 
 HEAD = "a\nb\nc\nd\ne\n"
 
