@@ -77,7 +77,7 @@ class OtherAgents:
         call = ToolCallContext(call_id, 0, tool=name)
         async with self._files(agent) as (recorded, approval):
             files = CallFiles(recorded, approval, self._services.files.projects.locks).for_call(call)
-            calls = EditorCalls(self._services.editors, self._site(agent), recorded)
+            calls = EditorCalls(self._services.editors, self._site(agent), recorded.projects)
             try:
                 if tool.does == "run":
                     await approval.request(call, CallExternal(name, arguments), sender=name, description=name)

@@ -182,7 +182,7 @@ def make_editor_tools(services: SessionServices) -> EditorTools:
     workplace, session = services.workplace, services.session_id
     site = partial(site_of, workplace, approval, files.clients, session)
     sharing = partial(services.host.memory.editor_context, workplace.opening.cwd)
-    return EditorTools(services.host.editors, site, files.judged, files.recorded, approval, sharing)
+    return EditorTools(services.host.editors, site, files.judged, files.recorded.projects, approval, sharing)
 
 
 def mcp_files(configuration: UserConfiguration, trust: TrustStore, workplace: Workplace) -> Files:

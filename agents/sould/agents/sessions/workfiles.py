@@ -55,7 +55,7 @@ def make_files(
     files.watch(capture)
     others = OtherSessions(stored.info.id, files.projects, names, permission.presence, projects.at_work)
     site = partial(site_of, workplace, permission.approval, clients, stored.info.id)
-    problems = NewProblems(host.editors, site, files)
+    problems = NewProblems(host.editors, site, files.projects)
     judged = CallFiles(files, permission.approval, projects.locks, looks=files.untold, others=others, problems=problems)
     return WorkFiles(judged, files, clients, Rewinder(log, files, mailbox), others)
 

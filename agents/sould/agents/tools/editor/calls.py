@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from sould.agents.base.shape import Shape
 from sould.agents.base.workspace import TextFile, WorkspaceError
-from sould.agents.files.projects.sessionfiles import SessionFiles
+from sould.agents.files.projects.borrowing import BorrowedProjects
 from sould.agents.files.reviewing.listing import FileReview, ReviewedHunk
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.tools.editor import params
@@ -174,11 +174,11 @@ class EditorCallDone(Struct, frozen=True):
 class EditorCalls:
     """For one agent's calls at one place."""
 
-    def __init__(self, backends: EditorBackends, site: Site, recorded: SessionFiles, call_id: str = "") -> None:
+    def __init__(self, backends: EditorBackends, site: Site, projects: BorrowedProjects, call_id: str = "") -> None:
         """`call_id`: see `Where`."""
         self._backends = backends
         self._site = site
-        self._recorded = recorded
+        self._projects = projects
         self._call_id = call_id
 
     async def make(self, tool: EditorTool, given: BaseModel, files: CallFiles, writer: EditWriter) -> EditorCallDone:
@@ -212,12 +212,12 @@ class EditorCalls:
         return await _finished(tool, given, answered, files, writer)
 
     async def _decided(self, hunks: Sequence[int], seconds: float, where: Where) -> ReviewState:
-        await decided(await self._recorded.projects.open_reviews(), hunks, seconds)
+        await decided(await self._projects.open_reviews(), hunks, seconds)
         return state_of(await where.reader.pending(()), await where.reader.decisions(), hunks)
 
     async def _of_hunks(self, given: params.Diagnostics, files: CallFiles) -> dict[str, Any]:
         """Where what hunks brought is looked for: in their files, and among all of their problems."""
-        changed = await files_of(given.since_hunks, QuietReader(files, self._recorded))
+        changed = await files_of(given.since_hunks, QuietReader(files, self._projects))
         named = given.files or list(map(str, changed))
         return {"files": [str(path.path) for path in await admitted(files, named)], "limit": MOST_PROBLEMS}
 
@@ -225,7 +225,7 @@ class EditorCalls:
         file = arguments.get("file")
         path = Path(file) if isinstance(file, str) and file else None
         named = [*map(Path, arguments.get("files", ())), *([path] if path is not None else [])]
-        return Where(self._site, QuietReader(files, self._recorded, named), path, call_id=self._call_id)
+        return Where(self._site, QuietReader(files, self._projects, named), path, call_id=self._call_id)
 
 
 class _Prepared:

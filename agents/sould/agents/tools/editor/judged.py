@@ -13,7 +13,7 @@ from typing import Any, Final
 from sould.agents.base.diskfile import digest_of
 from sould.agents.base.textencoding import NoTextError, decoded
 from sould.agents.base.workspace import NotTextError, OutsideError, ResolvedPath, TextFile
-from sould.agents.files.projects.sessionfiles import SessionFiles
+from sould.agents.files.projects.borrowing import BorrowedProjects
 from sould.agents.files.reviewing.listing import FileReview, KnownDecision, Selection
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.toolapi.paths import sentence
@@ -31,9 +31,9 @@ Json = dict[str, Any]
 class QuietReader:
     """Reads what may be read unasked, and what the call has been `admitted` to. A `Reader`."""
 
-    def __init__(self, files: CallFiles, recorded: SessionFiles, admitted: Collection[Path] = ()) -> None:
+    def __init__(self, files: CallFiles, projects: BorrowedProjects, admitted: Collection[Path] = ()) -> None:
         self._files = files
-        self._recorded = recorded
+        self._projects = projects
         self._admitted = frozenset(admitted)
 
     async def read_text(self, path: Path) -> TextFile:
@@ -54,19 +54,19 @@ class QuietReader:
     async def base(self, path: Path) -> str | None:
         """See `Reader`."""
         await self._require(path)
-        return await (await self._recorded.projects.review_of(path)).base(str(path))
+        return await (await self._projects.review_of(path)).base(str(path))
 
     async def pending(self, paths: Sequence[Path]) -> Sequence[FileReview]:
         """See `Reader`."""
         found: list[FileReview] = []
-        for review in await self._recorded.projects.open_reviews():
+        for review in await self._projects.open_reviews():
             await review.look_at_all()
             found += review.pending(Selection(paths=tuple(map(str, paths))))
         return found
 
     async def decisions(self) -> Sequence[KnownDecision]:
         """See `Reader`."""
-        return [each for review in await self._recorded.projects.open_reviews() for each in review.decisions(0)]
+        return [each for review in await self._projects.open_reviews() for each in review.decisions(0)]
 
     async def _require(self, path: Path) -> None:
         if path in self._admitted:

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 
 from sould.agents.base.workspace import WorkspaceError
-from sould.agents.files.projects.sessionfiles import SessionFiles
+from sould.agents.files.projects.borrowing import BorrowedProjects
 from sould.agents.permissions.callfiles import CallFiles, KnownProblems, WriteProblems
 from sould.agents.toolapi.base import RefusedError
 from sould.agents.tools.editor.backends import Arguments, EditorBackend, Where
@@ -52,12 +52,12 @@ class _Known(Struct, frozen=True):
 class NewProblems(WriteProblems):
     """For the writes of one session."""
 
-    __slots__ = ("_backends", "_recorded", "_site")
+    __slots__ = ("_backends", "_projects", "_site")
 
-    def __init__(self, backends: EditorBackends, site: CurrentSite, recorded: SessionFiles) -> None:
+    def __init__(self, backends: EditorBackends, site: CurrentSite, projects: BorrowedProjects) -> None:
         self._backends = backends
         self._site: CurrentSite = site
-        self._recorded = recorded
+        self._projects = projects
 
     async def known(self, files: CallFiles, path: Path) -> KnownProblems | None:
         """See `WriteProblems`."""
@@ -74,14 +74,14 @@ class NewProblems(WriteProblems):
                 left[_key(error)] -= 1
             else:
                 found.append(error)
-        review = await self._recorded.projects.review_of(path)
+        review = await self._projects.review_of(path)
         review.note_problems(str(path), [(each.range.start.line - 1, _worded(each)) for each in found[:MOST_TOLD]])
         told = list(map(_worded, found))
         more = [f"and {len(told) - MOST_TOLD} more"] if len(told) > MOST_TOLD else []
         return [*told[:MOST_TOLD], *more]
 
     async def _errors(self, files: CallFiles, path: Path, wait_ms: int, limit: float) -> _Known | None:
-        where = Where(self._site(), QuietReader(files, self._recorded), path)
+        where = Where(self._site(), QuietReader(files, self._projects), path)
         if not self._backends.able(TOOL, where):
             return None
         given = {"files": [str(path)], "scope": "open", "minSeverity": "error", "waitMs": wait_ms, "limit": _LIMIT}

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from sould.agents.files.projects.sessionfiles import SessionFiles
+from sould.agents.files.projects.borrowing import BorrowedProjects
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.toolapi.base import Tool, tool_error
@@ -31,14 +31,14 @@ class EditorTools:
         backends: EditorBackends,
         site: CurrentSite,
         files: CallFiles,
-        recorded: SessionFiles,
+        projects: BorrowedProjects,
         approval: Approval,
         sharing: CurrentSharing,
     ) -> None:
         self._backends = backends
         self._site = site
         self._files = files
-        self._recorded = recorded
+        self._projects = projects
         self._approval = approval
         self._sharing: CurrentSharing = sharing
         self._access: EditorAccess | None = None
@@ -72,6 +72,6 @@ class EditorTools:
 
         if self._access is None:
             self._access = EditorAccess(
-                self._backends, self._site, self._files, self._recorded, self._approval, self._sharing
+                self._backends, self._site, self._files, self._projects, self._approval, self._sharing
             )
         return offered(served, self._access)

@@ -11,7 +11,7 @@ import orjson
 from pydantic import BaseModel
 
 from sould.agents.base.text import plural
-from sould.agents.files.projects.sessionfiles import SessionFiles
+from sould.agents.files.projects.borrowing import BorrowedProjects
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.meantpaths import NamedPaths
@@ -45,7 +45,7 @@ class EditorAccess:
         backends: EditorBackends,
         site: CurrentSite,
         files: CallFiles,
-        recorded: SessionFiles,
+        projects: BorrowedProjects,
         approval: Approval,
         sharing: CurrentSharing,
     ) -> None:
@@ -54,7 +54,7 @@ class EditorAccess:
         self.approval = approval
         self.sharing: CurrentSharing = sharing
         self._files = files
-        self._recorded = recorded
+        self._projects = projects
 
     def files(self, call: ToolCallContext) -> CallFiles:
         """The files as a call may have them."""
@@ -63,7 +63,7 @@ class EditorAccess:
     async def make(self, tool: EditorTool, given: BaseModel, call: ToolCallContext) -> EditorCallDone:
         """Raises as `EditorCalls.make`."""
         files = self.files(call)
-        calls = EditorCalls(self.backends, self.site(), self._recorded, call.id)
+        calls = EditorCalls(self.backends, self.site(), self._projects, call.id)
         return await calls.make(tool, given, files, EditWriter(files, self.approval, call))
 
     @property
