@@ -5,7 +5,7 @@ kind as hunks have. What is to happen on disk is a value beside the new state (`
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
@@ -37,6 +37,8 @@ class FileChange(Struct, frozen=True, gc=False):
     after: str
     agents: tuple[AgentCall, ...]
     text: ReviewedText | None = None
+    in_base: bool = True
+    """False: it deleted what an agent had made, and nothing of that was kept."""
 
     @property
     def digest(self) -> str:
@@ -110,8 +112,10 @@ class TrackedFile(Struct, frozen=True, gc=False):
     # --- agents -----------------------------------------------------------------------------------------------------
 
     def agent_wrote(self, edits: Sequence[LineEdit], agent: AgentCall, *, allowed: bool = False) -> "TrackedFile":
-        """An agent changed the text of the file."""
-        return replace(self, text=self.text.agent_wrote(edits, agent, allowed=allowed))
+        """An agent changed the text of the file. An empty one that agents had made is an addition again."""
+        after = replace(self, text=self.text.agent_wrote(edits, agent, allowed=allowed))
+        is_addition = not (after.in_base or after.text.parts or after.content or after.pending_change("add"))
+        return after._changed("add", "", "", agent) if is_addition else after
 
     def agent_made(self, lines: Lines, agent: AgentCall, *, allowed: bool = False) -> "TrackedFile":
         """An agent made the file, which did not exist. To one that it had deleted, that is an edit of what it had deleted."""
@@ -126,13 +130,15 @@ class TrackedFile(Struct, frozen=True, gc=False):
 
     def agent_deleted(self, agent: AgentCall, *, allowed: bool = False) -> "TrackedFile":
         """An agent deleted the file. One that agents had made, and nobody else wrote to, is as if it had never been."""
-        gone = replace(self, text=self._emptied(), exists=False, content="", absent=())
+        gone = replace(self, text=self._emptied(), exists=False, content="", absent=())._put_aside(
+            *self._additions(self.changes)
+        )
         if allowed or self._is_agents_alone:
             return replace(gone, in_base=False, changes=tuple(each for each in self.changes if each.kind == "delete"))
         # a deletion that is pending already was of what stood there before somebody made the file again: both can be had back
-        change = FileChange(gone.text.next_id, "delete", self.content, "", (agent,), self.text)
+        change = FileChange(gone.text.next_id, "delete", self.content, "", (agent,), self.text, self.in_base)
         text = replace(gone.text, next_id=change.id + 1)
-        return replace(gone, text=text, changes=(*self.changes, change))
+        return replace(gone, text=text, changes=(*gone.changes, change))
 
     def agent_renamed(self, path: str, agent: AgentCall, *, allowed: bool = False) -> "TrackedFile":
         """An agent moved the file to another path."""
@@ -261,6 +267,16 @@ class TrackedFile(Struct, frozen=True, gc=False):
             return False
         return not any(line.own or line.mixed for hunk in hunks for line in hunk.lines)
 
+    def without_deletion(self, deletion: FileChange) -> "TrackedFile":
+        """As what was deleted was before, an addition that is not decided about included."""
+        others = tuple(each for each in self.changes if each is not deletion)
+        back = () if deletion.in_base else self._additions(self.absent)
+        return replace(self, changes=others, in_base=deletion.in_base)._pending_again(*back)
+
+    @staticmethod
+    def _additions(changes: Iterable[FileChange]) -> Iterable[FileChange]:
+        return [each for each in changes if each.kind == "add"]
+
     def _put_aside(self, *changes: FileChange) -> "TrackedFile":
         """With pending changes absent."""
         others = tuple(each for each in self.changes if each not in changes)
@@ -333,8 +349,7 @@ class TrackedFile(Struct, frozen=True, gc=False):
         if deleted is None or deleted.text is None:
             return None
         text = replace(deleted.text, next_id=self.text.next_id)
-        others = tuple(each for each in self.changes if each is not deleted)
-        return replace(self, text=text, exists=True, in_base=True, content=deleted.before, changes=others)
+        return replace(self, text=text, exists=True, content=deleted.before).without_deletion(deleted)
 
 
 def _digest(text: ReviewedText) -> str:

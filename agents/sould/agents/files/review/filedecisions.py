@@ -155,8 +155,10 @@ def _decided_change(
             text = ended(file.text, ENDS[change.before])
             return DecidedFile(replace(rest, text=text), (PutText(file.path, file.text, text),))
         case "add":
-            if file.text.has_lines or file.content != change.after:  # somebody else's, too
+            if file.text.base or file.content != change.after:  # somebody else's, too
                 return DecidedFile(replace(rest, in_base=True))
+            if file.text.has_lines:  # it goes with the last hunk of its text
+                return DecidedFile(rest)
             if file.content:
                 return DecidedFile(replace(rest, exists=False, content=""), (PutContent(file.path, file.content, ""),))
             return DecidedFile(replace(rest, exists=False), (PutText(file.path, file.text, None),))
@@ -177,6 +179,7 @@ def _brought_back(
     text = replace(old, next_id=file.text.next_id)
     is_text = not change.before or old.has_lines
     after = replace(rest, text=text, exists=True, in_base=True, content="" if is_text else change.before)
+    after = after.without_deletion(change) if change.kind == "delete" else after
     if change.before or file.content:
         return DecidedFile(after, (PutContent(file.path, file.content, change.before),))
     return DecidedFile(after, (PutText(file.path, file.text if file.exists else None, text),))
@@ -226,6 +229,8 @@ def _changed_again(file: TrackedFile, before: TrackedFile, decision: DecidedChan
         case "line_ends" if line_end(file.text.current) == ENDS[change.before]:
             text = ended(file.text, ENDS[change.after])
             return DecidedFile(replace(before, text=text), (PutText(file.path, file.text, text),))
+        case "add" if file.exists and not file.in_base:  # its text was not decided about yet
+            return DecidedFile(before)
         case "add" if not file.exists:
             made = replace(before, exists=True, in_base=False, content=change.after)
             empty = PutText(file.path, None, made.text)

@@ -63,7 +63,12 @@ def _effects_of(steps: Sequence[DecisionStep]) -> list[Effect]:
             merged[-1] = replace(last, after=effect.after)
         else:
             merged.append(effect)
-    return merged
+    return [each for each in merged if not _is_nothing(each)]
+
+
+def _is_nothing(effect: Effect) -> bool:
+    """A file comes back and goes again."""
+    return isinstance(effect, PutText) and effect.before is None and effect.after is None
 
 
 Refused: TypeAlias = tuple[Decided, object]
