@@ -4,7 +4,7 @@
  * In a workspace that the user does not trust nothing is served: language servers would run what is in it. sould then reads the disk.
  */
 import * as vscode from "vscode";
-import type { Places } from "../editor/places";
+import { type Places, shownIn } from "../editor/places";
 import { editorCall, type CallResult, type State } from "../protocol/editorshapes";
 import type { ReviewModel } from "../review/model";
 import { ask } from "./ask";
@@ -121,6 +121,7 @@ export class Tools implements vscode.Disposable {
       vscode.window.onDidChangeWindowState(soon),
       vscode.window.onDidChangeActiveTextEditor(soon),
       vscode.window.onDidChangeTextEditorSelection(soon),
+      vscode.window.tabGroups.onDidChangeTabs(soon),
       vscode.workspace.onDidOpenTextDocument(soon),
       vscode.workspace.onDidCloseTextDocument(soon),
       vscode.workspace.onDidChangeWorkspaceFolders(soon),
@@ -179,10 +180,12 @@ export class Tools implements vscode.Disposable {
     if (!vscode.workspace.isTrusted) {
       return window;
     }
-    const documents = vscode.workspace.textDocuments.map((each) => ({
-      file: this.#places.pathOf(each.uri),
-      dirty: each.isDirty,
-    }));
+    // VS Code has further documents open for itself, the user's settings among them.
+    const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+    const shown = new Set(tabs.map((tab) => shownIn(tab.input)?.toString()));
+    const documents = vscode.workspace.textDocuments
+      .filter((each) => each.isDirty || shown.has(each.uri.toString()))
+      .map((each) => ({ file: this.#places.pathOf(each.uri), dirty: each.isDirty }));
     // Told to sould alone: what agents may know of it is the user's choice there (`/editor-context`).
     const active = this.#active();
     return {
