@@ -15,9 +15,9 @@ Json: TypeAlias = dict[str, Any]
 T = TypeVar("T")
 
 ENCODINGS: Final[tuple["PositionEncoding", ...]] = ("utf-32", "utf-8", "utf-16")
+"""Best first: what counts characters as we do."""
 BASE_SCHEME: Final = "sould-base"
 """Of the URIs of files as their user accepted them."""
-"""Best first: what counts characters as we do."""
 MOST_FOLDERS: Final = 100
 
 

@@ -327,7 +327,7 @@ def plain(text: bytes) -> str:
 
 
 async def _text_of(page: WebPage, seconds: float) -> tuple[bytes, bool]:
-    """And whether that is all of it."""
+    """The text of a page as Markdown, and whether it is the whole text, not only the main part."""
     from sould.agents.tools.web.readmain import WHOLE  # noqa: PLC0415 -- it brings a parser of HTML, which only a page needs
 
     argv = [sys.executable, "-I", "-X", "utf8", str(PROGRAM), page.url]

@@ -17,11 +17,11 @@ CPU_SECONDS = 60
 WHOLE = 3
 """All text of the page was written: the library that finds the main text cannot be loaded."""
 _HIDDEN: Final = frozenset({"noscript", "script", "style", "svg", "template", "title"})
-_CLOSE: Final = frozenset({"dd", "dt", "li", "tr"})
+_TIGHT: Final = frozenset({"dd", "dt", "li", "tr"})
 """Stand below each other without an empty line."""
 _OTHERS: Final = """address article aside blockquote body caption div dl fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6
     header hr main nav ol p pre section table ul"""
-_BLOCKS: Final = _CLOSE | set(_OTHERS.split())
+_BLOCKS: Final = _TIGHT | set(_OTHERS.split())
 _BEGIN: Final = {"li": "- ", "blockquote": "> "} | {f"h{level}": "#" * level + " " for level in range(1, 7)}
 
 
@@ -34,7 +34,7 @@ class WholeText(HTMLParser):
         self._text: list[str] = []
         self._block: list[str] = []
         self._begin = ""
-        self._was_close = self._is_close = False
+        self._was_tight = self._is_tight = False
         self._hidden = 0
         self._preformatted = 0
         self._link = ""
@@ -54,8 +54,8 @@ class WholeText(HTMLParser):
         elif tag in _BLOCKS:
             self._end_block()
             self._begin = _BEGIN.get(tag, self._begin)
-            self._is_close = tag in _CLOSE or (
-                self._is_close and bool(self._begin)
+            self._is_tight = tag in _TIGHT or (
+                self._is_tight and bool(self._begin)
             )  # the text of an item may be a paragraph
             self._preformatted += tag == "pre"
         elif tag == "a":
@@ -72,7 +72,7 @@ class WholeText(HTMLParser):
             self._hidden = max(0, self._hidden - 1)
         elif tag in _BLOCKS:
             self._end_block()
-            self._begin, self._is_close = "", False
+            self._begin, self._is_tight = "", False
             self._preformatted = max(0, self._preformatted - (tag == "pre"))
         elif tag == "a":
             self._end_link()
@@ -105,9 +105,9 @@ class WholeText(HTMLParser):
             text = f"```\n{text.strip(chr(10))}\n```"
         else:
             text = self._begin + "\n".join(" ".join(line.split()) for line in text.strip().split("\n"))
-        between = "\n" if self._is_close and self._was_close else "\n\n"
+        between = "\n" if self._is_tight and self._was_tight else "\n\n"
         self._text += [between, text] if self._text else [text]
-        self._was_close, self._is_close, self._begin = self._is_close, False, ""
+        self._was_tight, self._is_tight, self._begin = self._is_tight, False, ""
 
     def _end_of_link(self, to: str) -> str:
         """What follows a link's text; nothing where it leads to another place of this page, or to no page."""
