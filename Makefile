@@ -125,8 +125,9 @@ bench-panel: $(READY)  ## what the agent panel's page costs, in Chromium
 manpage: $(READY)  ## write docs/sould.1 from the help of the commands
 	@$(BIN)/python scripts/manpage.py
 
-schemas: $(READY)  ## write docs/schemas from the types that messages are read and made with
+schemas: $(READY)  ## write docs/schemas from the types that messages are read and made with, and what the extension reads them by
 	@$(BIN)/python scripts/schemas.py
+	@scripts/extension.sh protocol
 
 fmt: $(READY)  ## format, and mend what ruff can mend
 	@$(BIN)/ruff format --quiet .

@@ -1,13 +1,17 @@
 #!/bin/sh
 # The VS Code extension: `fmt` formats it; `check` tests its format, types, rules and behaviour; `agree` tests what a change in
-# Python can break, where npm's packages are there already; `package` makes vscode-extension/dist/sould.vsix; `build`
-# makes what is in it; `panel FOLDER...` serves its panel to a browser.
+# Python can break, and `protocol` writes what is made of docs/schemas, where npm's packages are there already; `package` makes
+# vscode-extension/dist/sould.vsix; `build` makes what is in it; `panel FOLDER...` serves its panel to a browser.
 set -eu
 cd "$(dirname "$0")/.."
-if [ ! -e vscode-extension/node_modules/.ready ] && { [ "${1:-}" = agree ] || [ "${1:-}" = fmt ]; }; then
-    echo "$1: the extension is left out until make test-vscode has installed what it needs"
-    exit 0
-fi
+case ${1:-} in
+    agree | fmt | protocol)
+        [ -e vscode-extension/node_modules/.ready ] || {
+            echo "$1: the extension is left out until make test-vscode has installed what it needs"
+            exit 0
+        }
+        ;;
+esac
 [ -e vscode-extension/node_modules/.ready ] && [ vscode-extension/node_modules/.ready -nt vscode-extension/package-lock.json ] || {
     scripts/npm.sh vscode-extension
     touch vscode-extension/node_modules/.ready
@@ -30,6 +34,7 @@ case ${1:-} in
         node scripts/protocol.mjs --check
         "$bin/tsc" --noEmit --incremental --tsBuildInfoFile node_modules/.tsbuildinfo
         ;;
+    protocol) node scripts/protocol.mjs ;;
     fmt) "$bin/prettier" --write --log-level warn . ;;
     build) node scripts/build.mjs ;;
     package)
@@ -51,7 +56,7 @@ case ${1:-} in
         SOULD=${SOULD:-$here/.venv/bin/sould} exec node scripts/panel.mjs "$@"
         ;;
     *)
-        echo "extension.sh: fmt, check, agree, build, package or panel" >&2
+        echo "extension.sh: fmt, check, agree, protocol, build, package or panel" >&2
         exit 2
         ;;
 esac

@@ -7,8 +7,8 @@ import { diagnosis } from "./diagnose";
 import type { Chosen } from "./editor/chosen";
 import type { EditNode } from "./editor/inbox";
 import type { Verdict } from "./editor/review";
-import type { Item } from "./protocol/inboxshapes";
-import type { Hunk } from "./protocol/shapes";
+import type { InboxItem } from "./protocol/inbox";
+import type { ShownHunk } from "./protocol/review";
 import { Actions } from "./panel/asking";
 import type { Problem } from "./panel/prompts";
 
@@ -157,7 +157,7 @@ async function decide(context: Context, verdict: Verdict, given: readonly unknow
   }
 }
 
-function tellProblems(hunk: Hunk): void {
+function tellProblems(hunk: ShownHunk): void {
   void vscode.window.showInformationMessage(
     unlinked(
       hunk.problems.length === 1
@@ -174,7 +174,7 @@ function revealsNext(): boolean {
 function about(
   context: Context,
   given: readonly unknown[],
-  does: (hunk: Hunk) => Promise<void> | void,
+  does: (hunk: ShownHunk) => Promise<void> | void,
 ): Promise<void> | void {
   const chosen = context.chooser.choose(given);
   if ("hunk" in chosen) {
@@ -223,7 +223,7 @@ function isTerminal(given: unknown): given is vscode.Terminal {
   return vscode.window.terminals.some((each) => each === given);
 }
 
-async function ofItem(context: Context, given: unknown, does: (item: Item) => Promise<void>): Promise<void> {
+async function ofItem(context: Context, given: unknown, does: (item: InboxItem) => Promise<void>): Promise<void> {
   const item = context.answerer.named(given);
   if (item !== undefined) {
     await does(item);

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { Lenses } from "../src/editor/lenses";
 import { Places } from "../src/editor/places";
 import { Shortcuts } from "../src/editor/shortcuts";
-import type { FileReview } from "../src/protocol/shapes";
+import type { ShownFile } from "../src/protocol/review";
 import { ReviewModel } from "../src/review/model";
 import { document, fake, reset } from "./fake/vscode";
 import { aFile, aHunk } from "./shapes";
@@ -19,7 +19,7 @@ let redrawn: number;
 let revision: number;
 let memory: Map<string, unknown>;
 
-function shows(...files: FileReview[]): void {
+function shows(...files: ShownFile[]): void {
   revision += 1;
   model.take({ root: "/shop", revision, files, comments: [], round: null });
 }

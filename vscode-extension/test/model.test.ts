@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { ReviewChanged, ReviewList } from "../src/protocol/shapes";
+import type { ReviewChanged, ReviewList } from "../src/protocol/review";
 import { ReviewModel } from "../src/review/model";
 import { aFile, aHunk } from "./shapes";
 

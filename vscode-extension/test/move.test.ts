@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { Places } from "../src/editor/places";
-import type { CallResult } from "../src/protocol/editorshapes";
+import type { CallResult } from "../src/protocol/editor";
 import { Call } from "../src/tools/call";
 import { move } from "../src/tools/move";
 import { document, fake, Position, Range, reset, TextEdit, Uri } from "./fake/vscode";

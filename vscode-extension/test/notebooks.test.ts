@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Places } from "../src/editor/places";
-import type { CallResult } from "../src/protocol/editorshapes";
+import type { CallResult } from "../src/protocol/editor";
 import { Call } from "../src/tools/call";
 import { run } from "../src/tools/notebooks";
 import { settled } from "./fake/daemon";

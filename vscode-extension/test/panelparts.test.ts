@@ -25,6 +25,7 @@ import { screen } from "../panel/session/terminal";
 import { checkpointOf, outcomeOf, readTimeline } from "../panel/session/timeline";
 import { apply, EMPTY, readSequenced } from "../panel/session/transcript";
 import { nameOf, visible } from "../panel/session/visible";
+import { aFile, aHunk } from "./shapes";
 
 describe("a terminal", () => {
   test("has colours, and nothing else of the escape sequences", () => {
@@ -269,15 +270,19 @@ describe("a conversation", () => {
 
 describe("what stands beside the conversation", () => {
   test("counts background tasks, and takes what is unknown for lost", () => {
-    const tasks = readTasks({
-      tasks: [
-        { id: "a", kind: "shell", description: "server", status: "running" },
-        { id: "b", status: "of a newer sould" },
-        7,
-      ],
-    });
-    expect(tasks.map((task) => task.state)).toEqual(["running", "lost", "lost"]);
-    expect(counted(tasks)).toBe("1 running, 2 ended");
+    const task = {
+      id: "a",
+      kind: "shell",
+      description: "server",
+      status: "running",
+      message: "",
+      startedAt: "",
+      endedAt: null,
+      toolCallId: null,
+    };
+    const tasks = readTasks({ tasks: [task, { ...task, id: "b", status: "of a newer sould" }, 7] });
+    expect(tasks.map(({ status }) => status)).toEqual(["running", "lost"]);
+    expect(counted(tasks)).toBe("1 running, 1 ended");
     expect(counted([])).toBe("");
   });
 
@@ -288,21 +293,9 @@ describe("what stands beside the conversation", () => {
   });
 
   test("has what is pending, by file, and why something was left", () => {
-    const hunk = {
-      id: 3,
-      digest: "d",
-      state: "pending",
-      kind: "text",
-      start: 4,
-      base: ["old\n"],
-      lines: [{ text: "new\n" }],
-    };
-    const files = readPending({
-      files: [
-        { path: "/p/a", hunks: [hunk, { ...hunk, state: "kept" }] },
-        { path: "/p/b", hunks: [] },
-      ],
-    });
+    const hunk = aHunk({ id: 3, start: 4, base: ["old\n"] });
+    const list = (...files: object[]): object => ({ root: "/p", revision: 1, files });
+    const files = readPending(list(aFile("/p/a", [hunk, { ...hunk, state: "kept" }]), aFile("/p/b", [])));
     expect(files).toEqual([
       {
         path: "/p/a",
@@ -310,11 +303,12 @@ describe("what stands beside the conversation", () => {
         hunks: [{ id: 3, digest: "d", line: 5, removed: ["old\n"], added: ["new\n"], what: "" }],
       },
     ]);
-    const [renamed] = readPending({
-      files: [{ path: "/p/lib/a\u202e", hunks: [hunk, { ...hunk, kind: "rename", before: "/p/src/a" }] }],
-    });
+    const [renamed] = readPending(
+      list(aFile("/p/lib/a\u202e", [hunk, { ...hunk, kind: "rename", before: "/p/src/a" }])),
+    );
     expect(renamed && titleOf(renamed, "/p")).toBe("src/a → lib/a\\u202e");
-    expect(leftOf({ left: [{ message: "It changed." }, { message: "It changed." }] })).toBe("It changed.");
+    const left = { id: 3, path: "/p/a", why: "changed", message: "It changed." };
+    expect(leftOf({ done: [], left: [left, { ...left, id: 4 }] })).toBe("It changed.");
   });
 
   test("never fails over what comes in", () => {
@@ -322,7 +316,7 @@ describe("what stands beside the conversation", () => {
       fc.property(fc.jsonValue(), (raw) => {
         readTasks(raw);
         readPending(raw);
-        readPending({ files: [raw] });
+        readPending({ root: "/p", revision: 1, files: [raw] });
         leftOf(raw);
       }),
     );
@@ -368,7 +362,10 @@ describe("what can be mentioned", () => {
       text: "Hunk 3, to be reviewed, at a.ts:5:\n-old\n+new",
     });
     expect(
-      ofResources({ resources: [{ server: "docs", uri: "docs://guide", name: "guide", description: "" }] })[0],
+      ofResources({
+        resources: [{ server: "docs", uri: "docs://guide", name: "guide", description: "" }],
+        partial: false,
+      })[0],
     ).toMatchObject({ words: "@guide", block: { type: "link", uri: "docs://guide", name: "docs: guide" } });
     expect(
       ofSessions(

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { findProgram } from "../src/connection/program";
-import type { Hunk } from "../src/protocol/shapes";
+import type { ShownHunk } from "../src/protocol/review";
 import { editsBetween, linesOf, replacement } from "../src/review/edits";
 import { filesBelow, hunksBelow, sessionsOf } from "../src/review/groups";
 import { after, covers, hunkAt, lineOf, neighbour } from "../src/review/place";
@@ -152,7 +152,7 @@ describe("words", () => {
   });
 
   it("say what happened to a whole file", () => {
-    const kinds: Hunk["kind"][] = ["add", "delete", "rename", "mode", "line_ends", "content"];
+    const kinds: ShownHunk["kind"][] = ["add", "delete", "rename", "mode", "line_ends", "content"];
     const said = kinds.map((kind) =>
       label(
         aHunk({
@@ -191,7 +191,7 @@ describe("a patch", () => {
 });
 
 describe("the tree", () => {
-  const agent = (sessionId: string, turnId: string): Hunk["agents"][number] => ({
+  const agent = (sessionId: string, turnId: string): ShownHunk["agents"][number] => ({
     sessionId,
     turnId,
     toolCallId: "c",

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { Places } from "../src/editor/places";
 import { ReviewModel } from "../src/review/model";
-import type { CallResult } from "../src/protocol/editorshapes";
-import type { ReviewList } from "../src/protocol/shapes";
+import type { CallResult } from "../src/protocol/editor";
+import type { ReviewList } from "../src/protocol/review";
 import { Call } from "../src/tools/call";
 import { ReviewRequests } from "../src/tools/review";
 import type { Tour } from "../src/tools/tour";

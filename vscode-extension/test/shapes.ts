@@ -1,7 +1,7 @@
 /** Hunks and files for tests, with all that a test does not care about filled in. */
-import type { FileReview, Hunk } from "../src/protocol/shapes";
+import type { ShownFile, ShownHunk } from "../src/protocol/review";
 
-export function aHunk(given: Partial<Omit<Hunk, "lines">> & { lines?: string[] } = {}): Hunk {
+export function aHunk(given: Partial<Omit<ShownHunk, "lines">> & { lines?: string[] } = {}): ShownHunk {
   const { lines = ["new\n"], ...more } = given;
   return {
     id: 1,
@@ -27,6 +27,6 @@ export function aHunk(given: Partial<Omit<Hunk, "lines">> & { lines?: string[] }
   };
 }
 
-export function aFile(path: string, hunks: Hunk[]): FileReview {
+export function aFile(path: string, hunks: ShownHunk[]): ShownFile {
   return { path, exists: true, hunks, unsaved: false, unsavedIn: [], isNew: false, streaming: [] };
 }

@@ -1,7 +1,8 @@
 /** The one part of the status bar. */
 import { expect, it } from "vitest";
 import { partsOf, type Standing } from "../src/editor/status";
-import { inboxItem } from "../src/protocol/inboxshapes";
+import { inboxItem } from "../src/protocol/inbox";
+import { parse } from "../src/protocol/readers";
 
 const CALM: Standing = {
   state: "connected",
@@ -12,7 +13,7 @@ const CALM: Standing = {
   pending: 0,
   shared: [],
 };
-const ASKED = inboxItem.parse({
+const ASKED = parse(inboxItem, {
   id: "r1",
   kind: "approval",
   session: { id: "s", title: "Tidy up", cwd: "/shop", project: "/shop" },

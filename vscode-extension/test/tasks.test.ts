@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { Places } from "../src/editor/places";
-import type { CallResult } from "../src/protocol/editorshapes";
+import type { CallResult } from "../src/protocol/editor";
 import { Call } from "../src/tools/call";
 import { task } from "../src/tools/run";
 import { list, run } from "../src/tools/tests";

@@ -7,7 +7,8 @@ import { Places } from "../src/editor/places";
 import { Review } from "../src/editor/review";
 import { Titles } from "../src/editor/titles";
 import { InboxModel } from "../src/inbox/model";
-import { inboxItem } from "../src/protocol/inboxshapes";
+import { inboxItem } from "../src/protocol/inbox";
+import { parse } from "../src/protocol/readers";
 import { ReviewModel } from "../src/review/model";
 import { FakeDaemon, settled } from "./fake/daemon";
 import { fake, Range, reset, Uri } from "./fake/vscode";
@@ -66,7 +67,7 @@ describe("what waits for the user", () => {
 
   it("is notified of once, however often the user comes and goes", async () => {
     fake.focused = false;
-    waiting.take([inboxItem.parse(WIRE)]);
+    waiting.take([parse(inboxItem, WIRE)]);
     expect(fake.notes.size).toBe(1);
     vi.useFakeTimers();
     fake.focusChanged.fire({ focused: true, active: true });
@@ -75,16 +76,16 @@ describe("what waits for the user", () => {
     vi.useRealTimers();
     await settled();
     expect(fake.notes.size).toBe(0);
-    waiting.take([inboxItem.parse(WIRE)]);
+    waiting.take([parse(inboxItem, WIRE)]);
     expect(fake.notes.size).toBe(0);
     waiting.take([]);
-    waiting.take([inboxItem.parse(WIRE)]);
+    waiting.take([parse(inboxItem, WIRE)]);
     expect(fake.notes.size).toBe(1);
   });
 
   it("can be answered and shown from its notification, which goes when it is answered", async () => {
     fake.focused = false;
-    const item = inboxItem.parse({ ...WIRE, title: "Read [this](command:evil)" });
+    const item = parse(inboxItem, { ...WIRE, title: "Read [this](command:evil)" });
     waiting.take([item]);
     const [note = ""] = fake.notes;
     const links = [...note.matchAll(/\[(\w+)\]\(command:([\w.]+)\?(.*?)\)/g)];
@@ -103,14 +104,14 @@ describe("what waits for the user", () => {
 
   it("is shown as a tab for each of several files", async () => {
     daemon.answers.set("_sould/inbox/show", () => WIRE);
-    await new Answerer(daemon.connection, waiting, inbox).show(inboxItem.parse(WIRE));
+    await new Answerer(daemon.connection, waiting, inbox).show(parse(inboxItem, WIRE));
     const diffs = fake.ran.filter(([command]) => command === "vscode.diff");
     expect(diffs.map((each) => each[4])).toEqual([{ preview: false }, { preview: false }]);
   });
 
   it("is allowed once the end of each of several changes was in sight", async () => {
     daemon.answers.set("_sould/inbox/show", () => WIRE);
-    const item = inboxItem.parse({ ...WIRE, scopes: [{ scope: "once", label: "Allow once" }] });
+    const item = parse(inboxItem, { ...WIRE, scopes: [{ scope: "once", label: "Allow once" }] });
     void new Answerer(daemon.connection, waiting, inbox).ask(item);
     await settled();
     const shown = fake.ran.filter(([command]) => command === "vscode.diff").map((each) => each[2] as Uri);
@@ -129,7 +130,7 @@ describe("what waits for the user", () => {
   });
 
   it("has no file whose name reads as another one, or as an icon", () => {
-    const item = inboxItem.parse({ ...WIRE, edits: [{ path: "/shop/\u202egnp.$(check)\n", before: "", after: "" }] });
+    const item = parse(inboxItem, { ...WIRE, edits: [{ path: "/shop/\u202egnp.$(check)\n", before: "", after: "" }] });
     const row = inbox.getTreeItem({ kind: "edit", item, at: 0 });
     expect(row.label).toBe("\\u202egnp.$\u200b(check)\\u000a");
     expect(row.tooltip).toBe("/shop/\\u202egnp.$(check)\\u000a");

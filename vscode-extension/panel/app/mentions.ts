@@ -1,4 +1,5 @@
 /** Looks for what can be mentioned: in the editor, and in the daemon. Each source answers by itself; one that cannot has nothing. */
+import { exported } from "../../src/protocol/session";
 import {
   conversation,
   ofFiles,
@@ -10,7 +11,6 @@ import {
   ranked,
   type Mention,
 } from "../session/mentions";
-import { object, text } from "../session/read";
 import { readPending } from "../session/review";
 import type { Block } from "../session/updates";
 import type { Panel } from "./panel";
@@ -70,8 +70,8 @@ export class Mentions {
     if (session === undefined) {
       return block === undefined ? [] : [block];
     }
-    const raw = object(await this.#panel.client.request("_sould/session/export", { sessionId: session.id }));
-    return [conversation(session.title, session.id, text(raw["text"]))];
+    const raw = await this.#panel.client.request("_sould/session/export", { sessionId: session.id });
+    return [conversation(session.title, session.id, exported(raw)?.text ?? "")];
   }
 
   #ask(method: string, params: object, read: (raw: unknown) => readonly Mention[]): Promise<readonly Mention[]> {

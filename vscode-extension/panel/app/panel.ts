@@ -4,6 +4,7 @@
  */
 import * as l10n from "@vscode/l10n";
 import { computed, signal, type ReadonlySignal } from "@preact/signals";
+import { inboxList } from "../../src/protocol/inbox";
 import { CAPABILITIES } from "../capabilities";
 import type { ConnectionState, EditorContext, Kept, Link, Surroundings } from "../link";
 import { readAsked, type Asked } from "../session/asking";
@@ -293,9 +294,8 @@ export class Panel {
     const roots = this.#surroundings.value.roots.map((root) => root.path);
     const here = this.sessions.known.value.filter((known) => roots.includes(known.cwd) && !known.archived);
     if (here.length > 0 && !this.#decided()) {
-      const waits = list(object(await this.client.request("_sould/inbox/list", {}))["items"]).map(
-        (item) => object(object(item)["session"])["id"],
-      );
+      const inbox = inboxList(await this.client.request("_sould/inbox/list", {}));
+      const waits = (inbox?.items ?? []).map((item) => item.session.id);
       const found = here.find((known) => waits.includes(known.id)) ?? here[0];
       if (found !== undefined && !this.#decided()) {
         await this.show(found.id, found.cwd);

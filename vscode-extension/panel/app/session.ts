@@ -5,10 +5,11 @@
  */
 import * as l10n from "@vscode/l10n";
 import { computed, signal, type ReadonlySignal } from "@preact/signals";
+import { taskOutput, type BackgroundTask } from "../../src/protocol/session";
 import { readBreakdown, type Breakdown } from "../session/breakdown";
 import { readQueue, sent, type Queued } from "../session/queue";
 import { object, text } from "../session/read";
-import { readTasks, type Task } from "../session/tasks";
+import { readTasks } from "../session/tasks";
 import {
   checkpointOf,
   readTimeline,
@@ -61,7 +62,7 @@ export class Session {
   readonly #transcript = signal<Transcript>(EMPTY);
   readonly #queue = signal<readonly Queued[]>([]);
   readonly #sending = signal<readonly (readonly Block[])[]>([]);
-  readonly #tasks = signal<readonly Task[]>([]);
+  readonly #tasks = signal<readonly BackgroundTask[]>([]);
   readonly #running = signal(false);
   readonly #stopping = signal(false);
   readonly #trouble = signal<Trouble | undefined>(undefined);
@@ -99,7 +100,7 @@ export class Session {
     return this.#queue;
   }
   /** What goes on in the background, as it was when something was last told of it. */
-  get tasks(): ReadonlySignal<readonly Task[]> {
+  get tasks(): ReadonlySignal<readonly BackgroundTask[]> {
     return this.#tasks;
   }
   /** Prompts that were sent, and of which the daemon has said nothing yet. */
@@ -146,7 +147,7 @@ export class Session {
   /** The newest page, and what has come since it was asked for. */
   async snapshot(): Promise<void> {
     this.#early ??= [];
-    const raw = object(await this.#client.request("_sould/session/transcript", { sessionId: this.id, limit: PAGE }));
+    const raw = await this.#client.request("_sould/session/transcript", { sessionId: this.id, limit: PAGE });
     const live = this.#early;
     this.#early = undefined;
     this.#transcript.value = attach(this.#transcript.value, readPage(raw), live);
@@ -310,18 +311,17 @@ export class Session {
   }
 
   /** Rejects with RequestFailed. */
-  async stopTask(task: Task): Promise<void> {
+  async stopTask(task: BackgroundTask): Promise<void> {
     this.#tasks.value = readTasks(
       await this.#client.request("_sould/session/tasks/stop", { sessionId: this.id, id: task.id }),
     );
   }
 
   /** The end of what it printed. Rejects with RequestFailed. */
-  async taskOutput(task: Task): Promise<string> {
+  async taskOutput(task: BackgroundTask): Promise<string> {
     this.#lookAtTasks();
-    return text(
-      object(await this.#client.request("_sould/session/tasks/output", { sessionId: this.id, id: task.id }))["text"],
-    );
+    const raw = await this.#client.request("_sould/session/tasks/output", { sessionId: this.id, id: task.id });
+    return taskOutput(raw)?.text ?? "";
   }
 
   // --- time travel --------------------------------------------------------------------------------------------------

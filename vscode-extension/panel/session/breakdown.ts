@@ -1,6 +1,6 @@
 /** What fills the model's window, by what brought it. Pure. */
 import * as l10n from "@vscode/l10n";
-import { list, number, object, text } from "./read";
+import { contextBreakdown } from "../../src/protocol/session";
 
 export interface Part {
   readonly name: string;
@@ -20,41 +20,28 @@ export interface Breakdown {
   readonly parts: readonly Part[];
 }
 
-/** As `_sould/session/context` has it. */
+/** Of nothing, where the answer to `_sould/session/context` cannot be read. */
 export function readBreakdown(raw: unknown): Breakdown {
-  const answer = object(raw);
-  const plain = (name: string, field: string): Part => ({
-    name,
-    tokens: number(answer[field]) ?? 0,
-    calls: undefined,
-    described: 0,
-  });
-  const tools = list(answer["tools"])
-    .map(object)
-    .map((tool): Part => {
-      const described = number(tool["described"]) ?? 0;
-      const name = text(tool["name"]);
-      return {
-        name: tool["server"] === true ? l10n.t("{0} (MCP server)", name) : name,
-        tokens: (number(tool["used"]) ?? 0) + described,
-        calls: number(tool["calls"]) ?? 0,
-        described,
-      };
-    });
+  const answer = contextBreakdown(raw);
+  if (answer === undefined) {
+    return { used: 0, window: 0, counted: false, parts: [] };
+  }
+  const { used, window, counted } = answer;
+  const plain = (name: string, tokens: number): Part => ({ name, tokens, calls: undefined, described: 0 });
   const parts = [
-    plain(l10n.t("Instructions"), "instructions"),
-    plain(l10n.t("Your messages, notes and summaries"), "asked"),
-    plain(l10n.t("The agent's answers and thoughts"), "answered"),
-    ...tools,
-  ];
-  return {
-    used: number(answer["used"]) ?? 0,
-    window: number(answer["window"]) ?? 0,
-    counted: answer["counted"] === true,
-    parts: parts
-      .filter((part) => part.tokens > 0 || (part.calls ?? 0) > 0)
-      .toSorted((one, other) => other.tokens - one.tokens),
-  };
+    plain(l10n.t("Instructions"), answer.instructions),
+    plain(l10n.t("Your messages, notes and summaries"), answer.asked),
+    plain(l10n.t("The agent's answers and thoughts"), answer.answered),
+    ...answer.tools.map((tool): Part => ({
+      name: tool.server ? l10n.t("{0} (MCP server)", tool.name) : tool.name,
+      tokens: tool.used + tool.described,
+      calls: tool.calls,
+      described: tool.described,
+    })),
+  ]
+    .filter((part) => part.tokens > 0 || (part.calls ?? 0) > 0)
+    .toSorted((one, other) => other.tokens - one.tokens);
+  return { used, window, counted, parts };
 }
 
 /** The largest, and the rest in one. */

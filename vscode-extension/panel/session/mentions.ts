@@ -1,5 +1,6 @@
 /** What can be mentioned in a message, and what is sent with it for that: files, symbols, problems, hunks, conversations, resources. Pure. */
 import * as l10n from "@vscode/l10n";
+import { sessionResources } from "../../src/protocol/session";
 import { fileUri, relative } from "./completion";
 import type { PendingFile } from "./review";
 import { list, number, object, text } from "./read";
@@ -114,18 +115,12 @@ export function ofHunks(files: readonly PendingFile[], root: string): readonly M
 }
 
 export function ofResources(raw: unknown): readonly Mention[] {
-  return list(object(raw)["resources"])
-    .map(object)
-    .map((resource) => {
-      const [uri, name, server] = [text(resource["uri"]), text(resource["name"]), text(resource["server"])];
-      const about = [server, text(resource["description"]) || uri].join(" · ");
-      return {
-        words: `@${name || uri}`,
-        shown: name || uri,
-        about,
-        block: { type: "link", uri, name: `${server}: ${name || uri}` },
-      };
-    });
+  return (sessionResources(raw)?.resources ?? []).map(({ uri, name, server, description }) => ({
+    words: `@${name || uri}`,
+    shown: name || uri,
+    about: [server, description || uri].join(" · "),
+    block: { type: "link", uri, name: `${server}: ${name || uri}` },
+  }));
 }
 
 /** `except`: the conversation in which it is mentioned. */

@@ -1,7 +1,7 @@
 /** What of a session's edits is to be reviewed, where no editor shows it. Pure. */
 import * as l10n from "@vscode/l10n";
+import { reviewList, reviewOutcome, type ShownHunk } from "../../src/protocol/review";
 import { relative } from "./completion";
-import { list, number, object, text, type Json } from "./read";
 import { visible } from "./visible";
 
 export interface Pending {
@@ -22,7 +22,8 @@ export interface PendingFile {
   readonly hunks: readonly Pending[];
 }
 
-const WHAT: Readonly<Record<string, string>> = {
+const WHAT: Readonly<Record<ShownHunk["kind"], string>> = {
+  text: "",
   add: l10n.t("A new file"),
   content: l10n.t("Another content, which is no text"),
   delete: l10n.t("The file is deleted"),
@@ -32,32 +33,18 @@ const WHAT: Readonly<Record<string, string>> = {
 };
 
 export function readPending(raw: unknown): readonly PendingFile[] {
-  const files = list(object(raw)["files"])
-    .map(object)
-    .map((file) => ({
-      path: text(file["path"]),
-      before: text(renamed(file)["before"]),
-      hunks: list(file["hunks"])
-        .map(object)
-        .filter((hunk) => hunk["state"] === "pending")
-        .map((hunk) => ({
-          id: number(hunk["id"]) ?? 0,
-          digest: text(hunk["digest"]),
-          line: (number(hunk["start"]) ?? 0) + 1,
-          removed: list(hunk["base"]).map((line) => text(line)),
-          added: list(hunk["lines"]).map((line) => text(object(line)["text"])),
-          what: WHAT[text(hunk["kind"])] ?? "",
-        })),
-    }));
-  return files.filter((file) => file.hunks.length > 0);
+  const files = reviewList(raw)?.files ?? [];
+  return files
+    .map(({ path, hunks }) => ({
+      path,
+      before: hunks.find((hunk) => hunk.kind === "rename")?.before ?? "",
+      hunks: hunks.filter((hunk) => hunk.state === "pending").map(pendingOf),
+    }))
+    .filter((file) => file.hunks.length > 0);
 }
 
-function renamed(file: Json): Json {
-  return object(
-    list(file["hunks"])
-      .map(object)
-      .find((hunk) => hunk["kind"] === "rename"),
-  );
+function pendingOf({ id, digest, start, base, lines, kind }: ShownHunk): Pending {
+  return { id, digest, line: start + 1, removed: base, added: lines.map((line) => line.text), what: WHAT[kind] };
 }
 
 /** What a file is called: "new", or "old → new" after a rename, below the root it is in. */
@@ -76,6 +63,6 @@ export function countOf(hunks: readonly Pending[]): { readonly added: number; re
 
 /** Why some of what was to be decided was not, in a sentence; "" when all of it was. */
 export function leftOf(raw: unknown): string {
-  const left = list(object(raw)["left"]).map((each) => text(object(each)["message"]));
-  return [...new Set(left)].join(" ");
+  const left = reviewOutcome(raw)?.left ?? [];
+  return [...new Set(left.map((each) => each.message))].join(" ");
 }

@@ -4,7 +4,8 @@
  * Attaching is a snapshot and then what came live. An update that the snapshot had is left out by its number, so that the two may
  * overlap in any way. What is settled keeps its identity: a view that has drawn it need not look at it again.
  */
-import { list, number, object } from "./read";
+import { transcript } from "../../src/protocol/session";
+import { number } from "./read";
 import {
   readUpdate,
   type Block,
@@ -116,15 +117,9 @@ export const ASIDE = /^\/btw\s+/;
 const MOST_PRINTED = 200_000;
 
 export function readPage(raw: unknown): Page {
-  const page = object(raw);
-  const updates = list(page["updates"])
-    .map(object)
-    .map((each) => readSequenced(each["update"], each["sequence"]));
-  return {
-    updates: updates.filter((each) => each !== undefined),
-    before: number(page["before"]) ?? null,
-    sequence: number(page["sequence"]) ?? 0,
-  };
+  const page = transcript(raw) ?? { updates: [], before: null, sequence: 0 };
+  const updates = page.updates.map(({ update, sequence }) => readSequenced(update, sequence));
+  return { ...page, updates: updates.filter((each) => each !== undefined) };
 }
 
 export function readSequenced(update: unknown, sequence: unknown): Sequenced | undefined {

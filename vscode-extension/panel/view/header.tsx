@@ -1,10 +1,10 @@
 /** The session's title, which leads to the list of sessions, and what can be done with the conversation as a whole. */
 import * as l10n from "@vscode/l10n";
 import type { JSX } from "preact";
+import { exported } from "../../src/protocol/session";
 import type { Panel } from "../app/panel";
 import type { Session } from "../app/session";
 import { markdownOf } from "../session/export";
-import { object, text } from "../session/read";
 import { nameOf, visible } from "../session/visible";
 import { usePanel } from "./context";
 import { Icon, IconButton } from "./icons";
@@ -138,12 +138,8 @@ async function copy(panel: Panel, session: Session): Promise<void> {
 /** All of it, as the daemon words it. */
 async function save(panel: Panel, session: Session): Promise<void> {
   await panel.attempt(async () => {
-    const { text: words } = object(await panel.client.request("_sould/session/export", { sessionId: session.id }));
-    await panel.link.saveFile(
-      `${titleOf(panel, session)
-        .replace(/[^\p{L}\p{N}]+/gu, "-")
-        .slice(0, 60)}.md`,
-      text(words),
-    );
+    const words = exported(await panel.client.request("_sould/session/export", { sessionId: session.id }))?.text ?? "";
+    const name = titleOf(panel, session).replace(/[^\p{L}\p{N}]+/gu, "-");
+    await panel.link.saveFile(`${name.slice(0, 60)}.md`, words);
   });
 }

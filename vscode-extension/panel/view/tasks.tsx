@@ -3,7 +3,8 @@ import * as l10n from "@vscode/l10n";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Session } from "../app/session";
-import { counted, wordOf, type Task } from "../session/tasks";
+import type { BackgroundTask } from "../../src/protocol/session";
+import { counted, wordOf } from "../session/tasks";
 import { screen } from "../session/terminal";
 import { usePanel } from "./context";
 import { Fold } from "./fold";
@@ -36,7 +37,7 @@ export function Tasks({ session }: { readonly session: Session }): JSX.Element |
   );
 }
 
-function Row({ task, session }: { readonly task: Task; readonly session: Session }): JSX.Element {
+function Row({ task, session }: { readonly task: BackgroundTask; readonly session: Session }): JSX.Element {
   const panel = usePanel();
   const [printed, print] = useState<string | undefined>(undefined);
   const name = task.description || task.id;
@@ -57,7 +58,7 @@ function Row({ task, session }: { readonly task: Task; readonly session: Session
         <span class="task-name" dir="auto">
           <Icon name={task.kind === "agent" ? "fork" : "terminal"} /> {name}
         </span>
-        <span class={`task-state ${task.state}`} title={task.message}>
+        <span class={`task-state ${task.status}`} title={task.message}>
           {wordOf(task)}
         </span>
         <IconButton
@@ -72,7 +73,7 @@ function Row({ task, session }: { readonly task: Task; readonly session: Session
             }
           }}
         />
-        {task.state === "running" && <IconButton icon="stop" label={l10n.t("Stop {0}", name)} onClick={stop} />}
+        {task.status === "running" && <IconButton icon="stop" label={l10n.t("Stop {0}", name)} onClick={stop} />}
       </div>
       {printed !== undefined && (
         <div class="task-output">

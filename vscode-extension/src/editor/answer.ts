@@ -5,8 +5,8 @@ import { iconless, unlinked } from "./notice";
 import type { Connection } from "../connection/connection";
 import type { InboxModel } from "../inbox/model";
 import { choicesOf, fitsLine, pageOf, whereOf, type Choice } from "../inbox/words";
-import type { AnswerParams, GivenAnswer } from "../protocol/inbox";
-import { answered, type Item, type Question } from "../protocol/inboxshapes";
+import { answered, type AnswerParams, type AskedQuestion, type GivenAnswer, type InboxItem } from "../protocol/inbox";
+import { parse } from "../protocol/readers";
 import { AskedFiles, requestOf } from "./asked";
 import type { EditNode, Inbox, ItemNode } from "./inbox";
 
@@ -44,7 +44,7 @@ export class Answerer implements vscode.Disposable {
   }
 
   /** What a node of the view stands for, or an id, which links have. */
-  named(given: unknown): Item | undefined {
+  named(given: unknown): InboxItem | undefined {
     const id = isItemNode(given) ? given.item.id : given;
     if (typeof id !== "string") {
       return undefined;
@@ -57,7 +57,7 @@ export class Answerer implements vscode.Disposable {
   }
 
   /** Approves what is shown whole where the user approves it; anything else is shown first. */
-  async approve(item: Item): Promise<void> {
+  async approve(item: InboxItem): Promise<void> {
     await (fitsLine(item) ? this.choose(item, { decision: "approve" }) : this.ask(item));
   }
 
@@ -79,7 +79,7 @@ export class Answerer implements vscode.Disposable {
   }
 
   /** Gives one of the answers that `choicesOf` has. */
-  async choose(item: Item, choice: Pick<Choice, "decision" | "scope">): Promise<void> {
+  async choose(item: InboxItem, choice: Pick<Choice, "decision" | "scope">): Promise<void> {
     if (item.kind === "unknown" && choice.decision !== "show") {
       throw new Error(
         vscode.l10n.t("This asks for what this version of the extension does not know. Answer it in another client."),
@@ -107,7 +107,7 @@ export class Answerer implements vscode.Disposable {
   }
 
   /** All of an item: its changes as diffs, anything else as a page. */
-  async show(item: Item): Promise<void> {
+  async show(item: InboxItem): Promise<void> {
     await this.#show(item);
   }
 
@@ -117,7 +117,7 @@ export class Answerer implements vscode.Disposable {
   }
 
   /** Returns what was shown. */
-  async #show(item: Item): Promise<vscode.Uri[]> {
+  async #show(item: InboxItem): Promise<vscode.Uri[]> {
     const whole = await this.#inbox.whole(item);
     if (whole.edits.length > 0) {
       const shown: vscode.Uri[] = [];
@@ -152,12 +152,12 @@ export class Answerer implements vscode.Disposable {
   }
 
   /** With what the user made of it in the diff. */
-  async #approve(item: Item, scope: NonNullable<AnswerParams["scope"]>): Promise<void> {
+  async #approve(item: InboxItem, scope: NonNullable<AnswerParams["scope"]>): Promise<void> {
     const text = this.#files.edited(item.id);
     await this.#answer({ id: item.id, decision: "approve", scope, ...(text === undefined ? {} : { text }) });
   }
 
-  async #rejectWithWords(item: Item): Promise<void> {
+  async #rejectWithWords(item: InboxItem): Promise<void> {
     const words = await vscode.window.showInputBox({
       title: vscode.l10n.t("Reject: {0}", item.title),
       prompt: vscode.l10n.t("What should the agent do instead?"),
@@ -168,7 +168,7 @@ export class Answerer implements vscode.Disposable {
     }
   }
 
-  async #answerQuestions(item: Item): Promise<void> {
+  async #answerQuestions(item: InboxItem): Promise<void> {
     const answers: GivenAnswer[] = [];
     for (const question of item.questions) {
       const given = await askOne(question);
@@ -181,7 +181,7 @@ export class Answerer implements vscode.Disposable {
   }
 
   async #answer(params: AnswerParams): Promise<void> {
-    const answer = answered.parse(await this.#connection.request("_sould/inbox/answer", params));
+    const answer = parse(answered, await this.#connection.request("_sould/inbox/answer", params));
     if (answer.outcome !== "taken") {
       void vscode.window.showInformationMessage(unlinked(`sould: ${answer.message}`));
     }
@@ -207,7 +207,11 @@ function unseenOf(shown: readonly vscode.Uri[]): () => number {
 }
 
 /** What the user chooses; an approval from when the end of all that was `shown` has been in sight, where it is too long for the list. */
-async function pick(item: Item, title: string, shown: readonly vscode.Uri[] | undefined): Promise<Choice | undefined> {
+async function pick(
+  item: InboxItem,
+  title: string,
+  shown: readonly vscode.Uri[] | undefined,
+): Promise<Choice | undefined> {
   const list = vscode.window.createQuickPick<Choice>();
   const unseen = unseenOf(shown ?? []);
   const look = (): void => {
@@ -247,7 +251,7 @@ async function pick(item: Item, title: string, shown: readonly vscode.Uri[] | un
 }
 
 /** undefined: the user went away, and nothing is answered. */
-async function askOne(question: Question): Promise<GivenAnswer | undefined> {
+async function askOne(question: AskedQuestion): Promise<GivenAnswer | undefined> {
   const title = [question.header, question.question].filter(Boolean).join(": ");
   if (question.options.length === 0) {
     return await ownWords(title, question);
@@ -276,7 +280,7 @@ async function askOne(question: Question): Promise<GivenAnswer | undefined> {
   return own && { chosen, ...own };
 }
 
-async function ownWords(title: string, question: Question): Promise<GivenAnswer | undefined> {
+async function ownWords(title: string, question: AskedQuestion): Promise<GivenAnswer | undefined> {
   const words = await vscode.window.showInputBox({
     title,
     prompt: question.body,
@@ -286,7 +290,7 @@ async function ownWords(title: string, question: Question): Promise<GivenAnswer 
   return words === undefined ? undefined : { words };
 }
 
-function placeOf(item: Item): string {
+function placeOf(item: InboxItem): string {
   const [command] = item.commands;
   return command ? vscode.l10n.t("{0}  (in {1})", command.command, command.directory) : (item.lines[0] ?? "");
 }

@@ -4,7 +4,7 @@
  * A lens may be half a second older than the text, so what it says is looked up, and is refused when an agent has changed it since.
  */
 import * as vscode from "vscode";
-import type { Hunk } from "../protocol/shapes";
+import type { ShownHunk } from "../protocol/review";
 import type { Node } from "../review/groups";
 import type { ReviewModel } from "../review/model";
 import { linesOf } from "../review/edits";
@@ -20,16 +20,16 @@ interface HunkArgument {
 }
 
 export type Chosen =
-  | { readonly hunk: Hunk; readonly byKey: boolean }
+  | { readonly hunk: ShownHunk; readonly byKey: boolean }
   | { readonly node: Exclude<Node, { kind: "hunk" }> }
   | { readonly problem: string };
 
-export function argumentOf(hunk: Hunk): HunkArgument {
+export function argumentOf(hunk: ShownHunk): HunkArgument {
   return { hunk: hunk.id, path: hunk.path, calls: callsOf(hunk) };
 }
 
 /** The tool calls that had a part in it. */
-export function callsOf(hunk: Hunk): string {
+export function callsOf(hunk: ShownHunk): string {
   return hunk.agents.map((agent) => agent.toolCallId).join(" ");
 }
 

@@ -1,8 +1,7 @@
 /** Carries out what the user decides, and goes on asking where words of theirs are at stake. Never a modal dialog. */
 import * as vscode from "vscode";
 import { unlinked } from "./notice";
-import type { KeepParams, NamedHunk } from "../protocol/review";
-import type { Hunk, Left, ReviewOutcome } from "../protocol/shapes";
+import type { KeepParams, LeftHunk, NamedHunk, ReviewOutcome, ShownHunk } from "../protocol/review";
 import { hunksBelow, type Node } from "../review/groups";
 import type { ReviewModel } from "../review/model";
 import type { Buffers } from "./buffers";
@@ -48,7 +47,7 @@ export class Decider {
   }
 
   /** One hunk, as it is shown. Says whether it is decided. */
-  async hunk(verdict: Verdict, hunk: Hunk): Promise<boolean> {
+  async hunk(verdict: Verdict, hunk: ShownHunk): Promise<boolean> {
     const cwd = this.#model.rootOf(hunk.path);
     if (cwd === undefined) {
       return false;
@@ -139,7 +138,7 @@ export class Decider {
   }
 
   /** Asks once for all that wait for the same kind of answer. */
-  async #choose(verdict: Verdict, cwd: string, asking: readonly Left[]): Promise<boolean> {
+  async #choose(verdict: Verdict, cwd: string, asking: readonly LeftHunk[]): Promise<boolean> {
     const [first] = asking;
     const choices = (first?.choices ?? []).map((choice) => ({ choice: choice as Choice, ...describe(choice) }));
     const title =
@@ -158,7 +157,7 @@ export class Decider {
     return outcome.done.length > 0;
   }
 
-  #asShown(left: Left): NamedHunk {
+  #asShown(left: LeftHunk): NamedHunk {
     const hunk = this.#model.hunk(left.path, left.id);
     return hunk ? named(hunk) : { id: left.id };
   }
@@ -175,7 +174,7 @@ export class Decider {
     }
   }
 
-  #tell(verdict: Verdict, outcome: ReviewOutcome, left: readonly Left[]): void {
+  #tell(verdict: Verdict, outcome: ReviewOutcome, left: readonly LeftHunk[]): void {
     const [first] = left;
     if (first !== undefined) {
       const words =
@@ -211,7 +210,7 @@ export class Decider {
   }
 }
 
-function named(hunk: Hunk): NamedHunk {
+function named(hunk: ShownHunk): NamedHunk {
   return { id: hunk.id, digest: hunk.digest };
 }
 

@@ -9,19 +9,20 @@ import { iconless, unlinked } from "./notice";
 import type { Connection } from "../connection/connection";
 import type { InboxModel } from "../inbox/model";
 import { whereOf } from "../inbox/words";
-import { inboxChanged, inboxItem, inboxList, type AskedEdit, type Item } from "../protocol/inboxshapes";
+import { inboxChanged, inboxItem, inboxList, type AskedEdit, type InboxItem } from "../protocol/inbox";
+import { parse } from "../protocol/readers";
 
 /** Milliseconds that notifications stay when the user is back: as long as it takes to click on one. */
 const LINGERS = 10_000;
 
 export interface ItemNode {
   readonly kind: "item";
-  readonly item: Item;
+  readonly item: InboxItem;
 }
 
 export interface EditNode {
   readonly kind: "edit";
-  readonly item: Item;
+  readonly item: InboxItem;
   readonly at: number;
 }
 
@@ -71,7 +72,7 @@ export class Inbox implements vscode.TreeDataProvider<InboxNode>, vscode.Disposa
   /** Asks for all that waits, and for news of it. */
   async follow(): Promise<void> {
     try {
-      this.#model.take(inboxList.parse(await this.#connection.request("_sould/inbox/subscribe", {})).items);
+      this.#model.take(parse(inboxList, await this.#connection.request("_sould/inbox/subscribe", {})).items);
     } catch (problem) {
       this.#log(`inbox: ${String(problem)}`);
     }
@@ -79,14 +80,14 @@ export class Inbox implements vscode.TreeDataProvider<InboxNode>, vscode.Disposa
 
   /** Takes `_sould/inbox/changed`. */
   changed(params: unknown): void {
-    if (this.#model.change(inboxChanged.parse(params))) {
+    if (this.#model.change(parse(inboxChanged, params))) {
       void this.follow();
     }
   }
 
   /** The item with all that lists leave out. */
-  async whole(item: Item): Promise<Item> {
-    return inboxItem.parse(await this.#connection.request("_sould/inbox/show", { id: item.id }));
+  async whole(item: InboxItem): Promise<InboxItem> {
+    return parse(inboxItem, await this.#connection.request("_sould/inbox/show", { id: item.id }));
   }
 
   getChildren(node?: InboxNode): InboxNode[] {
@@ -126,7 +127,7 @@ export class Inbox implements vscode.TreeDataProvider<InboxNode>, vscode.Disposa
   }
 
   /** Once for each item, and only while the user is elsewhere. */
-  #notify(item: Item): void {
+  #notify(item: InboxItem): void {
     if (vscode.window.state.focused || this.#notified.has(item.id)) {
       return;
     }
@@ -154,7 +155,7 @@ export class Inbox implements vscode.TreeDataProvider<InboxNode>, vscode.Disposa
   }
 }
 
-function partsOf(item: Item): InboxNode[] {
+function partsOf(item: InboxItem): InboxNode[] {
   const commands = item.commands.map((each): LineNode => ({
     kind: "line",
     text: each.command,
@@ -175,7 +176,7 @@ function partsOf(item: Item): InboxNode[] {
   return [...commands, ...edits, ...questions, ...scopes];
 }
 
-function spoken(item: Item): string {
+function spoken(item: InboxItem): string {
   return item.kind === "approval"
     ? vscode.l10n.t("approval: {0}, {1}", item.title, whereOf(item))
     : vscode.l10n.t("question: {0}, {1}", item.title, whereOf(item));

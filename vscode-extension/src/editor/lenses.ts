@@ -5,7 +5,7 @@
  * it is told only when they are.
  */
 import * as vscode from "vscode";
-import type { Hunk } from "../protocol/shapes";
+import type { ShownHunk } from "../protocol/review";
 import type { ReviewModel } from "../review/model";
 import { lineOf } from "../review/place";
 import { broughtProblems, happened, ordinal } from "../review/wording";
@@ -74,8 +74,8 @@ export class Lenses implements vscode.CodeLensProvider, vscode.Disposable {
 }
 
 function lensesOf(
-  hunk: Hunk,
-  hunks: readonly Hunk[],
+  hunk: ShownHunk,
+  hunks: readonly ShownHunk[],
   range: vscode.Range,
   news: string,
   shortcuts: Shortcuts,
@@ -125,7 +125,7 @@ function lensesOf(
   ];
 }
 
-function streamed(hunk: Hunk, lineCount: number): vscode.CodeLens {
+function streamed(hunk: ShownHunk, lineCount: number): vscode.CodeLens {
   const title =
     hunk.lines.length === 1
       ? vscode.l10n.t("$(loading~spin) an agent is about to write 1 line here")
@@ -133,7 +133,7 @@ function streamed(hunk: Hunk, lineCount: number): vscode.CodeLens {
   return new vscode.CodeLens(atLine(hunk, lineCount), { title, command: "" });
 }
 
-function atLine(hunk: Hunk, lineCount: number): vscode.Range {
+function atLine(hunk: ShownHunk, lineCount: number): vscode.Range {
   const line = hunk.kind === "text" ? lineOf(hunk, lineCount) : 0;
   return new vscode.Range(line, 0, line, 0);
 }

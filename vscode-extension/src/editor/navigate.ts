@@ -1,6 +1,6 @@
 /** Goes to hunks, and shows what was there before. Called for what the user asks only: this moves the cursor. */
 import * as vscode from "vscode";
-import type { FileReview, Hunk } from "../protocol/shapes";
+import type { ShownFile, ShownHunk } from "../protocol/review";
 import type { ReviewModel } from "../review/model";
 import { lineOf, neighbour, textHunks } from "../review/place";
 import { bare } from "../review/quickchange";
@@ -42,7 +42,7 @@ export class Navigator {
   }
 
   /** Shows a hunk in its file; a file that is not there any more in what it was; what is no text, or a notebook, as VS Code has it. */
-  async open(hunk: Hunk): Promise<void> {
+  async open(hunk: ShownHunk): Promise<void> {
     const file = this.#model.file(hunk.path);
     if (file?.exists === false) {
       await this.diff(hunk.path);
@@ -57,7 +57,7 @@ export class Navigator {
   }
 
   /** What was there before a hunk: in VS Code's peek, or in a diff where that has no room. */
-  async peek(hunk: Hunk): Promise<void> {
+  async peek(hunk: ShownHunk): Promise<void> {
     const editor = vscode.window.activeTextEditor;
     if (editor === undefined || hunk.kind !== "text" || hunk.base.length + hunk.lines.length > TALL) {
       await this.diff(hunk.path);
@@ -89,12 +89,12 @@ export class Navigator {
     await vscode.commands.executeCommand("vscode.changes", vscode.l10n.t("Changes of Agents"), changes);
   }
 
-  #base(path: string, file: FileReview | undefined): vscode.Uri {
+  #base(path: string, file: ShownFile | undefined): vscode.Uri {
     const before = renamedFrom(file);
     return baseUri(this.#places.uriOf(path), before === undefined ? undefined : this.#places.uriOf(before));
   }
 
-  #others(path: string | undefined): { hunks: Hunk[] }[] {
+  #others(path: string | undefined): { hunks: ShownHunk[] }[] {
     const files = this.#model.files.filter((file) => file.hunks.length > 0).sort((a, b) => (a.path < b.path ? -1 : 1));
     const at = files.findIndex((file) => file.path === path);
     const turned = [...files.slice(at + 1), ...files.slice(0, Math.max(at, 0))];
@@ -103,7 +103,7 @@ export class Navigator {
 }
 
 /** VS Code opens the peek at the first change below the cursor, and may have slid one that only removed lines upwards. */
-function peekLine(hunk: Hunk, document: vscode.TextDocument): number {
+function peekLine(hunk: ShownHunk, document: vscode.TextDocument): number {
   let line = hunk.start;
   if (hunk.lines.length === 0) {
     let removed = hunk.base.map(bare);

@@ -1,6 +1,6 @@
 /** Draws hunks in the plain editor: lines an agent wrote, a mark where lines were removed, and what they were. Puts no text in between. */
 import * as vscode from "vscode";
-import type { Hunk } from "../protocol/shapes";
+import type { ShownHunk } from "../protocol/review";
 import type { ReviewModel } from "../review/model";
 import { endOf, lineOf, textHunks } from "../review/place";
 import { changedWords } from "../review/changedwords";
@@ -93,7 +93,7 @@ export class Painter implements vscode.Disposable {
   }
 }
 
-function kindOf(hunk: Hunk): Kind {
+function kindOf(hunk: ShownHunk): Kind {
   if (hunk.lines.length === 0) {
     return "removed";
   }
@@ -101,7 +101,7 @@ function kindOf(hunk: Hunk): Kind {
 }
 
 /** At the end of the hunk's first line: how much is gone; in its hover, all of it. */
-function hint(hunk: Hunk, line: number, shown: boolean): vscode.DecorationOptions {
+function hint(hunk: ShownHunk, line: number, shown: boolean): vscode.DecorationOptions {
   const range = new vscode.Range(line, 0, line, Number.MAX_SAFE_INTEGER);
   const hoverMessage = new vscode.MarkdownString();
   hoverMessage.isTrusted = { enabledCommands: ["sould.keep", "sould.reject"] };

@@ -4,7 +4,7 @@
  * It is shown as a document that cannot be changed: `sould-rejected:/the/path?ID`. Nothing is asked for before the user does.
  */
 import * as vscode from "vscode";
-import type { RejectedHunk } from "../protocol/shapes";
+import type { RejectedHunk } from "../protocol/review";
 import type { ReviewModel } from "../review/model";
 import { decidedBy, rejectedText, rejectedTitle } from "../review/wording";
 import type { Places } from "./places";

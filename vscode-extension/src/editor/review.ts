@@ -4,8 +4,21 @@
  * Decides nothing by itself and draws nothing.
  */
 import type { Connection } from "../connection/connection";
-import type { CommentParams, KeepParams, RejectParams, UndoParams } from "../protocol/review";
-import * as shapes from "../protocol/shapes";
+import { parse } from "../protocol/readers";
+import {
+  base,
+  rejected,
+  reviewChanged,
+  reviewList,
+  reviewOutcome,
+  sentComments,
+  type CommentParams,
+  type KeepParams,
+  type RejectedHunk,
+  type RejectParams,
+  type ReviewOutcome,
+  type UndoParams,
+} from "../protocol/review";
 import type { ReviewModel } from "../review/model";
 
 export type Verdict = "keep" | "reject";
@@ -43,7 +56,7 @@ export class Review {
 
   /** Takes `_sould/review/changed`. */
   changed(params: unknown): void {
-    const news = shapes.reviewChanged.parse(params);
+    const news = parse(reviewChanged, params);
     const missing = this.#model.change(news);
     if (missing !== undefined) {
       void this.#list(news.root, "paths" in missing ? missing.paths : undefined);
@@ -51,23 +64,23 @@ export class Review {
   }
 
   /** Raises NotConnected, and what the daemon says. */
-  async decide(verdict: Verdict, what: KeepParams | RejectParams): Promise<shapes.ReviewOutcome> {
-    return shapes.reviewOutcome.parse(await this.#connection.request(`_sould/review/${verdict}`, what));
+  async decide(verdict: Verdict, what: KeepParams | RejectParams): Promise<ReviewOutcome> {
+    return parse(reviewOutcome, await this.#connection.request(`_sould/review/${verdict}`, what));
   }
 
-  async undo(what: UndoParams): Promise<shapes.ReviewOutcome> {
-    return shapes.reviewOutcome.parse(await this.#connection.request("_sould/review/undo", what));
+  async undo(what: UndoParams): Promise<ReviewOutcome> {
+    return parse(reviewOutcome, await this.#connection.request("_sould/review/undo", what));
   }
 
   /** The file as its user accepted it; undefined: it is not under review, or no text. */
   async base(path: string): Promise<string | undefined> {
-    return shapes.base.parse(await this.#connection.request("_sould/review/base", { path })).text ?? undefined;
+    return parse(base, await this.#connection.request("_sould/review/base", { path })).text ?? undefined;
   }
 
   /** What was rejected and is in its file no more, the last one first. */
-  async rejected(cwd: string): Promise<shapes.RejectedHunk[]> {
-    const { hunks } = shapes.rejected.parse(await this.#connection.request("_sould/review/rejected", { cwd }));
-    const at = ({ decision }: shapes.RejectedHunk): string => decision?.at ?? "";
+  async rejected(cwd: string): Promise<RejectedHunk[]> {
+    const { hunks } = parse(rejected, await this.#connection.request("_sould/review/rejected", { cwd }));
+    const at = ({ decision }: RejectedHunk): string => decision?.at ?? "";
     return hunks.filter((each) => each.decision?.verdict === "reject").sort((a, b) => (at(a) < at(b) ? 1 : -1));
   }
 
@@ -76,8 +89,7 @@ export class Review {
   }
 
   async sendComments(cwd: string, ids: number[]): Promise<"closed" | "nothing" | "returned" | "sent"> {
-    return shapes.sentComments.parse(await this.#connection.request("_sould/review/comments/send", { cwd, ids }))
-      .outcome;
+    return parse(sentComments, await this.#connection.request("_sould/review/comments/send", { cwd, ids })).outcome;
   }
 
   async #subscribe(directory: string): Promise<void> {
@@ -87,9 +99,7 @@ export class Review {
     const known = [...this.#roots.values()];
     this.#roots.set(directory, directory);
     try {
-      const list = shapes.reviewList.parse(
-        await this.#connection.request("_sould/review/subscribe", { cwd: directory }),
-      );
+      const list = parse(reviewList, await this.#connection.request("_sould/review/subscribe", { cwd: directory }));
       this.#roots.set(directory, list.root);
       if (!known.includes(list.root)) {
         this.#model.take(list);
@@ -106,7 +116,7 @@ export class Review {
     }
     try {
       const asked = paths === undefined ? { cwd: root } : { cwd: root, paths };
-      const list = shapes.reviewList.parse(await this.#connection.request("_sould/review/list", asked));
+      const list = parse(reviewList, await this.#connection.request("_sould/review/list", asked));
       if (paths === undefined) {
         this.#model.take(list);
       } else {

@@ -6,7 +6,7 @@ import * as vscode from "vscode";
 import type { Connection, State } from "../connection/connection";
 import type { InboxModel } from "../inbox/model";
 import { whereOf } from "../inbox/words";
-import type { Item } from "../protocol/inboxshapes";
+import type { InboxItem } from "../protocol/inbox";
 import type { ReviewModel } from "../review/model";
 import { pendingIn } from "../review/wording";
 import type { Terminals } from "../tools/terminals";
@@ -18,7 +18,7 @@ export interface Standing {
   /** Versions of the daemon and of this extension. */
   readonly daemon: string;
   readonly own: string;
-  readonly waiting: readonly Item[];
+  readonly waiting: readonly InboxItem[];
   readonly pending: number;
   /** Names of terminals. */
   readonly shared: readonly string[];

@@ -3,7 +3,7 @@
  * they are sent as one.
  */
 import * as vscode from "vscode";
-import type { Comment, Hunk } from "../protocol/shapes";
+import type { ShownComment, ShownHunk } from "../protocol/review";
 import type { ReviewModel } from "../review/model";
 import { endOf } from "../review/place";
 import type { Places } from "./places";
@@ -15,11 +15,11 @@ class Draft implements vscode.Comment {
   readonly mode = vscode.CommentMode.Editing;
   readonly contextValue = "draft";
   readonly author = { name: vscode.l10n.t("you") };
-  readonly hunk: Hunk;
+  readonly hunk: ShownHunk;
   readonly thread: vscode.CommentThread;
   body: string | vscode.MarkdownString;
 
-  constructor(hunk: Hunk, thread: vscode.CommentThread, words = "") {
+  constructor(hunk: ShownHunk, thread: vscode.CommentThread, words = "") {
     this.hunk = hunk;
     this.thread = thread;
     this.body = words;
@@ -35,9 +35,9 @@ class OwnComment implements vscode.Comment {
   readonly contextValue = "own";
   readonly author: vscode.CommentAuthorInformation;
   readonly body: string;
-  readonly comment: Comment;
+  readonly comment: ShownComment;
 
-  constructor(comment: Comment) {
+  constructor(comment: ShownComment) {
     this.comment = comment;
     this.body = comment.text;
     this.author = {
@@ -71,7 +71,7 @@ export class Threads implements vscode.Disposable {
   }
 
   /** Opens a box below a hunk, with the focus in it. */
-  write(hunk: Hunk): void {
+  write(hunk: ShownHunk): void {
     const key = draftKey(hunk);
     const thread = this.#threads.get(key) ?? this.#draft(hunk);
     this.#threads.set(key, thread);
@@ -140,7 +140,7 @@ export class Threads implements vscode.Disposable {
     return [...this.#model.projects].find((project) => project.comments.some((comment) => comment.id === id))?.root;
   }
 
-  #draft(hunk: Hunk): vscode.CommentThread {
+  #draft(hunk: ShownHunk): vscode.CommentThread {
     const range = new vscode.Range(hunk.start, 0, Math.max(hunk.start, endOf(hunk) - 1), 0);
     const thread = this.#controller.createCommentThread(this.#places.uriOf(hunk.path), range, []);
     thread.comments = [new Draft(hunk, thread)];
@@ -194,7 +194,7 @@ export class Threads implements vscode.Disposable {
     }
   }
 
-  #shown(comment: Comment): vscode.CommentThread {
+  #shown(comment: ShownComment): vscode.CommentThread {
     const hunk = comment.hunk === null ? undefined : this.#model.hunk(comment.path, comment.hunk);
     const start = hunk?.start ?? comment.start;
     const end = hunk ? endOf(hunk) : comment.start + comment.code.length;
@@ -209,6 +209,6 @@ export class Threads implements vscode.Disposable {
   }
 }
 
-function draftKey(hunk: Hunk): string {
+function draftKey(hunk: ShownHunk): string {
   return `draft ${hunk.path} ${hunk.id}`;
 }

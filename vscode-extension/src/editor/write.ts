@@ -4,7 +4,8 @@
  * Never writes over what the daemon has not seen: a document of another version is left as it is.
  */
 import * as vscode from "vscode";
-import { write as readWrite, type Write, type WriteResult } from "../protocol/shapes";
+import { parse } from "../protocol/readers";
+import { write as readWrite, type Write, type WriteResult } from "../protocol/review";
 import { editsBetween, linesOf, replacement } from "../review/edits";
 import type { Buffers } from "./buffers";
 import type { Places } from "./places";
@@ -13,7 +14,7 @@ const BYTE_ORDER_MARK = "\ufeff";
 
 /** Answers `_sould/review/write`. */
 export async function write(params: unknown, places: Places, buffers: Buffers): Promise<WriteResult> {
-  const asked = readWrite.parse(params);
+  const asked = parse(readWrite, params);
   buffers.flush();
   const document = places.documentOf(asked.path);
   if (document?.version !== asked.version) {

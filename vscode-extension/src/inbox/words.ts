@@ -1,8 +1,7 @@
 /** What a request is called, and what may be answered to it. Pure. Its texts come from models and repositories: text, never markup. */
 import * as path from "node:path";
 import { l10n } from "vscode";
-import type { AnswerParams } from "../protocol/inbox";
-import type { Item } from "../protocol/inboxshapes";
+import type { AnswerParams, InboxItem } from "../protocol/inbox";
 
 /** One answer that can be given by a click. */
 export interface Choice {
@@ -13,7 +12,7 @@ export interface Choice {
 }
 
 /** All answers to a request, the most careful approval first. */
-export function choicesOf(item: Item): Choice[] {
+export function choicesOf(item: InboxItem): Choice[] {
   const show: Choice = {
     label: l10n.t("Show"),
     detail: l10n.t("All of it, beside what you are doing"),
@@ -55,7 +54,7 @@ export function choicesOf(item: Item): Choice[] {
 const LINE = 60;
 
 /** Whether all of what is asked stands in the one line above a list of answers, so that it can be allowed there. */
-export function fitsLine(item: Item): boolean {
+export function fitsLine(item: InboxItem): boolean {
   const [command, ...more] = item.commands;
   const asked = command?.command ?? item.lines[0] ?? item.title;
   return (
@@ -69,13 +68,13 @@ export function fitsLine(item: Item): boolean {
 }
 
 /** Who asks, where: "shop · Tidy up". */
-export function whereOf(item: Item): string {
+export function whereOf(item: InboxItem): string {
   const project = path.basename(item.session.project || item.session.cwd);
   return [project, item.asker || item.session.title].filter(Boolean).join(" · ");
 }
 
 /** The whole request, as a page of text: its commands first. */
-export function pageOf(item: Item): string {
+export function pageOf(item: InboxItem): string {
   const parts: string[] = [];
   for (const command of item.commands) {
     parts.push(

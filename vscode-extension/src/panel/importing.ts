@@ -1,16 +1,13 @@
 /** Conversations that other agents keep about a folder: one is picked, becomes a session of sould's, and is shown in the chat. */
 import * as vscode from "vscode";
-import * as z from "zod";
 import type { Connection } from "../connection/connection";
 import { NotConnected } from "../connection/connection";
 import { iconless } from "../editor/notice";
 import type { Places } from "../editor/places";
+import { parse } from "../protocol/readers";
+import { imported, keptConversations } from "../protocol/session";
 import type { Panels } from "./panels";
 
-const kept = z.object({
-  found: z.array(z.object({ agent: z.string(), path: z.string(), title: z.string(), updatedAt: z.string() })),
-});
-const imported = z.object({ sessionId: z.string() });
 /** By the agent's name in the protocol. */
 const NAMES: Readonly<Record<string, string>> = { claude: "Claude Code", codex: "Codex", kimi: "Kimi" };
 
@@ -35,7 +32,7 @@ export class Importer {
     if (this.#connection.state !== "connected") {
       throw new NotConnected(this.#connection.problem);
     }
-    const { found } = kept.parse(await this.#connection.request("_sould/session/imports", { cwd }));
+    const { found } = parse(keptConversations, await this.#connection.request("_sould/session/imports", { cwd }));
     if (found.length === 0) {
       throw new Error(vscode.l10n.t("Claude Code, Codex and Kimi keep no conversation about this folder."));
     }
@@ -58,7 +55,7 @@ export class Importer {
         path: picked.path,
         agent: picked.agent,
       });
-      await this.#panels.show({ session: { id: imported.parse(made).sessionId, cwd } });
+      await this.#panels.show({ session: { id: parse(imported, made).sessionId, cwd } });
     }
   }
 }

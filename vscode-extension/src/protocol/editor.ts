@@ -1,4 +1,5 @@
-// Written by scripts/protocol.mjs from docs/schemas/editor; change the daemon's shapes, and run it again.
+// Written by scripts/protocol.mjs from docs/schemas/editor; change the daemon's shapes, and run make schemas.
+import { flag, list, nullable, number, object, or, shape, text, type Reader } from "./readers";
 
 /**
  * `_sould/editor/call`: do what a tool wants, in the project of `root`.
@@ -8,68 +9,35 @@
  */
 export interface EditorCall {
   tool: string;
-  arguments: {};
+  arguments: {
+    [k: string]: unknown;
+  };
   root: string;
-  directories?: string[];
-  at?: Position | null;
-  digest?: string;
-  sessionId?: string;
+  directories: string[];
+  at: Position | null;
+  digest: string;
+  sessionId: string;
 }
-/**
- * A place in a text.
- */
+/** A place in a text. */
 export interface Position {
   line: number;
-  column?: number;
+  column: number;
 }
-/**
- * Why a call came to nothing; `code` is one of the catalogue's.
- */
-export interface CallErrorParams {
+/** The answer to `run`: `data` and `meta`, or `error`. `partial`: not all was written. */
+export interface RunAnswer {
+  data: {
+    [k: string]: unknown;
+  } | null;
+  meta: {
+    [k: string]: unknown;
+  } | null;
+  error: RunError | null;
+  partial: boolean;
+}
+/** Why a call came to nothing; `message` has the candidates, if there are any. */
+export interface RunError {
   code: string;
-  message?: string;
-  candidates?: CandidateParams[];
-}
-/**
- * What may have been meant.
- */
-export interface CandidateParams {
-  file: string;
-  line: number;
-  text?: string;
-  namePath?: string;
-}
-/**
- * `newText` in the place of what stands in `range`.
- */
-export interface EditParams {
-  range: SpanParams;
-  newText: string;
-}
-/**
- * From `start` up to `end`, which is not included.
- */
-export interface SpanParams {
-  start: PlaceParams;
-  end: PlaceParams;
-}
-/**
- * A place in a text.
- */
-export interface PlaceParams {
-  line: number;
-  column?: number;
-}
-/**
- * What is to become of a file: `edits`, all relative to one text, or `newText`, all of it anew.
- *
- * `digest`: sha256 (hex) of the UTF-8 bytes of the text that the edits are for, where the client knows it.
- */
-export interface FileEditsParams {
-  file: string;
-  edits?: EditParams[];
-  newText?: string | null;
-  digest?: string;
+  message: string;
 }
 /**
  * What a client answers to `_sould/editor/call`: `data` in the shape of the tool's result, or `error`.
@@ -86,80 +54,44 @@ export interface CallResult {
   more?: string;
   version?: number | null;
 }
-/**
- * `_sould/editor/context`: whether agents in `cwd` may know what the user looks at; with `sharing`, that is chosen.
- */
-export interface ContextParams {
-  cwd: string;
-  sharing?: ("off" | "ask" | "on") | null;
-}
-/**
- * Whether agents may know what the user looks at: `ask` asks, each time an agent wants to.
- */
-export interface Context {
-  sharing: "ask" | "off" | "on";
-}
-/**
- * `_sould/editor/forgotten`: say `_sould/editor/state` again.
- */
-export interface Forgotten {}
-/**
- * `_sould/editor/run`: call a tool in the project of the directory `cwd`, for the agent that is called `agent`.
- */
-export interface RunParams {
-  cwd: string;
-  tool: string;
-  arguments?: {
-    [k: string]: unknown;
-  };
-  agent?: string;
-}
-/**
- * The answer to `run`: `data` and `meta`, or `error`. `partial`: not all was written.
- */
-export interface RunAnswer {
-  data?: {} | null;
-  meta?: {} | null;
-  error?: RunError | null;
-  partial?: boolean;
-}
-/**
- * Why a call came to nothing; `message` has the candidates, if there are any.
- */
-export interface RunError {
+/** Why a call came to nothing; `code` is one of the catalogue's. */
+export interface CallErrorParams {
   code: string;
-  message: string;
+  message?: string;
+  candidates?: CandidateParams[];
 }
-/**
- * The file the user looks at.
- */
-export interface ActiveParams {
+/** What may have been meant. */
+export interface CandidateParams {
   file: string;
-  languageId?: string;
-  cursor?: PlaceParams | null;
-  selection?: SelectionParams | null;
-  visible?: SpanParams | null;
-}
-/**
- * What is selected.
- */
-export interface SelectionParams {
-  range: SpanParams;
+  line: number;
   text?: string;
+  namePath?: string;
 }
 /**
- * A file that is open.
+ * What is to become of a file: `edits`, all relative to one text, or `newText`, all of it anew.
+ *
+ * `digest`: sha256 (hex) of the UTF-8 bytes of the text that the edits are for, where the client knows it.
  */
-export interface OpenParams {
+export interface FileEditsParams {
   file: string;
-  dirty?: boolean;
+  edits?: EditParams[];
+  newText?: string | null;
+  digest?: string;
 }
-/**
- * A terminal that its user shares with agents.
- */
-export interface TerminalParams {
-  terminalId: string;
-  title?: string;
+/** `newText` in the place of what stands in `range`. */
+export interface EditParams {
+  range: SpanParams;
+  newText: string;
+}
+/** From `start` up to `end`, which is not included. */
+export interface SpanParams {
+  start: PlaceParams;
+  end: PlaceParams;
+}
+/** A place in a text. */
+export interface PlaceParams {
+  line: number;
+  column?: number;
 }
 /**
  * `_sould/editor/state`, a notification: what the client can do and how its window stands, whole, whenever that changes.
@@ -177,28 +109,44 @@ export interface StateParams {
   open?: OpenParams[];
   terminals?: TerminalParams[];
 }
-/**
- * An answer that says only that it is done, or a notification that says all by its name.
- */
-export interface Nothing {}
-/**
- * `_sould/editor/tools`: those that somebody can serve in the project of the directory `cwd`.
- */
-export interface ToolsParams {
-  cwd: string;
+/** The file the user looks at. */
+export interface ActiveParams {
+  file: string;
+  languageId?: string;
+  cursor?: PlaceParams | null;
+  selection?: SelectionParams | null;
+  visible?: SpanParams | null;
 }
-/**
- * The answer to `tools`.
- */
-export interface OfferedTools {
-  tools: OfferedTool[];
+/** What is selected. */
+export interface SelectionParams {
+  range: SpanParams;
+  text?: string;
 }
-/**
- * A tool as a model is told of it. `does`: `read`, `show`, `write` or `run`.
- */
-export interface OfferedTool {
-  name: string;
-  description: string;
-  does: string;
-  schema: {};
+/** A file that is open. */
+export interface OpenParams {
+  file: string;
+  dirty?: boolean;
 }
+/** A terminal that its user shares with agents. */
+export interface TerminalParams {
+  terminalId: string;
+  title?: string;
+}
+
+export const editorCall: Reader<EditorCall> = /* @__PURE__ */ shape(() => ({
+  tool: text,
+  arguments: object,
+  root: text,
+  directories: or(list(text), []),
+  at: or(nullable(position), null),
+  digest: or(text, ""),
+  sessionId: or(text, ""),
+}));
+export const position: Reader<Position> = /* @__PURE__ */ shape(() => ({ line: number, column: or(number, 1) }));
+export const runAnswer: Reader<RunAnswer> = /* @__PURE__ */ shape(() => ({
+  data: or(nullable(object), null),
+  meta: or(nullable(object), null),
+  error: or(nullable(runError), null),
+  partial: or(flag, false),
+}));
+export const runError: Reader<RunError> = /* @__PURE__ */ shape(() => ({ code: text, message: text }));

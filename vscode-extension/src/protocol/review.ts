@@ -1,49 +1,25 @@
-// Written by scripts/protocol.mjs from docs/schemas/review; change the daemon's shapes, and run it again.
+// Written by scripts/protocol.mjs from docs/schemas/review; change the daemon's shapes, and run make schemas.
+import { flag, known, list, nullable, number, oneOf, or, shape, text, type Reader } from "./readers";
 
-/**
- * `_sould/review/base`: of one file.
- */
-export interface BaseParams {
-  cwd?: string | null;
-  path: string;
-}
-/**
- * The answer to `base`: the text as the user accepted it, null when the file is not under review, or no text.
- */
+/** The answer to `base`: the text as the user accepted it, null when the file is not under review, or no text. */
 export interface Base {
   path: string;
   text: string | null;
 }
-/**
- * The notification `_sould/review/changed`: what is another since the last one.
- *
- * `files` are as they are now; `others` changed as well, and are too large or too many to be sent: list them. `everything`:
- * ask for the whole list again. `comments`: all that are not sent yet, null when they are as they were.
- */
-export interface ReviewChanged {
-  root: string;
-  revision: number;
-  files?: ShownFile[];
-  others?: string[];
-  everything?: boolean;
-  decisions?: ShownDecision[];
-  comments?: ShownComment[] | null;
-  round?: ShownRound | null;
+/** The answer to `rejected`: by path, what went last at the end. */
+export interface Rejected {
+  hunks: RejectedHunk[];
+  dropped: Dropped[];
+  unsaved: Left[];
 }
 /**
- * A file with what is to be reviewed in it, from the top; `hunks` is empty when nothing is any more.
+ * A hunk that is in its file no more, with its text, and who decided that, null when nobody did.
  *
- * `streaming` is what running calls are about to write into it: of each, `lines` are to replace
- * the lines `base` at `start` of the file as it is. Nothing of it can be decided about, and its ids, which are below 0, end with it.
+ * `undo` brings one back that was rejected or undone, as long as what is there now is what was there then.
  */
-export interface ShownFile {
-  path: string;
-  exists: boolean;
-  hunks: ShownHunk[];
-  unsaved?: boolean;
-  unsavedIn?: string[];
-  isNew?: boolean;
-  streaming?: ShownHunk[];
+export interface RejectedHunk {
+  hunk: ShownHunk;
+  decision: ShownDecision | null;
 }
 /**
  * What is decided about as one: lines that became others (`kind` text), or something that happened to the whole file.
@@ -63,45 +39,83 @@ export interface ShownHunk {
   base: string[];
   lines: ShownLine[];
   agents: ShownAgent[];
-  before?: string;
-  after?: string;
-  committed?: boolean;
-  unsure?: boolean;
-  shownIn?: string;
-  earlier?: boolean;
-  beforeSize?: number | null;
-  afterSize?: number | null;
-  problems?: string[];
+  before: string;
+  after: string;
+  committed: boolean;
+  unsure: boolean;
+  shownIn: string;
+  earlier: boolean;
+  beforeSize: number | null;
+  afterSize: number | null;
+  problems: string[];
 }
-/**
- * A current line. `mixed`: an agent's, with words of the user; `agent`: which of the hunk's `agents` wrote it.
- */
+/** A current line. `mixed`: an agent's, with words of the user; `agent`: which of the hunk's `agents` wrote it. */
 export interface ShownLine {
   text: string;
   author: "agent" | "mixed" | "user";
-  agent?: number | null;
+  agent: number | null;
 }
-/**
- * A tool call that had a part in a hunk.
- */
+/** A tool call that had a part in a hunk. */
 export interface ShownAgent {
   sessionId: string;
   turnId: string;
   toolCallId: string;
-  subagent?: string;
-  model?: string;
+  subagent: string;
+  model: string;
 }
-/**
- * Who decided what, and when. `waits`: it is not carried out yet.
- */
+/** Who decided what, and when. `waits`: it is not carried out yet. */
 export interface ShownDecision {
   id: number;
   path: string;
   verdict: "keep" | "reject" | "undo";
   by: string;
   at: string;
-  reason?: string;
-  waits?: boolean;
+  reason: string;
+  waits: boolean;
+}
+/** A text of the user that a reject dropped because `replace` was chosen. */
+export interface Dropped {
+  path: string;
+  text: string;
+  decision: ShownDecision | null;
+}
+/** What an editor held unsaved of a file when it ended, and the file does not hold. `by`: the editor. */
+export interface Left {
+  path: string;
+  text: string;
+  by: string;
+  at: string;
+}
+/**
+ * The notification `_sould/review/changed`: what is another since the last one.
+ *
+ * `files` are as they are now; `others` changed as well, and are too large or too many to be sent: list them. `everything`:
+ * ask for the whole list again. `comments`: all that are not sent yet, null when they are as they were.
+ */
+export interface ReviewChanged {
+  root: string;
+  revision: number;
+  files: ShownFile[];
+  others: string[];
+  everything: boolean;
+  decisions: ShownDecision[];
+  comments: ShownComment[] | null;
+  round: ShownRound | null;
+}
+/**
+ * A file with what is to be reviewed in it, from the top; `hunks` is empty when nothing is any more.
+ *
+ * `streaming` is what running calls are about to write into it: of each, `lines` are to replace
+ * the lines `base` at `start` of the file as it is. Nothing of it can be decided about, and its ids, which are below 0, end with it.
+ */
+export interface ShownFile {
+  path: string;
+  exists: boolean;
+  hunks: ShownHunk[];
+  unsaved: boolean;
+  unsavedIn: string[];
+  isNew: boolean;
+  streaming: ShownHunk[];
 }
 /**
  * What a user has to say to the agent, not sent yet. `code` began at line `start` of the file when it was made.
@@ -116,102 +130,24 @@ export interface ShownComment {
   text: string;
   by: string;
   at: string;
-  hunk?: number | null;
+  hunk: number | null;
 }
-/**
- * When comments were sent last, and to which session; "" when the client sent them itself.
- */
+/** When comments were sent last, and to which session; "" when the client sent them itself. */
 export interface ShownRound {
   revision: number;
   sessionId: string;
   by: string;
   at: string;
 }
-/**
- * `_sould/review/comment`: `text` about a `hunk`, or about `lines` of the file `path`, from 0, the second not included.
- *
- * `id`: in place of this comment, which is not sent yet; with an empty `text` it is taken out.
- */
-export interface CommentParams {
-  cwd?: string | null;
-  text: string;
-  id?: number | null;
-  hunk?: number | null;
-  path?: string | null;
-  lines?: [number, number] | null;
+/** The answer to `list`, and to `subscribe`. `revision` counts what happened in the project. */
+export interface ReviewList {
+  root: string;
+  revision: number;
+  files: ShownFile[];
+  comments: ShownComment[];
+  round: ShownRound | null;
 }
-/**
- * The answer to `comment`: as it is kept, null when it was taken out.
- */
-export interface Commented {
-  comment: ShownComment | null;
-}
-/**
- * `_sould/review/comments/send`: these comments, or all; to this session, or the one that wrote what they are about.
- *
- * `send` false: the client sends the message itself.
- */
-export interface CommentsSendParams {
-  cwd?: string | null;
-  /**
-   * @maxItems 10000
-   */
-  ids?: number[];
-  sessionId?: string;
-  send?: boolean;
-}
-/**
- * The answer to `comments/send`.
- *
- * `sent`: `sessionId` has the prompt, and a round begins; it was opened for that when it was closed. `returned`: send `prompt`
- * yourself; a round begins. `closed`: there is no session `sessionId` any more: say another one, or `send: false`; nothing was done.
- * `nothing`: there is no comment.
- */
-export interface SentComments {
-  outcome: "closed" | "nothing" | "returned" | "sent";
-  sessionId?: string;
-  prompt?: string;
-  round?: ShownRound | null;
-}
-/**
- * An answer that says only that it is done, or a notification that says all by its name.
- */
-export interface Nothing {}
-/**
- * A hunk by its id. `digest`: what was seen of it; when it is another by now, nothing is done about it.
- */
-export interface NamedHunk {
-  id: number;
-  digest?: string;
-}
-/**
- * `_sould/review/keep`, `reject`: the hunks named, or all of some paths, of a session, of a turn, or of the project (`all`).
- *
- * `lines`: of one hunk, only these of its current lines, counted from 0, the second not included. `baseLines`:
- * the lines of its `base` that go with them; without them, all go with the first of its lines. `choice`: see `LeftHunk`.
- * `reason`: what the agent is told of a reject.
- */
-export interface KeepParams {
-  cwd?: string | null;
-  /**
-   * @maxItems 10000
-   */
-  hunks?: NamedHunk[];
-  /**
-   * @maxItems 10000
-   */
-  paths?: string[];
-  sessionId?: string;
-  turnId?: string;
-  all?: boolean;
-  lines?: [number, number] | null;
-  baseLines?: [number, number] | null;
-  choice?: ("drop" | "mine" | "leave" | "replace") | null;
-  reason?: string;
-}
-/**
- * The answer to `keep`, `reject` and `undo`: what is done, and what is not.
- */
+/** The answer to `keep`, `reject` and `undo`: what is done, and what is not. */
 export interface ReviewOutcome {
   done: DoneHunk[];
   left: LeftHunk[];
@@ -226,11 +162,11 @@ export interface DoneHunk {
   id: number;
   path: string;
   verdict: "keep" | "reject" | "undo";
-  hunk?: ShownHunk | null;
-  stayed?: string[];
-  waits?: boolean;
-  newFile?: "" | "gone" | "stays";
-  part?: number;
+  hunk: ShownHunk | null;
+  stayed: string[];
+  waits: boolean;
+  newFile: "" | "gone" | "stays";
+  part: number;
 }
 /**
  * Nothing was done about it. `message` is for people, the rest what is needed to go on.
@@ -256,39 +192,74 @@ export interface LeftHunk {
     | "unknown"
     | "unsure";
   message: string;
-  present?: ShownHunk | null;
-  mixed?: string[];
-  choices?: string[];
-  by?: string;
-  at?: string;
-  state?: string;
-  canUndo?: boolean;
+  present: ShownHunk | null;
+  mixed: string[];
+  choices: string[];
+  by: string;
+  at: string;
+  state: string;
+  canUndo: boolean;
 }
 /**
- * `_sould/review/list`: all that is pending, or what all of these hold for. `paths`: files, or directories with what is in them.
+ * The answer to `comments/send`.
  *
- * `absent`: also hunks whose text is not in its file now. `answers`: only what changed since comments were sent last.
+ * `sent`: `sessionId` has the prompt, and a round begins; it was opened for that when it was closed. `returned`: send `prompt`
+ * yourself; a round begins. `closed`: there is no session `sessionId` any more: say another one, or `send: false`; nothing was done.
+ * `nothing`: there is no comment.
  */
-export interface ListParams {
+export interface SentComments {
+  outcome: "closed" | "nothing" | "returned" | "sent";
+  sessionId: string;
+  prompt: string;
+  round: ShownRound | null;
+}
+/**
+ * The request `_sould/review/write` to a client with `buffers`: put `text` in place of `version` of a file it has open.
+ *
+ * `save`: the file was saved, so save it; else leave it unsaved.
+ */
+export interface Write {
+  path: string;
+  version: number;
+  text: string;
+  save: boolean;
+}
+/**
+ * `_sould/review/comment`: `text` about a `hunk`, or about `lines` of the file `path`, from 0, the second not included.
+ *
+ * `id`: in place of this comment, which is not sent yet; with an empty `text` it is taken out.
+ */
+export interface CommentParams {
   cwd?: string | null;
-  /**
-   * @maxItems 10000
-   */
+  text: string;
+  id?: number | null;
+  hunk?: number | null;
+  path?: string | null;
+  lines?: [number, number] | null;
+}
+/**
+ * `_sould/review/keep`, `reject`: the hunks named, or all of some paths, of a session, of a turn, or of the project (`all`).
+ *
+ * `lines`: of one hunk, only these of its current lines, counted from 0, the second not included. `baseLines`:
+ * the lines of its `base` that go with them; without them, all go with the first of its lines. `choice`: see `LeftHunk`.
+ * `reason`: what the agent is told of a reject.
+ */
+export interface KeepParams {
+  cwd?: string | null;
+  hunks?: NamedHunk[];
   paths?: string[];
   sessionId?: string;
   turnId?: string;
-  absent?: boolean;
-  answers?: boolean;
+  all?: boolean;
+  lines?: [number, number] | null;
+  baseLines?: [number, number] | null;
+  choice?: ("drop" | "mine" | "leave" | "replace") | null;
+  reason?: string;
 }
-/**
- * The answer to `list`, and to `subscribe`. `revision` counts what happened in the project.
- */
-export interface ReviewList {
-  root: string;
-  revision: number;
-  files: ShownFile[];
-  comments?: ShownComment[];
-  round?: ShownRound | null;
+/** A hunk by its id. `digest`: what was seen of it; when it is another by now, nothing is done about it. */
+export interface NamedHunk {
+  id: number;
+  digest?: string;
 }
 /**
  * `_sould/review/keep`, `reject`: the hunks named, or all of some paths, of a session, of a turn, or of the project (`all`).
@@ -299,13 +270,7 @@ export interface ReviewList {
  */
 export interface RejectParams {
   cwd?: string | null;
-  /**
-   * @maxItems 10000
-   */
   hunks?: NamedHunk[];
-  /**
-   * @maxItems 10000
-   */
   paths?: string[];
   sessionId?: string;
   turnId?: string;
@@ -314,71 +279,6 @@ export interface RejectParams {
   baseLines?: [number, number] | null;
   choice?: ("drop" | "mine" | "leave" | "replace") | null;
   reason?: string;
-}
-/**
- * `_sould/review/rejected`: of the project, or of some paths.
- */
-export interface RejectedParams {
-  cwd?: string | null;
-  /**
-   * @maxItems 10000
-   */
-  paths?: string[];
-}
-/**
- * The answer to `rejected`: by path, what went last at the end.
- */
-export interface Rejected {
-  hunks: RejectedHunk[];
-  dropped?: Dropped[];
-  unsaved?: Left[];
-}
-/**
- * A hunk that is in its file no more, with its text, and who decided that, null when nobody did.
- *
- * `undo` brings one back that was rejected or undone, as long as what is there now is what was there then.
- */
-export interface RejectedHunk {
-  hunk: ShownHunk;
-  decision?: ShownDecision | null;
-}
-/**
- * A text of the user that a reject dropped because `replace` was chosen.
- */
-export interface Dropped {
-  path: string;
-  text: string;
-  decision?: ShownDecision | null;
-}
-/**
- * What an editor held unsaved of a file when it ended, and the file does not hold. `by`: the editor.
- */
-export interface Left {
-  path: string;
-  text: string;
-  by: string;
-  at: string;
-}
-/**
- * `text` is what stands in `range` now; without `range`, it is the whole text.
- */
-export interface ChangeParams {
-  range?: RangeParams | null;
-  text: string;
-}
-/**
- * From `start` up to `end`, which is not included and not before it.
- */
-export interface RangeParams {
-  start: PositionParams;
-  end: PositionParams;
-}
-/**
- * A place in a text: `line` from 0, `character` in UTF-16 code units from the line's beginning.
- */
-export interface PositionParams {
-  line: number;
-  character: number;
 }
 /**
  * `_sould/review/report`: what the client has open.
@@ -393,53 +293,28 @@ export interface ReportParams {
   path?: string | null;
   version?: number | null;
   text?: string | null;
-  /**
-   * @maxItems 10000
-   */
   changes?: ChangeParams[];
   unsaved?: boolean | null;
 }
-/**
- * The answer to `report`.
- *
- * `outdated`: a later version is known. `needsText`: the text that the ranges are relative to is not known: send all of it.
- * `tooLarge`: the text is not kept. In the last two cases the file counts as unsaved, and is not written to.
- */
-export interface Reported {
-  outcome: "needsText" | "outdated" | "taken" | "tooLarge";
+/** `text` is what stands in `range` now; without `range`, it is the whole text. */
+export interface ChangeParams {
+  range?: RangeParams | null;
+  text: string;
 }
-/**
- * Which project: that of the directory `cwd`, which is absolute; without it, that of the first path named.
- */
-export interface SubscribeParams {
-  cwd?: string | null;
+/** From `start` up to `end`, which is not included and not before it. */
+export interface RangeParams {
+  start: PositionParams;
+  end: PositionParams;
 }
-/**
- * `_sould/review/undo`: take the decisions about these hunks back.
- */
+/** A place in a text: `line` from 0, `character` in UTF-16 code units from the line's beginning. */
+export interface PositionParams {
+  line: number;
+  character: number;
+}
+/** `_sould/review/undo`: take the decisions about these hunks back. */
 export interface UndoParams {
   cwd?: string | null;
-  /**
-   * @maxItems 10000
-   */
   hunks: NamedHunk[];
-}
-/**
- * Which project: that of the directory `cwd`, which is absolute; without it, that of the first path named.
- */
-export interface UnsubscribeParams {
-  cwd?: string | null;
-}
-/**
- * The request `_sould/review/write` to a client with `buffers`: put `text` in place of `version` of a file it has open.
- *
- * `save`: the file was saved, so save it; else leave it unsaved.
- */
-export interface Write {
-  path: string;
-  version: number;
-  text: string;
-  save: boolean;
 }
 /**
  * What a client answers to `_sould/review/write`: `written`, and whether it saved the file; or `outdated`: it has another version.
@@ -452,3 +327,161 @@ export interface WriteResult {
   version?: number | null;
   text?: string | null;
 }
+
+export const base: Reader<Base> = /* @__PURE__ */ shape(() => ({ path: text, text: nullable(text) }));
+export const rejected: Reader<Rejected> = /* @__PURE__ */ shape(() => ({
+  hunks: known(rejectedHunk),
+  dropped: or(known(dropped), []),
+  unsaved: or(known(left), []),
+}));
+export const rejectedHunk: Reader<RejectedHunk> = /* @__PURE__ */ shape(() => ({
+  hunk: shownHunk,
+  decision: or(nullable(shownDecision), null),
+}));
+export const shownHunk: Reader<ShownHunk> = /* @__PURE__ */ shape(() => ({
+  id: number,
+  digest: text,
+  path: text,
+  kind: oneOf(["add", "content", "delete", "line_ends", "mode", "rename", "text"], "content"),
+  state: oneOf(
+    ["absent", "ended", "kept", "pending", "rejected", "rejecting", "stale", "streaming", "undone"],
+    "pending",
+  ),
+  start: number,
+  baseStart: number,
+  base: list(text),
+  lines: list(shownLine),
+  agents: list(shownAgent),
+  before: or(text, ""),
+  after: or(text, ""),
+  committed: or(flag, false),
+  unsure: or(flag, false),
+  shownIn: or(text, ""),
+  earlier: or(flag, false),
+  beforeSize: or(nullable(number), null),
+  afterSize: or(nullable(number), null),
+  problems: or(list(text), []),
+}));
+export const shownLine: Reader<ShownLine> = /* @__PURE__ */ shape(() => ({
+  text: text,
+  author: oneOf(["agent", "mixed", "user"], "mixed"),
+  agent: or(nullable(number), null),
+}));
+export const shownAgent: Reader<ShownAgent> = /* @__PURE__ */ shape(() => ({
+  sessionId: text,
+  turnId: text,
+  toolCallId: text,
+  subagent: or(text, ""),
+  model: or(text, ""),
+}));
+export const shownDecision: Reader<ShownDecision> = /* @__PURE__ */ shape(() => ({
+  id: number,
+  path: text,
+  verdict: oneOf(["keep", "reject", "undo"]),
+  by: text,
+  at: text,
+  reason: or(text, ""),
+  waits: or(flag, false),
+}));
+export const dropped: Reader<Dropped> = /* @__PURE__ */ shape(() => ({
+  path: text,
+  text: text,
+  decision: or(nullable(shownDecision), null),
+}));
+export const left: Reader<Left> = /* @__PURE__ */ shape(() => ({ path: text, text: text, by: text, at: text }));
+export const reviewChanged: Reader<ReviewChanged> = /* @__PURE__ */ shape(() => ({
+  root: text,
+  revision: number,
+  files: or(known(shownFile), []),
+  others: or(list(text), []),
+  everything: or(flag, false),
+  decisions: or(known(shownDecision), []),
+  comments: or(nullable(known(shownComment)), null),
+  round: or(nullable(shownRound), null),
+}));
+export const shownFile: Reader<ShownFile> = /* @__PURE__ */ shape(() => ({
+  path: text,
+  exists: flag,
+  hunks: known(shownHunk),
+  unsaved: or(flag, false),
+  unsavedIn: or(list(text), []),
+  isNew: or(flag, false),
+  streaming: or(known(shownHunk), []),
+}));
+export const shownComment: Reader<ShownComment> = /* @__PURE__ */ shape(() => ({
+  id: number,
+  path: text,
+  start: number,
+  code: list(text),
+  text: text,
+  by: text,
+  at: text,
+  hunk: or(nullable(number), null),
+}));
+export const shownRound: Reader<ShownRound> = /* @__PURE__ */ shape(() => ({
+  revision: number,
+  sessionId: text,
+  by: text,
+  at: text,
+}));
+export const reviewList: Reader<ReviewList> = /* @__PURE__ */ shape(() => ({
+  root: text,
+  revision: number,
+  files: known(shownFile),
+  comments: or(known(shownComment), []),
+  round: or(nullable(shownRound), null),
+}));
+export const reviewOutcome: Reader<ReviewOutcome> = /* @__PURE__ */ shape(() => ({
+  done: known(doneHunk),
+  left: known(leftHunk),
+}));
+export const doneHunk: Reader<DoneHunk> = /* @__PURE__ */ shape(() => ({
+  id: number,
+  path: text,
+  verdict: oneOf(["keep", "reject", "undo"]),
+  hunk: or(nullable(shownHunk), null),
+  stayed: or(list(text), []),
+  waits: or(flag, false),
+  newFile: or(oneOf(["", "gone", "stays"]), ""),
+  part: or(number, 0),
+}));
+export const leftHunk: Reader<LeftHunk> = /* @__PURE__ */ shape(() => ({
+  id: number,
+  path: text,
+  why: oneOf(
+    [
+      "already_decided",
+      "changed",
+      "conflict",
+      "failed",
+      "hunk_stale",
+      "needs_choice",
+      "not_there",
+      "shared",
+      "still_streaming",
+      "unknown",
+      "unsure",
+    ],
+    "failed",
+  ),
+  message: text,
+  present: or(nullable(shownHunk), null),
+  mixed: or(list(text), []),
+  choices: or(list(text), []),
+  by: or(text, ""),
+  at: or(text, ""),
+  state: or(text, ""),
+  canUndo: or(flag, false),
+}));
+export const sentComments: Reader<SentComments> = /* @__PURE__ */ shape(() => ({
+  outcome: oneOf(["closed", "nothing", "returned", "sent"]),
+  sessionId: or(text, ""),
+  prompt: or(text, ""),
+  round: or(nullable(shownRound), null),
+}));
+export const write: Reader<Write> = /* @__PURE__ */ shape(() => ({
+  path: text,
+  version: number,
+  text: text,
+  save: flag,
+}));

@@ -1,68 +1,24 @@
-// Written by scripts/protocol.mjs from docs/schemas/session; change the daemon's shapes, and run it again.
+// Written by scripts/protocol.mjs from docs/schemas/session; change the daemon's shapes, and run make schemas.
+import { flag, known, nullable, number, numbers, object, oneOf, shape, text, type Reader } from "./readers";
 
-/**
- * A place in a text: `line` from 0, `character` in UTF-16 code units from the line's beginning.
- */
-export interface PositionParams {
-  line: number;
-  character: number;
+/** All that are known, oldest first. */
+export interface BackgroundTasks {
+  tasks: BackgroundTask[];
 }
-/**
- * From `start` up to `end`, which is not included and not before it.
- */
-export interface RangeParams {
-  start: PositionParams;
-  end: PositionParams;
+/** What goes on beside the turns, or did. `toolCallId`: the call that began a subagent; `message`: how it ended. */
+export interface BackgroundTask {
+  id: string;
+  kind: "agent" | "shell";
+  description: string;
+  status: "completed" | "failed" | "lost" | "running" | "stopped" | "timed_out";
+  message: string;
+  startedAt: string;
+  endedAt: string | null;
+  toolCallId: string | null;
 }
-/**
- * `_sould/session/apply`: `text` in the place of what stands in `range` of a file, or of all of it.
- *
- * `expected`: what stood there as the user saw it; where that is another text by now, nothing is written.
- */
-export interface ApplyParams {
-  sessionId: string;
-  path: string;
-  text: string;
-  range?: RangeParams | null;
-  expected?: string | null;
-}
-/**
- * `unchanged`: the file held exactly this already. `path`: resolved.
- */
-export interface Applied {
-  outcome: "applied" | "unchanged";
-  path: string;
-}
-/**
- * `_sould/session/archive`: out of the lists, or back into them.
- */
-export interface ArchiveParams {
-  sessionId: string;
-  archived?: boolean;
-}
-/**
- * Where a session is now.
- */
-export interface Archived {
-  archived: boolean;
-}
-/**
- * `_sould/session/commit_message`.
- */
-export interface CommitMessageParams {
-  sessionId: string;
-}
-/**
- * A subject, and perhaps a body behind an empty line.
- */
+/** A subject, and perhaps a body behind an empty line. */
 export interface CommitMessage {
   message: string;
-}
-/**
- * `_sould/session/context`.
- */
-export interface ContextParams {
-  sessionId: string;
 }
 /**
  * Tokens of the model's window. `counted`: its server has counted `used`, but for what was added since.
@@ -90,29 +46,11 @@ export interface ToolTokens {
   described: number;
   used: number;
 }
-/**
- * `_sould/session/export`.
- */
-export interface ExportParams {
-  sessionId: string;
-}
-/**
- * A conversation as Markdown.
- */
+/** A conversation as Markdown. */
 export interface Exported {
   text: string;
 }
-/**
- * `_sould/session/import`: a new session in `cwd` with the conversation in the file `path`; of which `agent`, shows in it.
- */
-export interface ImportParams {
-  cwd: string;
-  path: string;
-  agent?: ("claude" | "codex" | "kimi") | null;
-}
-/**
- * The new session, from where it is (`source`), how many `messages` it has, and how much was passed over, by why.
- */
+/** The new session, from where it is (`source`), how many `messages` it has, and how much was passed over, by why. */
 export interface Imported {
   sessionId: string;
   source: string;
@@ -121,140 +59,105 @@ export interface Imported {
     [k: string]: number;
   };
 }
-/**
- * `_sould/session/imports`: conversations about the directory `cwd` that other agents keep.
- */
-export interface ImportsParams {
-  cwd: string;
-}
-/**
- * Last used first.
- */
+/** Last used first. */
 export interface KeptConversations {
   found: KeptElsewhere[];
 }
-/**
- * A conversation of another agent; `updated_at` in ISO 8601.
- */
+/** A conversation of another agent; `updated_at` in ISO 8601. */
 export interface KeptElsewhere {
   agent: string;
   path: string;
   title: string;
   updatedAt: string;
 }
-/**
- * `_sould/session/resources`.
- */
-export interface ResourcesParams {
-  sessionId: string;
-}
-/**
- * By server, in its order; `partial`: there are more.
- */
+/** By server, in its order; `partial`: there are more. */
 export interface SessionResources {
   resources: MentionedResource[];
   partial: boolean;
 }
-/**
- * Something that an MCP server of the session offers: a `resource_link` with its `uri` in a prompt has it read.
- */
+/** Something that an MCP server of the session offers: a `resource_link` with its `uri` in a prompt has it read. */
 export interface MentionedResource {
   server: string;
   uri: string;
   name: string;
   description: string;
 }
-/**
- * `_sould/session/search`: sessions with every word of `query` in their title or in what was said; of the directory `cwd`, or all.
- */
-export interface SearchParams {
-  query: string;
-  cwd?: string | null;
-  limit?: number;
-  archived?: boolean;
-}
-/**
- * Last used first.
- */
-export interface FoundSessions {
-  sessions: FoundSession[];
-}
-/**
- * A session that has the words; `snippet`: one line of what was said around them, or empty.
- */
-export interface FoundSession {
-  sessionId: string;
-  cwd: string;
-  title: string;
-  updatedAt: string;
-  archived: boolean;
-  snippet: string;
-}
-/**
- * `_sould/session/tasks/stop`, `_sould/session/tasks/output`: of one background task.
- */
-export interface TasksOutputParams {
-  sessionId: string;
-  id: string;
-}
-/**
- * The end of what a task has printed.
- */
+/** The end of what a task has printed. */
 export interface TaskOutput {
   text: string;
 }
-/**
- * `_sould/session/tasks`.
- */
-export interface TasksParams {
-  sessionId: string;
-}
-/**
- * All that are known, oldest first.
- */
-export interface BackgroundTasks {
-  tasks: BackgroundTask[];
-}
-/**
- * What goes on beside the turns, or did. `toolCallId`: the call that began a subagent; `message`: how it ended.
- */
-export interface BackgroundTask {
-  id: string;
-  kind: "agent" | "shell";
-  description: string;
-  status: "completed" | "failed" | "lost" | "running" | "stopped" | "timed_out";
-  message: string;
-  startedAt: string;
-  endedAt: string | null;
-  toolCallId: string | null;
-}
-/**
- * `_sould/session/tasks/stop`, `_sould/session/tasks/output`: of one background task.
- */
-export interface TasksStopParams {
-  sessionId: string;
-  id: string;
-}
-/**
- * `_sould/session/transcript`: the newest page, or the one that ends at `before`, which the page after it said.
- */
-export interface TranscriptParams {
-  sessionId: string;
-  before?: number | null;
-  limit?: number;
-}
-/**
- * A page of a conversation, oldest first.
- */
+/** A page of a conversation, oldest first. */
 export interface Transcript {
   updates: ShownUpdate[];
   before: number | null;
   sequence: number;
 }
-/**
- * An update of the conversation, whole: as `session/update` has it, in its present state.
- */
+/** An update of the conversation, whole: as `session/update` has it, in its present state. */
 export interface ShownUpdate {
   sequence: number;
-  update: {};
+  update: {
+    [k: string]: unknown;
+  };
 }
+
+export const backgroundTasks: Reader<BackgroundTasks> = /* @__PURE__ */ shape(() => ({ tasks: known(backgroundTask) }));
+export const backgroundTask: Reader<BackgroundTask> = /* @__PURE__ */ shape(() => ({
+  id: text,
+  kind: oneOf(["agent", "shell"], "shell"),
+  description: text,
+  status: oneOf(["completed", "failed", "lost", "running", "stopped", "timed_out"], "lost"),
+  message: text,
+  startedAt: text,
+  endedAt: nullable(text),
+  toolCallId: nullable(text),
+}));
+export const commitMessage: Reader<CommitMessage> = /* @__PURE__ */ shape(() => ({ message: text }));
+export const contextBreakdown: Reader<ContextBreakdown> = /* @__PURE__ */ shape(() => ({
+  used: number,
+  window: number,
+  counted: flag,
+  instructions: number,
+  asked: number,
+  answered: number,
+  tools: known(toolTokens),
+}));
+export const toolTokens: Reader<ToolTokens> = /* @__PURE__ */ shape(() => ({
+  name: text,
+  server: flag,
+  calls: number,
+  described: number,
+  used: number,
+}));
+export const exported: Reader<Exported> = /* @__PURE__ */ shape(() => ({ text: text }));
+export const imported: Reader<Imported> = /* @__PURE__ */ shape(() => ({
+  sessionId: text,
+  source: text,
+  messages: number,
+  skipped: numbers,
+}));
+export const keptConversations: Reader<KeptConversations> = /* @__PURE__ */ shape(() => ({
+  found: known(keptElsewhere),
+}));
+export const keptElsewhere: Reader<KeptElsewhere> = /* @__PURE__ */ shape(() => ({
+  agent: text,
+  path: text,
+  title: text,
+  updatedAt: text,
+}));
+export const sessionResources: Reader<SessionResources> = /* @__PURE__ */ shape(() => ({
+  resources: known(mentionedResource),
+  partial: flag,
+}));
+export const mentionedResource: Reader<MentionedResource> = /* @__PURE__ */ shape(() => ({
+  server: text,
+  uri: text,
+  name: text,
+  description: text,
+}));
+export const taskOutput: Reader<TaskOutput> = /* @__PURE__ */ shape(() => ({ text: text }));
+export const transcript: Reader<Transcript> = /* @__PURE__ */ shape(() => ({
+  updates: known(shownUpdate),
+  before: nullable(number),
+  sequence: number,
+}));
+export const shownUpdate: Reader<ShownUpdate> = /* @__PURE__ */ shape(() => ({ sequence: number, update: object }));

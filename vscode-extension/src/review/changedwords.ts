@@ -1,6 +1,6 @@
 /** Which words of a hunk are others than those that stood there. Pure. */
 import { diffWordsWithSpace } from "diff";
-import type { Hunk } from "../protocol/shapes";
+import type { ShownHunk } from "../protocol/review";
 import { bare } from "./quickchange";
 
 /** Columns `from` to `to` of a line of the hunk, all counted from 0. */
@@ -16,7 +16,7 @@ const MOST_COMPARED = 8_000;
 const MOST_NEW = 0.6;
 
 /** The words that are new, from the top; none where the lines have little in common with those that stood there. */
-export function changedWords(hunk: Hunk): Words[] {
+export function changedWords(hunk: ShownHunk): Words[] {
   const before = hunk.base.map(bare).join("\n");
   const after = hunk.lines.map((each) => bare(each.text)).join("\n");
   if (before === "" || before.length + after.length > MOST_COMPARED) {

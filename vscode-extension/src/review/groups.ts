@@ -1,14 +1,14 @@
 /** What is pending as a tree: session, turn, file, hunk. Pure. */
-import type { FileReview, Hunk } from "../protocol/shapes";
+import type { ShownFile, ShownHunk } from "../protocol/review";
 
 interface HunkNode {
   readonly kind: "hunk";
-  readonly hunk: Hunk;
+  readonly hunk: ShownHunk;
 }
 
 interface FileNode {
   readonly kind: "file";
-  readonly file: FileReview;
+  readonly file: ShownFile;
   readonly hunks: readonly HunkNode[];
   /** The session and turn it stands under. */
   readonly sessionId: string;
@@ -37,7 +37,7 @@ export type Node = SessionNode | TurnNode | FileNode | HunkNode;
  * The sessions with hunks in these files of a project, the one whose pending changes are the oldest first. A hunk stands under the
  * turn that wrote in it last. Ids of turns sort as the turns began.
  */
-export function sessionsOf(root: string, files: Iterable<FileReview>): SessionNode[] {
+export function sessionsOf(root: string, files: Iterable<ShownFile>): SessionNode[] {
   const bySession = new Map<string, Map<string, FileNode[]>>();
   for (const file of [...files].sort((a, b) => compare(a.path, b.path))) {
     for (const [key, hunks] of groupByTurn(file)) {
@@ -67,7 +67,7 @@ function began({ turns }: SessionNode): string {
   return turns[0]?.turnId ?? "";
 }
 
-function groupByTurn(file: FileReview): [readonly [string, string], HunkNode[]][] {
+function groupByTurn(file: ShownFile): [readonly [string, string], HunkNode[]][] {
   const groups = new Map<string, [readonly [string, string], HunkNode[]]>();
   for (const hunk of file.hunks) {
     const agent = hunk.agents.at(-1);
@@ -84,7 +84,7 @@ function compare(a: string, b: string): number {
 }
 
 /** The files below a node, each once. */
-export function filesBelow(node: Node): FileReview[] {
+export function filesBelow(node: Node): ShownFile[] {
   switch (node.kind) {
     case "session":
       return [...new Set(node.turns.flatMap((turn) => filesBelow(turn)))];
@@ -98,7 +98,7 @@ export function filesBelow(node: Node): FileReview[] {
 }
 
 /** The hunks below a node. */
-export function hunksBelow(node: Node): Hunk[] {
+export function hunksBelow(node: Node): ShownHunk[] {
   switch (node.kind) {
     case "session":
       return node.turns.flatMap((turn) => hunksBelow(turn));

@@ -4,21 +4,20 @@
  * The daemon tells whole files, so what is told replaces what was known. News that come while a whole list is on its way are kept
  * until it is there: an older list must not hide them.
  */
-import type { ChangeParams } from "../protocol/review";
-import type { Comment, FileReview, Hunk, ReviewChanged, ReviewList } from "../protocol/shapes";
+import type { ChangeParams, ReviewChanged, ReviewList, ShownComment, ShownFile, ShownHunk } from "../protocol/review";
 import { Emitter } from "../emitter";
 import { after } from "./place";
 
 /** One project. */
 interface Project {
   readonly root: string;
-  readonly files: ReadonlyMap<string, FileReview>;
-  readonly comments: readonly Comment[];
+  readonly files: ReadonlyMap<string, ShownFile>;
+  readonly comments: readonly ShownComment[];
 }
 
 interface Known extends Project {
-  files: Map<string, FileReview>;
-  comments: Comment[];
+  files: Map<string, ShownFile>;
+  comments: ShownComment[];
 }
 
 /** What of a notification could not be taken: the list is to be asked for again. */
@@ -35,15 +34,15 @@ export class ReviewModel {
     return this.#projects.values();
   }
 
-  get files(): FileReview[] {
+  get files(): ShownFile[] {
     return [...this.#projects.values()].flatMap((project) => [...project.files.values()]);
   }
 
-  get comments(): Comment[] {
+  get comments(): ShownComment[] {
     return [...this.#projects.values()].flatMap((project) => project.comments);
   }
 
-  file(path: string): FileReview | undefined {
+  file(path: string): ShownFile | undefined {
     return this.#of(path)?.files.get(path);
   }
 
@@ -53,7 +52,7 @@ export class ReviewModel {
   }
 
   /** The hunk as it is now, by its number. */
-  hunk(path: string, id: number): Hunk | undefined {
+  hunk(path: string, id: number): ShownHunk | undefined {
     return this.file(path)?.hunks.find((hunk) => hunk.id === id);
   }
 
@@ -111,7 +110,7 @@ export class ReviewModel {
     const project = this.#of(path);
     const file = project?.files.get(path);
     if (project !== undefined && file !== undefined) {
-      const moved = (hunk: Hunk): Hunk => edits.reduce(after, hunk);
+      const moved = (hunk: ShownHunk): ShownHunk => edits.reduce(after, hunk);
       project.files.set(path, { ...file, hunks: file.hunks.map(moved), streaming: file.streaming.map(moved) });
     }
   }
@@ -158,7 +157,7 @@ export class ReviewModel {
     }
   }
 
-  #put(root: string, files: readonly FileReview[], touched: Set<string>): void {
+  #put(root: string, files: readonly ShownFile[], touched: Set<string>): void {
     const project = this.#projects.get(root);
     if (project === undefined) {
       return;
@@ -183,10 +182,10 @@ export class ReviewModel {
   }
 }
 
-function isShown(file: FileReview): boolean {
+function isShown(file: ShownFile): boolean {
   return file.hunks.length > 0 || file.streaming.length > 0;
 }
 
-function nothing(path: string): FileReview {
+function nothing(path: string): ShownFile {
   return { path, exists: true, hunks: [], unsaved: false, unsavedIn: [], isNew: false, streaming: [] };
 }

@@ -4,7 +4,7 @@
  * VS Code compares the texts itself, and slides what only adds or removes lines over equal ones, so its line numbers are not ours.
  * The same hunk is the one without which the text is the same text.
  */
-import type { Hunk } from "../protocol/shapes";
+import type { ShownHunk } from "../protocol/review";
 import { endOf } from "./place";
 
 /** A change as `scm/change/title` gives it: lines counted from 1; an end of 0: nothing on that side, `start` is the line before. */
@@ -24,10 +24,10 @@ interface Replacement {
 /** The hunk that taking `change` back would take back; undefined where VS Code shows something else than one hunk. */
 export function hunkOf(
   change: LineChange,
-  hunks: readonly Hunk[],
+  hunks: readonly ShownHunk[],
   current: readonly string[],
   base: readonly string[],
-): Hunk | undefined {
+): ShownHunk | undefined {
   const wanted = without(current, reverting(change, base));
   return hunks.find(
     (hunk) => without(current, { from: hunk.start, to: endOf(hunk), lines: hunk.base.map(bare) }) === wanted,

@@ -1,7 +1,7 @@
 /** What hunks are called where they are shown. Pure. */
 import * as path from "node:path";
 import { l10n } from "vscode";
-import type { Decision, FileReview, Hunk } from "../protocol/shapes";
+import type { ShownDecision, ShownFile, ShownHunk } from "../protocol/review";
 import { bare } from "./quickchange";
 
 const LONGEST_HINT = 120;
@@ -9,7 +9,7 @@ const LONGEST_LABEL = 60;
 /** Before where a symbolic link leads, as `before` and `after` have it. */
 const LINK = "link:";
 /** Beside a hunk that does not wait any more. */
-const STATES: Record<Hunk["state"], string> = {
+const STATES: Record<ShownHunk["state"], string> = {
   absent: l10n.t("absent"),
   ended: l10n.t("ended"),
   kept: l10n.t("kept"),
@@ -22,7 +22,7 @@ const STATES: Record<Hunk["state"], string> = {
 };
 
 /** How much a hunk removed and added: "−1 · +2". */
-export function counts(hunk: Hunk): string {
+export function counts(hunk: ShownHunk): string {
   const parts: string[] = [];
   if (hunk.base.length > 0) {
     parts.push(`−${hunk.base.length}`);
@@ -34,13 +34,13 @@ export function counts(hunk: Hunk): string {
 }
 
 /** Which one of a file's hunks it is, and how large: "2 of 4 · −1 · +2". */
-export function ordinal(hunk: Hunk, hunks: readonly Hunk[]): string {
+export function ordinal(hunk: ShownHunk, hunks: readonly ShownHunk[]): string {
   const which = hunks.findIndex((each) => each.id === hunk.id) + 1;
   return [l10n.t("{0} of {1}", which, hunks.length), counts(hunk)].filter(Boolean).join(" · ");
 }
 
 /** How much a hunk removed, and its lines as far as they fit, for the end of a line; "" when it removed nothing. */
-export function removedHint(hunk: Hunk): string {
+export function removedHint(hunk: ShownHunk): string {
   const removed = hunk.base.length;
   if (removed === 0) {
     return "";
@@ -51,27 +51,27 @@ export function removedHint(hunk: Hunk): string {
 }
 
 /** The hunk as the lines of a diff, without a heading. */
-export function diffOf(hunk: Hunk): string {
+export function diffOf(hunk: ShownHunk): string {
   const removed = hunk.base.map((line) => `-${bare(line)}`);
   const added = hunk.lines.map((line) => `+${bare(line.text)}`);
   return [...removed, ...added].join("\n");
 }
 
 /** All changes of a file as a patch without lines around them. */
-export function patchOf(file: FileReview): string {
+export function patchOf(file: ShownFile): string {
   return file.hunks
     .map((hunk) => (hunk.kind === "text" ? `${heading(hunk)}\n${diffOf(hunk)}` : happened(hunk)))
     .join("\n");
 }
 
-function heading(hunk: Hunk): string {
+function heading(hunk: ShownHunk): string {
   // As git counts: where a side has no line, the line before it is named.
   const side = (start: number, count: number): string => `${count === 0 ? start : start + 1},${count}`;
   return `@@ -${side(hunk.baseStart, hunk.base.length)} +${side(hunk.start, hunk.lines.length)} @@`;
 }
 
 /** What happened to a file, in git's letters. */
-export function statusOf(file: FileReview): string {
+export function statusOf(file: ShownFile): string {
   if (!file.exists) {
     return "D";
   }
@@ -79,12 +79,12 @@ export function statusOf(file: FileReview): string {
 }
 
 /** Where a file was before an agent renamed it, as long as that is pending. */
-export function renamedFrom(file: FileReview | undefined): string | undefined {
+export function renamedFrom(file: ShownFile | undefined): string | undefined {
   return file?.hunks.find((hunk) => hunk.kind === "rename")?.before;
 }
 
 /** One line that says what a hunk is about: its first line that has words, else what happened to the file. */
-export function label(hunk: Hunk): string {
+export function label(hunk: ShownHunk): string {
   if (hunk.kind !== "text") {
     return happened(hunk);
   }
@@ -103,7 +103,7 @@ function leads(name: string): string {
 }
 
 /** What happened to a file as a whole. */
-export function happened(hunk: Hunk): string {
+export function happened(hunk: ShownHunk): string {
   if (hunk.before.startsWith(LINK) || hunk.after.startsWith(LINK)) {
     return l10n.t("link {0} → {1}", leads(hunk.before), leads(hunk.after));
   }
@@ -125,14 +125,14 @@ export function happened(hunk: Hunk): string {
   }
 }
 
-function otherContents({ beforeSize, afterSize }: Hunk): string {
+function otherContents({ beforeSize, afterSize }: ShownHunk): string {
   return beforeSize === null || afterSize === null
     ? l10n.t("other contents")
     : l10n.t("other contents, {0} → {1} bytes", beforeSize, afterSize);
 }
 
 /** Beside a hunk in a list: its size, and what else is to be known of it. */
-export function remarks(hunk: Hunk): string {
+export function remarks(hunk: ShownHunk): string {
   const parts = hunk.kind === "text" ? [counts(hunk)] : [];
   if (hunk.state !== "pending") {
     parts.push(STATES[hunk.state]);
@@ -153,12 +153,12 @@ export function remarks(hunk: Hunk): string {
 }
 
 /** How many errors came with it: "2 new errors". */
-export function broughtProblems(hunk: Hunk): string {
+export function broughtProblems(hunk: ShownHunk): string {
   return hunk.problems.length === 1 ? l10n.t("1 new error") : l10n.t("{0} new errors", hunk.problems.length);
 }
 
 /** Who wrote it, for a tooltip. */
-export function authors(hunk: Hunk): string {
+export function authors(hunk: ShownHunk): string {
   const names = hunk.agents.map((agent) => [agent.subagent || l10n.t("agent"), agent.model].filter(Boolean).join(", "));
   return [...new Set(names)].join("; ");
 }
@@ -174,7 +174,7 @@ export function toReview(count: number): string {
 }
 
 /** How many hunks of these files are pending. */
-export function pendingIn(files: Iterable<FileReview>): number {
+export function pendingIn(files: Iterable<ShownFile>): number {
   let count = 0;
   for (const file of files) {
     count += file.hunks.length;
@@ -188,7 +188,7 @@ function clip(text: string, most: number): string {
 }
 
 /** What a change that is gone would have put there; of one that only removed lines, those, as a patch says it. */
-export function rejectedText(hunk: Hunk): string {
+export function rejectedText(hunk: ShownHunk): string {
   if (hunk.kind !== "text") {
     return `${hunk.kind}: ${hunk.before} → ${hunk.after}\n`;
   }
@@ -199,7 +199,7 @@ export function rejectedText(hunk: Hunk): string {
 }
 
 /** Its first line with something in it. */
-export function rejectedTitle(hunk: Hunk): string {
+export function rejectedTitle(hunk: ShownHunk): string {
   const first = rejectedText(hunk)
     .split("\n")
     .find((line) => line.trim() !== "");
@@ -207,7 +207,7 @@ export function rejectedTitle(hunk: Hunk): string {
 }
 
 /** Who decided, and when. */
-export function decidedBy(decision: Decision | null): string {
+export function decidedBy(decision: ShownDecision | null): string {
   if (decision === null) {
     return "";
   }

@@ -6,6 +6,8 @@
 import * as vscode from "vscode";
 import * as z from "zod";
 import type { Daemon } from "../panel/router";
+import { parse } from "../protocol/readers";
+import { commitMessage } from "../protocol/session";
 
 /** What of the git extension's API (version 1) is used. */
 interface GitRepository {
@@ -19,7 +21,6 @@ interface GitExtension {
 
 const listed = z.object({ sessions: z.array(z.object({ sessionId: z.string(), cwd: z.string() })) });
 const opened = z.object({ sessionId: z.string() });
-const worded = z.object({ message: z.string() });
 
 interface Known {
   readonly id: string;
@@ -60,7 +61,7 @@ export class Committer {
     const sessionId =
       known?.id ?? opened.parse(await this.#daemon.request("session/new", { cwd: root, mcpServers: [] })).sessionId;
     try {
-      return worded.parse(await this.#daemon.request("_sould/session/commit_message", { sessionId })).message;
+      return parse(commitMessage, await this.#daemon.request("_sould/session/commit_message", { sessionId })).message;
     } finally {
       if (known === undefined) {
         // It held nothing but the question.

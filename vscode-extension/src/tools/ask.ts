@@ -2,7 +2,7 @@
 import * as vscode from "vscode";
 import * as z from "zod";
 import { unlinked } from "../editor/notice";
-import type { CallResult } from "../protocol/editorshapes";
+import type { CallResult } from "../protocol/editor";
 import { type Call, ToolError } from "./call";
 
 const ANSWER = vscode.l10n.t("Answer…");

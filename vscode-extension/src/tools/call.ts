@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import * as vscode from "vscode";
 import type { Places } from "../editor/places";
-import type { CallResult, EditorCall, FileEdits, Span } from "../protocol/editorshapes";
+import type { CallResult, EditorCall, FileEditsParams, SpanParams } from "../protocol/editor";
 
 export type Data = Record<string, unknown>;
 
@@ -109,7 +109,7 @@ function digestOf(document: vscode.TextDocument): string {
   return createHash("sha256").update(document.getText(), "utf8").digest("hex");
 }
 
-export function spanOf(range: vscode.Range): Span {
+export function spanOf(range: vscode.Range): SpanParams {
   return { start: placeOf(range.start), end: placeOf(range.end) };
 }
 
@@ -118,7 +118,7 @@ function placeOf(position: vscode.Position): { line: number; column: number } {
 }
 
 /** What a WorkspaceEdit would do, for sould to do. Raises ToolError for what is more than other text in files. */
-export async function editsOf(edit: vscode.WorkspaceEdit, call: Call): Promise<FileEdits[]> {
+export async function editsOf(edit: vscode.WorkspaceEdit, call: Call): Promise<FileEditsParams[]> {
   const entries = edit.entries();
   if (partsOf(edit) > entries.reduce((count, [, edits]) => count + edits.length, 0)) {
     throw new ToolError(
@@ -141,7 +141,11 @@ function partsOf(edit: vscode.WorkspaceEdit): number {
 }
 
 /** Edits of one file. */
-export async function fileEdits(uri: vscode.Uri, edits: readonly vscode.TextEdit[], call: Call): Promise<FileEdits> {
+export async function fileEdits(
+  uri: vscode.Uri,
+  edits: readonly vscode.TextEdit[],
+  call: Call,
+): Promise<FileEditsParams> {
   const file = call.path(uri);
   if (file === undefined) {
     throw new ToolError("not_supported", `${uri.toString()} is no file on the disk.`);

@@ -5,7 +5,7 @@
 import * as path from "node:path";
 import * as vscode from "vscode";
 import * as z from "zod";
-import type { CallResult } from "../protocol/editorshapes";
+import type { CallResult } from "../protocol/editor";
 import { type Call, type Data, isRelated, ToolError } from "./call";
 import { DebugSessions, type DebugSession } from "./debugsessions";
 import { asksUser } from "./tasks";

@@ -4,7 +4,7 @@
  * Only what comes as edits of text is offered: what is done by a command of VS Code's, nobody could review before it is done.
  */
 import * as vscode from "vscode";
-import type { CallResult, FileEdits } from "../protocol/editorshapes";
+import type { CallResult, FileEditsParams } from "../protocol/editor";
 import { type Call, editsOf, fileEdits, ToolError } from "./call";
 
 /** Fixes that are kept, the newest: an agent that looks at many places applies what it has seen last. */
@@ -13,7 +13,7 @@ const MOST_KEPT = 500;
 const MOST_RESOLVED = 50;
 
 export class Fixes {
-  readonly #offered = new Map<string, readonly FileEdits[]>();
+  readonly #offered = new Map<string, readonly FileEditsParams[]>();
   #count = 0;
 
   async list(call: Call): Promise<CallResult> {
@@ -49,7 +49,7 @@ export class Fixes {
     return Promise.resolve({ data: {}, edits: [...edits] });
   }
 
-  #keep(edits: readonly FileEdits[]): string {
+  #keep(edits: readonly FileEditsParams[]): string {
     this.#count += 1;
     const id = String(this.#count);
     this.#offered.set(id, edits);
@@ -80,7 +80,7 @@ async function actionsAt(uri: vscode.Uri, range: vscode.Range, kinds: readonly s
 }
 
 /** undefined: it is not, or not only, other text in files. */
-async function editsOfAction(action: vscode.CodeAction, call: Call): Promise<FileEdits[] | undefined> {
+async function editsOfAction(action: vscode.CodeAction, call: Call): Promise<FileEditsParams[] | undefined> {
   if (action.edit === undefined || action.edit.size === 0) {
     return undefined;
   }

@@ -1,6 +1,6 @@
 /** The tools that VS Code's language features answer. They ask the providers that the user has; nothing is shown. */
 import * as vscode from "vscode";
-import type { CallResult } from "../protocol/editorshapes";
+import type { CallResult } from "../protocol/editor";
 import { type Call, type Data, editsOf, spanOf, ToolError } from "./call";
 
 /** Of a hierarchy, all levels together. */

@@ -9,6 +9,8 @@ import * as vscode from "vscode";
 import * as z from "zod";
 import type { Places } from "../editor/places";
 import type { Daemon } from "../panel/router";
+import { runAnswer } from "../protocol/editor";
+import { parse } from "../protocol/readers";
 import { isWithin } from "../startup";
 import { isOffered } from "./offer";
 
@@ -18,10 +20,6 @@ const declared = z.object({
   contributes: z.object({
     languageModelTools: z.array(z.object({ name: z.string(), displayName: z.string(), tags: z.array(z.string()) })),
   }),
-});
-const answered = z.object({
-  data: z.unknown().optional(),
-  error: z.object({ code: z.string(), message: z.string() }).nullish(),
 });
 
 type Arguments = Record<string, unknown>;
@@ -70,8 +68,11 @@ export class Lender implements vscode.Disposable {
     });
     try {
       const params = { cwd: this.#folder(given["file"]), tool, arguments: given, agent: vscode.env.appName };
-      const { data, error } = answered.parse(await this.#daemon.request("_sould/editor/run", params, withdrawn.signal));
-      if (error !== null && error !== undefined) {
+      const { data, error } = parse(
+        runAnswer,
+        await this.#daemon.request("_sould/editor/run", params, withdrawn.signal),
+      );
+      if (error !== null) {
         throw new Error(`${error.code}: ${error.message}`);
       }
       return new vscode.LanguageModelToolResult([new vscode.LanguageModelTextPart(JSON.stringify(data))]);

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import * as path from "node:path";
 import * as vscode from "vscode";
-import type { CallResult, FileEdits } from "../protocol/editorshapes";
+import type { CallResult, FileEditsParams } from "../protocol/editor";
 import { type Call, fileEdits, ToolError } from "./call";
 
 const NEW_FILE = "refactor.move.newFile";
@@ -50,7 +50,7 @@ export async function move(call: Call): Promise<CallResult> {
 }
 
 /** The edits with the file that they would make called otherwise. Raises ToolError. */
-async function moved(entries: Entries, target: string, call: Call): Promise<FileEdits[]> {
+async function moved(entries: Entries, target: string, call: Call): Promise<FileEditsParams[]> {
   const there = await Promise.all(entries.map(([uri]) => isThere(uri)));
   const [made, ...more] = entries.filter((_, index) => !there[index]);
   const file = made && call.path(made[0]);
@@ -59,7 +59,7 @@ async function moved(entries: Entries, target: string, call: Call): Promise<File
   }
   const text = made?.[1].map((each) => each.newText).join("") ?? "";
   const others = entries.filter((_, index) => there[index]);
-  const edits = others.map(([uri, changes]): Promise<FileEdits> => {
+  const edits = others.map(([uri, changes]): Promise<FileEditsParams> => {
     const directory = path.dirname(call.path(uri) ?? "");
     return fileEdits(
       uri,

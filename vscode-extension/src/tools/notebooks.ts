@@ -8,7 +8,7 @@ import { stripVTControlCharacters } from "node:util";
 import * as vscode from "vscode";
 import * as z from "zod";
 import { revealNotebook } from "../editor/reveal";
-import type { CallResult } from "../protocol/editorshapes";
+import type { CallResult } from "../protocol/editor";
 import { type Call, type Data, ToolError } from "./call";
 import { within } from "./waiting";
 

@@ -1,6 +1,6 @@
 /** What the language servers of this VS Code say is wrong, when they have said it of the text as it is: `diagnostics`. */
 import * as vscode from "vscode";
-import type { CallResult } from "../protocol/editorshapes";
+import type { CallResult } from "../protocol/editor";
 import type { ReviewModel } from "../review/model";
 import { type Call, type Data, spanOf, ToolError } from "./call";
 

@@ -1,6 +1,6 @@
 /** Without a symbol that nothing uses: `safe_delete`. Refuses where nobody in VS Code knows what uses it. */
 import * as vscode from "vscode";
-import type { CallResult } from "../protocol/editorshapes";
+import type { CallResult } from "../protocol/editor";
 import { type Call, fileEdits, ToolError } from "./call";
 import { symbolsOf, usesOf } from "./language";
 

@@ -7,8 +7,8 @@
 import * as vscode from "vscode";
 import { unlinked } from "../editor/notice";
 import { revealLine } from "../editor/reveal";
-import type { CallResult } from "../protocol/editorshapes";
-import type { FileReview, Hunk } from "../protocol/shapes";
+import type { CallResult } from "../protocol/editor";
+import type { ShownFile, ShownHunk } from "../protocol/review";
 import type { ReviewModel } from "../review/model";
 import { type Call, ToolError } from "./call";
 import type { Tour } from "./tour";
@@ -82,11 +82,11 @@ export class ReviewRequests {
   }
 
   /** Those of the project that the call names. */
-  #hunks(call: Call): [FileReview, Hunk][] {
+  #hunks(call: Call): [ShownFile, ShownHunk][] {
     const ids = new Set(call.list("hunkIds"));
     const files = this.#model.files.filter((file) => file.path.startsWith(`${call.root}/`));
     return files.flatMap((file) =>
-      file.hunks.filter((hunk) => ids.has(hunk.id)).map((hunk): [FileReview, Hunk] => [file, hunk]),
+      file.hunks.filter((hunk) => ids.has(hunk.id)).map((hunk): [ShownFile, ShownHunk] => [file, hunk]),
     );
   }
 }

@@ -1,6 +1,6 @@
 /** What runs something at an agent's wish: tasks of the project, and those commands of VS Code that the user has allowed. */
 import * as vscode from "vscode";
-import type { CallResult } from "../protocol/editorshapes";
+import type { CallResult } from "../protocol/editor";
 import { type Call, type Data, ToolError } from "./call";
 import { problemOf } from "./problems";
 import { runTask, tasksOf } from "./tasks";

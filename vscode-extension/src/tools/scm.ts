@@ -1,6 +1,6 @@
 /** What differs from what git has, by VS Code's own git; and from what the user accepted, by the review: `scm`. */
 import * as vscode from "vscode";
-import type { CallResult } from "../protocol/editorshapes";
+import type { CallResult } from "../protocol/editor";
 import type { ReviewModel } from "../review/model";
 import { patchOf, statusOf } from "../review/wording";
 import { type Call, ToolError } from "./call";

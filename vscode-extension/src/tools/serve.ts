@@ -5,7 +5,8 @@
  */
 import * as vscode from "vscode";
 import { type Places, shownIn } from "../editor/places";
-import { editorCall, type CallResult, type State } from "../protocol/editorshapes";
+import { editorCall, type CallResult, type StateParams } from "../protocol/editor";
+import { parse } from "../protocol/readers";
 import type { ReviewModel } from "../review/model";
 import { ask } from "./ask";
 import { Call, failed, spanOf, ToolError } from "./call";
@@ -88,12 +89,12 @@ export class Tools implements vscode.Disposable {
   readonly tour: Tour;
   readonly #places: Places;
   readonly #kept: Kept;
-  readonly #say: (state: State) => void;
+  readonly #say: (state: StateParams) => void;
   readonly #subscriptions: { dispose(): void }[];
   #timer: NodeJS.Timeout | undefined;
 
   /** `say`: tells the daemon how this window stands. */
-  constructor(places: Places, model: ReviewModel, say: (state: State) => void) {
+  constructor(places: Places, model: ReviewModel, say: (state: StateParams) => void) {
     this.#places = places;
     this.#say = say;
     const soon = (): void => {
@@ -137,7 +138,7 @@ export class Tools implements vscode.Disposable {
   /** Answers `_sould/editor/call`. `signal`: nobody waits any more. */
   async serve(params: unknown, signal: AbortSignal): Promise<CallResult> {
     try {
-      const call = editorCall.parse(params);
+      const call = parse(editorCall, params);
       const tool = Object.hasOwn(TOOLS, call.tool) ? TOOLS[call.tool] : undefined;
       if (tool === undefined) {
         throw new ToolError("not_supported", `VS Code does not serve ${call.tool}.`);
@@ -171,7 +172,7 @@ export class Tools implements vscode.Disposable {
     }, PAUSE);
   }
 
-  #state(): State {
+  #state(): StateParams {
     const window = {
       app: vscode.env.appName,
       workspaceFolders: (vscode.workspace.workspaceFolders ?? []).flatMap((each) => this.#places.rootOf(each) ?? []),
@@ -197,7 +198,7 @@ export class Tools implements vscode.Disposable {
     };
   }
 
-  #active(): State["active"] | undefined {
+  #active(): StateParams["active"] | undefined {
     const editor = vscode.window.activeTextEditor;
     const file = editor && this.#places.pathOf(editor.document.uri);
     if (editor === undefined || file === undefined) {

@@ -1,7 +1,7 @@
 /** The tools that show a place, and save. Nothing here takes the focus unless the user asked the agent for that. */
 import * as vscode from "vscode";
 import { reveal } from "../editor/reveal";
-import type { CallResult } from "../protocol/editorshapes";
+import type { CallResult } from "../protocol/editor";
 import { type Call, ToolError } from "./call";
 
 export async function open(call: Call): Promise<CallResult> {

@@ -6,9 +6,8 @@
 import { stripVTControlCharacters } from "node:util";
 import * as vscode from "vscode";
 import { Emitter } from "../emitter";
-import type { State } from "../protocol/editorshapes";
+import type { CallResult, StateParams } from "../protocol/editor";
 import { type Call, ToolError } from "./call";
-import type { CallResult } from "../protocol/editorshapes";
 
 /** Characters that are kept of what a command prints, the last ones. */
 const MOST_KEPT = 64_000;
@@ -87,7 +86,7 @@ export class Terminals implements vscode.Disposable {
   }
 
   /** As the daemon is told. */
-  get all(): NonNullable<State["terminals"]> {
+  get all(): NonNullable<StateParams["terminals"]> {
     return [...this.#shared].map(([terminal, shared]) => ({ terminalId: shared.id, title: terminal.name }));
   }
 

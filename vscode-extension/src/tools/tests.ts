@@ -3,7 +3,7 @@
  * (`tests_list`, `tests_run`). What other extensions know of single tests it keeps to itself.
  */
 import * as vscode from "vscode";
-import type { CallResult } from "../protocol/editorshapes";
+import type { CallResult } from "../protocol/editor";
 import { type Call, type Data, ToolError } from "./call";
 import { type Ran, runTask, tasksOf } from "./tasks";
 

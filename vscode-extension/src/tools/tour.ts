@@ -7,7 +7,7 @@ import * as vscode from "vscode";
 import * as z from "zod";
 import type { Places } from "../editor/places";
 import { reveal, revealLine } from "../editor/reveal";
-import type { CallResult } from "../protocol/editorshapes";
+import type { CallResult } from "../protocol/editor";
 import { type Call, documentOf, ToolError } from "./call";
 
 const marked = z.object({ file: z.string(), startLine: z.number(), endLine: z.number(), note: z.string().default("") });
