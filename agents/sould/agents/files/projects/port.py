@@ -1,6 +1,6 @@
 """Everything a frontend may do with a project: say what its client has open, see what agents changed, take edits back.
 
-No session and no model is needed for it, and none is started. A frontend imports nothing else of this package.
+No session and no model is needed for it, and none is started. A frontend imports nothing else of `files.projects`.
 """
 
 from collections.abc import AsyncGenerator, Collection, Generator, Mapping, Sequence
