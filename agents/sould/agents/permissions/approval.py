@@ -236,7 +236,7 @@ class Approval:
         """What the command runs, as it was when a person allowed it."""
         text: str | None = None
         all_names = False
-        watched = not isinstance(action, RunCommand | CallExternal)
+        effects_begun = not isinstance(action, RunCommand | CallExternal)
         while True:
             action, verdict = await self._judged(action, call)
             if verdict.decision == "deny":
@@ -244,37 +244,52 @@ class Approval:
             if verdict.decision == "ask" and shown != (now := programs_run(action, self._where)):
                 if let_go is not None:
                     await let_go()
-                async with self._shown:
-                    # an answer given meanwhile may have settled this one
-                    action, verdict = await self._judged(action, call)
-                    verdict = _since(shown, now, verdict)
-                    if verdict.decision == "ask":
-                        lost = await self._not_kept(action, call)
-                        offers = await self._offers(action, verdict)
-                        question = question_of(call, action, verdict, sender, f"{description}{lost}", display)
-                        everywhere = await self._in_full(action)
-                        update = {
-                            "lasting": tuple(each.shown for each in offers),
-                            "in_every_mode": everywhere.decision != "allow",
-                        }
-                        question = question.model_copy(update=update)
-                        async with call.asking():
-                            answered = await self._put(question, verdict, offers)
-                        if answered.refused is not None:
-                            return answered
-                        shown, all_names = now, verdict.all_names
-                        if answered.text is not None:
-                            text = answered.text
-                            if isinstance(action, RunCommand):
-                                action, display, shown = await self._as_written(action, display, text)
-            elif watched:
+                asked = self._in_turn(action, call, sender, description, display, shown, now)
+                action, verdict, answered = await asked
+                if answered is None:
+                    continue
+                if answered.refused is not None:
+                    return answered
+                shown, all_names = now, verdict.all_names
+                if answered.text is not None:
+                    text = answered.text
+                    if isinstance(action, RunCommand):
+                        action, display, shown = await self._as_written(action, display, text)
+            elif not effects_begun:
+                await call.effects()
+                effects_begun = True
+            else:
                 if (source := _source(action)) is not None:
                     call.reached(source)
                 all_names = all_names or (verdict.decision == "allow" and verdict.all_names)
                 return Consent(seen=shown is not None, text=text, all_names=all_names)
-            else:
-                await call.effects()
-                watched = True
+
+    async def _in_turn(
+        self,
+        action: Action,
+        call: ToolCallContext,
+        sender: str,
+        description: str,
+        display: tuple[DisplayBlock, ...],
+        shown: Programs | None,
+        now: Programs,
+    ) -> tuple[Action, Verdict, Consent | None]:
+        """Put the question when its turn has come. None: an answer to another one has settled it meanwhile."""
+        async with self._shown:
+            action, verdict = await self._judged(action, call)
+            verdict = _since(shown, now, verdict)
+            if verdict.decision != "ask":
+                return action, verdict, None
+            lost = await self._not_kept(action, call)
+            offers = await self._offers(action, verdict)
+            question = question_of(call, action, verdict, sender, f"{description}{lost}", display)
+            everywhere = await self._in_full(action)
+            update = {
+                "lasting": tuple(each.shown for each in offers),
+                "in_every_mode": everywhere.decision != "allow",
+            }
+            async with call.asking():
+                return action, verdict, await self._put(question.model_copy(update=update), verdict, offers)
 
     async def _as_written(
         self, action: RunCommand, display: tuple[DisplayBlock, ...], line: str

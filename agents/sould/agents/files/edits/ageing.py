@@ -60,7 +60,7 @@ class Aged(Struct, frozen=True):
 
 def aged(events: Sequence[Event], review: ReviewState, root: str, next_n: int, needed: Needed) -> Aged:
     """`events`: all of the log, with the paths that their files have now; `review`: what they come to."""
-    numbers = {*needed.numbers, *review.decided, *review.announced}
+    numbers = {*needed.numbers, *review.to_carry_out, *review.announced}
     calls = set(_calls_of(review.files.values()))
     undone = {event.n for event in events if isinstance(event, Settled) and not event.written}
     begun: set[int] = set()
@@ -162,7 +162,7 @@ def _agents_of(texts: Iterable[ReviewedText]) -> Iterator[AgentCall]:
 def _reviewed(review: ReviewState, paths: Collection[str], needed: Needed) -> ReviewState:
     """The review without decisions that are old, and files of which nothing is left; those at `paths` have events."""
     verdicts = {number: each for number, each in review.verdicts.items() if each.timestamp >= needed.since}
-    waiting = {each.path for each in review.decided.values()}
+    waiting = {each.path for each in review.to_carry_out.values()}
     files: dict[str, TrackedFile] = {}
     for path, file in review.files.items():
         young = _without_old(file, verdicts)

@@ -131,7 +131,7 @@ class ReviewedFiles:
         """Begin as `kept` was made."""
         self.state, self._places = kept.state, kept.places
         announced = {n: intent.path for n, intent in kept.state.announced.items()}
-        self._open = announced | {n: decision.path for n, decision in kept.state.decided.items()}
+        self._open = announced | {n: decision.path for n, decision in kept.state.to_carry_out.items()}
 
     def begin_at(self, checkpoint: Checkpoint, root: str, now: str) -> None:
         """Begin with what an event says that all before come to; the project was at `root` then, and is elsewhere now."""
@@ -150,8 +150,8 @@ class ReviewedFiles:
         """Take an event; `start` is where it begins in the log, when that is known."""
         change = self._change(event) if self.readers else None
         before = self.state.files.get(change.path) if change is not None else None
-        if isinstance(event, Settled) and event.written and event.n in self.state.decided:
-            self._carried_out[self.state.decided[event.n].path] = moment()
+        if isinstance(event, Settled) and event.written and event.n in self.state.to_carry_out:
+            self._carried_out[self.state.to_carry_out[event.n].path] = moment()
         path = self.state.apply(event, self.texts)
         if change is not None:
             self._tell(change, before)
@@ -170,7 +170,7 @@ class ReviewedFiles:
         """Take as many of the first events as can be taken in one pass over a text; how many: 0, or several."""
         rest = iter(events)
         first = next(rest, None)
-        decision = self.state.decided.get(first.n) if first is not None else None
+        decision = self.state.to_carry_out.get(first.n) if first is not None else None
         if first is None or decision is None or not first.written:
             return 0
         change = self._change(first) if self.readers else None
@@ -199,8 +199,8 @@ class ReviewedFiles:
             case Settled(written=True) if event.n in self.state.announced:
                 intent = self.state.announced[event.n]
                 return _by_agent(intent, intent.path)
-            case Settled(written=True) if event.n in self.state.decided:
-                decision = self.state.decided[event.n]
+            case Settled(written=True) if event.n in self.state.to_carry_out:
+                decision = self.state.to_carry_out[event.n]
                 return _Change(decision.path, "user", known_to=self.state.told_of(decision))
             case _:
                 return None

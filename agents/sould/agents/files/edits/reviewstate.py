@@ -58,8 +58,8 @@ class ReviewState(Struct):
 
     files: dict[str, TrackedFile] = field(default_factory=dict[str, TrackedFile])
     next_id: int = FIRST
-    decided: dict[int, Decided] = field(default_factory=dict[int, Decided])
-    """Decisions that are not carried out yet, by number."""
+    to_carry_out: dict[int, Decided] = field(default_factory=dict[int, Decided], name="decided")
+    """Decisions that are not carried out yet, by number. In snapshots it is called `decided`."""
     rejects: list[Decided] = field(default_factory=list[Decided])
     """Those that were carried out and of which some session's model has not been told."""
     verdicts: dict[int, Decided] = field(default_factory=dict[int, Decided])
@@ -100,7 +100,7 @@ class ReviewState(Struct):
             case UserChanged():
                 return self._changed(event)
             case Decided():
-                self.decided[event.n] = event
+                self.to_carry_out[event.n] = event
                 return event.path
             case Noted():
                 self.committed.update(event.ids)
@@ -120,10 +120,10 @@ class ReviewState(Struct):
 
     def waiting(self) -> Iterator[tuple[TrackedFile, list[tuple[int, TrackedFile]]]]:
         """Each file that decisions are to be carried out in, and what it is after each of them, by the decision's number."""
-        for path in {event.path for event in self.decided.values()} & self.files.keys():
+        for path in {event.path for event in self.to_carry_out.values()} & self.files.keys():
             file = self.files[path]
             steps: list[tuple[int, TrackedFile]] = []
-            for event in sorted(self.decided.values(), key=lambda each: each.n):
+            for event in sorted(self.to_carry_out.values(), key=lambda each: each.n):
                 done = outcome(file, event) if event.path == path else None
                 if isinstance(done, DecidedFile):
                     file = done.file
@@ -148,7 +148,7 @@ class ReviewState(Struct):
             return replace(of, path=at(of.path))
 
         self.files = {at(path): _relocated(file, at) for path, file in self.files.items()}
-        self.decided = {n: event(each) for n, each in self.decided.items()}
+        self.to_carry_out = {n: event(each) for n, each in self.to_carry_out.items()}
         self.verdicts = {number: event(each) for number, each in self.verdicts.items()}
         self.rejects = [event(each) for each in self.rejects]
         self.secret = {at(path) for path in self.secret}
@@ -162,7 +162,7 @@ class ReviewState(Struct):
         return ReviewState(
             self.files.copy(),
             self.next_id,
-            self.decided.copy(),
+            self.to_carry_out.copy(),
             self.rejects.copy(),
             self.verdicts.copy(),
             self.told.copy(),
@@ -190,7 +190,7 @@ class ReviewState(Struct):
             self.answers &= {call_key(each) for hunk in hunks for each in hunk.agents} | {call_key(agent)}
 
     def _settled(self, event: Settled, contents: FileContents) -> str:
-        intent, decision = self.announced.pop(event.n, None), self.decided.pop(event.n, None)
+        intent, decision = self.announced.pop(event.n, None), self.to_carry_out.pop(event.n, None)
         if intent is not None and event.written:
             return self._wrote(intent, event.first_id, contents, event.shown_in)
         if decision is None:
@@ -199,7 +199,7 @@ class ReviewState(Struct):
 
     def settle_at_once(self, events: Sequence[Settled]) -> int:
         """Take as many of the first events as can be taken at once, of decisions that were carried out in one file; how many."""
-        decisions = [self.decided[each.n] for each in takewhile(self._is_carried_out, events)]
+        decisions = [self.to_carry_out[each.n] for each in takewhile(self._is_carried_out, events)]
         first = decisions[0] if decisions else None
         file = self.files.get(first.path) if first is not None else None
         if first is None or file is None:
@@ -210,13 +210,13 @@ class ReviewState(Struct):
         if done:
             self._put(first.path, done[-1].file)
         for decision in alike[: len(done)]:
-            del self.decided[decision.n]
+            del self.to_carry_out[decision.n]
             self.verdicts[decision.hunk_id] = decision
             self._note_reject(decision)
         return len(done)
 
     def _is_carried_out(self, event: Settled) -> bool:
-        return event.written and event.n in self.decided
+        return event.written and event.n in self.to_carry_out
 
     # --- agents -----------------------------------------------------------------------------------------------------
 

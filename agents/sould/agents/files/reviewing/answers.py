@@ -130,7 +130,7 @@ def refused(number: int, answer: object, state: ReviewState, path: str = "") -> 
 
     `path`: of the file that has it.
     """
-    waiting = next((each for each in state.decided.values() if each.hunk_id == number), None)
+    waiting = next((each for each in state.to_carry_out.values() if each.hunk_id == number), None)
     decision = waiting or state.verdicts.get(number)
     path = path or (decision.path if decision is not None else "")
     match answer:

@@ -147,7 +147,7 @@ class GitReview:
         return {}
 
     async def _keep_all(self, path: str, found: Iterable[tuple[int, str]]) -> None:
-        waiting = {each.hunk_id for each in self._project.review.state.decided.values()}
+        waiting = {each.hunk_id for each in self._project.review.state.to_carry_out.values()}
         drafts = [self._keep(path, number, how) for number, how in found if number not in waiting]
         if drafts:
             with contextlib.suppress(OSError):  # then it stays pending
@@ -162,7 +162,7 @@ class GitReview:
         found = await asyncio.to_thread(moved.parts_newly_in, file)
         if self._files.get(path) is not file:
             return
-        waiting = {each.hunk_id for each in self._project.review.state.decided.values()}
+        waiting = {each.hunk_id for each in self._project.review.state.to_carry_out.values()}
         drafts = [
             draft
             for number, parts in found.items()

@@ -154,7 +154,7 @@ class KnownDecision(Struct, frozen=True):
 
 def known_decisions(state: ReviewState, after: int) -> list[KnownDecision]:
     """The last decision about each hunk, of those that were made after event `after`, and all that wait; oldest first."""
-    waiting = [_known(each, waits=True) for each in state.decided.values()]
+    waiting = [_known(each, waits=True) for each in state.to_carry_out.values()]
     done = [_known(each) for each in state.verdicts.values() if each.n > after]
     return sorted((*done, *waiting), key=lambda each: each.n)
 
@@ -198,7 +198,7 @@ def listed(
 
     `unsaved`: the files with unsaved text, and in which editors.
     """
-    rejecting = {event.hunk_id for event in state.decided.values()}
+    rejecting = {event.hunk_id for event in state.to_carry_out.values()}
     reviews: list[FileReview] = []
     for path in sorted(paths):
         file = state.files[path]

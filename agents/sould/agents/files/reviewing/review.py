@@ -97,10 +97,10 @@ class Review(LookingReview):
 
     def _waiting(self) -> list[Decided]:
         """The decisions that wait for nobody any more."""
-        return [each for each in self._project.review.state.decided.values() if self._is_due(each)]
+        return [each for each in self._project.review.state.to_carry_out.values() if self._is_due(each)]
 
     def _is_due(self, event: Decided) -> bool:
-        return event.n in self._project.review.state.decided and self._held.isdisjoint(event.sessions)
+        return event.n in self._project.review.state.to_carry_out and self._held.isdisjoint(event.sessions)
 
     async def carry_out_waiting(self) -> None:
         """Carry out the decisions that wait for nobody any more."""
@@ -209,7 +209,7 @@ class Review(LookingReview):
         """The sessions whose agents had a part in what was decided."""
         state = self._project.review.state
         events = [
-            *state.decided.values(),
+            *state.to_carry_out.values(),
             *(state.verdicts[each.id] for each in outcome.done if each.id in state.verdicts),
         ]
         ids = {each.id for each in outcome.done}
@@ -263,16 +263,16 @@ class Review(LookingReview):
             for number, hunk in chosen
             if number not in withdrawn
         ]
-        waiting = {each.hunk_id: each for each in state.decided.values()}
-        left += [refused(each.hunk_id, None, state) for each in drafts if each.hunk_id in waiting]
-        drafts = [each for each in drafts if each.hunk_id not in waiting]
-        waits = {
+        decided_before = {each.hunk_id for each in state.to_carry_out.values()}
+        left += [refused(each.hunk_id, None, state) for each in drafts if each.hunk_id in decided_before]
+        drafts = [each for each in drafts if each.hunk_id not in decided_before]
+        deferred = {
             each.hunk_id for each in drafts if each.verdict == "reject" and not self._held.isdisjoint(each.sessions)
         }
-        steps, stale = steps_of(file, [each for each in drafts if each.hunk_id not in waits], shown)
-        # until then they are in the file, whatever is decided now
-        waiting_steps, waiting_stale = steps_of(file, [each for each in drafts if each.hunk_id in waits], shown)
-        steps, stale = [*steps, *waiting_steps], [*stale, *waiting_stale]
+        steps, stale = steps_of(file, [each for each in drafts if each.hunk_id not in deferred], shown)
+        # those stay in the file for now, whatever is decided of the others
+        deferred_steps, deferred_stale = steps_of(file, [each for each in drafts if each.hunk_id in deferred], shown)
+        steps, stale = [*steps, *deferred_steps], [*stale, *deferred_stale]
         pending = {number: hunk for number, hunk in chosen if hunk is not None and order.verdict == "undo"}
         left += [
             undecided(pending[each.hunk_id]) if each.hunk_id in pending else refused(each.hunk_id, answer, state, path)
@@ -285,21 +285,21 @@ class Review(LookingReview):
                 tuple(withdrawn.values()), (*left, *(failed(step.event, step.hunk, error) for step in steps))
             )
         steps = [replace(step, event=event) for step, event in zip(steps, events, strict=True)]
-        now = [step for step in steps if step.event.hunk_id not in waits]
-        later = tuple(
+        immediate = [step for step in steps if step.event.hunk_id not in deferred]
+        waiting = tuple(
             DecidedHunk(step.event.hunk_id, step.hunk, order.verdict, waits=True, path=path)
             for step in steps
-            if step.event.hunk_id in waits
+            if step.event.hunk_id in deferred
         )
-        outcome_now = await self._carrying_out.do(path, now)
-        if order.verdict == "undo" and outcome_now.done:
-            for each in {path, *(step.done.file.path for step in now)}:
+        outcome = await self._carrying_out.do(path, immediate)
+        if order.verdict == "undo" and outcome.done:
+            for each in {path, *(step.done.file.path for step in immediate)}:
                 await self.git.note_taken_back(each)
-        return together([Outcome((*withdrawn.values(), *later), tuple(left)), outcome_now])
+        return together([Outcome((*withdrawn.values(), *waiting), tuple(left)), outcome])
 
     async def _withdraw(self, path: str, chosen: Iterable[tuple[int, ReviewedHunk | None]]) -> dict[int, DecidedHunk]:
         """Rejects of these that still wait are not carried out any more."""
-        waiting = {each.hunk_id: each.n for each in self._project.review.state.decided.values()}
+        waiting = {each.hunk_id: each.n for each in self._project.review.state.to_carry_out.values()}
         found = {number: DecidedHunk(number, hunk, "undo", path=path) for number, hunk in chosen if number in waiting}
         await self._project.settle_all([waiting[number] for number in found], written=False)
         return found
