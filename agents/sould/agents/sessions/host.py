@@ -277,6 +277,7 @@ class SessionHost:
         """Something of a session has come to rest: when nobody looks and nothing else of it runs, it leaves the memory."""
         session = self.sessions.get(session_id)
         if session is not None:
+            session.menus.burst_over()
             self._unload_soon(session)
 
     def _unload_soon(self, session: Session) -> None:

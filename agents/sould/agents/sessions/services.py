@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from sould.agents.base.filechanges import FileChanges
 from sould.agents.base.liveconfig import LiveConfig
 from sould.agents.base.process.guard import ProcessGuard
+from sould.agents.files.directories.folderevents import FolderEvents
 from sould.agents.files.projects.clientfiles import ClientFiles
 from sould.agents.files.projects.othersessions import OtherSessions
 from sould.agents.files.projects.projects import Projects
@@ -61,6 +62,8 @@ class UserConfiguration(Struct, frozen=True):
     live: LiveConfig
     directory: Path
     """Where the file is, and beside it the user's own agents and MCP servers."""
+    files: tuple[Path, ...]
+    """Where that file may be."""
 
 
 class Policy(Struct, frozen=True):
@@ -91,6 +94,8 @@ class SharedFiles(Struct, frozen=True):
     """Their locks, edit logs, and what clients say of their buffers."""
     worktrees: Worktrees
     """Those that sessions have of their own."""
+    rare: FolderEvents
+    """What tells where something changed that rarely does."""
     writers: Writers = field(default_factory=Writers)
     """When which session's programs may have written where."""
 

@@ -18,6 +18,7 @@ from sould.agents.sessions.commandset import command_sources, make_loops, make_r
 from sould.agents.sessions.loops.controls import LoopControls
 from sould.agents.sessions.loops.request import COMMAND
 from sould.agents.sessions.loops.state import LoopStore
+from sould.agents.sessions.menus import Menus
 from sould.agents.sessions.modeltitle import ModelTitle
 from sould.agents.sessions.operations.whosechanges import AskingWhose
 from sould.agents.sessions.session_builder import Parts
@@ -94,6 +95,7 @@ class Session:
         standstill = Standstill(parts.log, permission.asker, permission.questions)
         self.turns = SessionTurns(router, self._turn_order, standstill, self.side_questions, self.soul, config)
         self.travel = SessionTravel(self.turns, parts.operations.travel, parts.log)
+        self.menus = Menus(parts, self.commands, self.turns)
         self._runner = TurnRunner(parts, self._turn_order, router, loops, self._title)
 
     @property
@@ -186,6 +188,7 @@ class Session:
                 aclosing(self._title),
                 self._whose.serving(),
                 self._operating.serving(),
+                self.menus.serving(),
             ):
                 await self._turn_order.serve(self._runner.run)
         finally:

@@ -16,6 +16,8 @@ from msgspec import Struct
 
 from sould.agents.base.config import Config
 from sould.agents.base.process.guard import ProcessGuard
+from sould.agents.files.directories.folderevents import InotifyEvents
+from sould.agents.files.directories.rareevents import STEP, WatchfilesEvents
 from sould.agents.files.projects.projects import Projects
 from sould.agents.journal.journal import JournalWriter
 from sould.agents.llm.pool import ProviderPool, remarks, troubles
@@ -171,8 +173,8 @@ def own_souls(_opening: SessionRequest) -> SoulFactory:
     return OwnSouls()
 
 
-def compose(paths: Paths, souls: SoulChoice = own_souls) -> Composition:
-    """Make the shared services, and the host of sessions whose agents `souls` chooses.
+def compose(paths: Paths, souls: SoulChoice = own_souls, *, step: float = STEP) -> Composition:
+    """Make the shared services, and the host of sessions whose agents `souls` chooses. `step`: see `WatchfilesEvents`.
 
     Opens the session index; starts no process and touches no network.
     """
@@ -185,14 +187,16 @@ def compose(paths: Paths, souls: SoulChoice = own_souls) -> Composition:
     credentials = Credentials(paths)
     providers = ProviderPool(config, keys=credentials.key, tokens=credentials, hint=config.differing)
     mcp = McpPool(guard, config, StoredSignIns(state / "mcp-sign-ins"), VERSION)
-    projects = Projects(state, variables={"PATH": os.defpath, **paths.environment}, config=config)
+    rare = WatchfilesEvents(step)
+    events = InotifyEvents() if sys.platform == "linux" else rare
+    projects = Projects(state, variables={"PATH": os.defpath, **paths.environment}, events=events, config=config)
     trust = TrustStore(state / "trust.json")
     worktrees = Worktrees(Path(paths.worktrees), WorktreeRecords(state / "worktrees"), trust)
     languages = LanguageServersBackend(guard, config, projects.buffers, projects.watches, VERSION)
     rules = UserRules(Path(paths.config, "rules.toml"))
     services = HostServices(
         storage=Storage(store, writer, state),
-        configuration=UserConfiguration(config, Path(paths.config)),
+        configuration=UserConfiguration(config, Path(paths.config), config_places(paths, paths.environment)),
         policy=Policy(
             trust=trust,
             rules=lambda: rules.now(datetime.now().astimezone().date()),
@@ -200,7 +204,7 @@ def compose(paths: Paths, souls: SoulChoice = own_souls) -> Composition:
             own=(Path(paths.runtime), state, Path(paths.config)),
         ),
         models=ModelAccess(providers, lambda: frozenset(credentials.stored())),
-        files=SharedFiles(projects, worktrees),
+        files=SharedFiles(projects, worktrees, rare),
         memory=ProjectMemory(state / "projects.json"),
         guard=guard,
         mcp=mcp,

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from tests.agents.files.reviewing.gitdesk import BASE, BOTH, GitDesk
 
+from sould.agents.files.projects.projects import Projects
 from sould.agents.files.reviewing.review import Review
+from soultest.watchers import WATCHERS
 
 
 @pytest.fixture
@@ -169,8 +171,9 @@ class Following:
         return {hunk.id: hunk.state for each in self._review.pending(absent=True) for hunk in each.hunks}
 
 
-@pytest.fixture
-async def client(desk: GitDesk) -> AsyncIterator[Following]:
+@pytest.fixture(params=WATCHERS)
+async def client(desk: GitDesk, request: pytest.FixtureRequest) -> AsyncIterator[Following]:
+    desk.projects = Projects(desk.state, events=request.param())
     review = await desk.review()
     client = Following(review)
     with review.following(client):

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sould.agents.base.workspace import TextFiles
+from sould.agents.files.directories.rareevents import STEP
 from sould.agents.files.projects.projects import Projects
 from sould.agents.journal.channel import Record
 from sould.agents.permissions.trust import TrustStore
@@ -100,6 +101,8 @@ class Bench:
     root: Path
     settings: dict[str, Any] = field(default_factory=dict[str, Any])
     """What the configuration says besides the scripted model; read when `running` begins."""
+    step: float = STEP
+    """Seconds until clients are told of what changed on disk while nobody prompts."""
     host: SessionHost = field(init=False)
     port: HostPort = field(init=False)
 
@@ -169,7 +172,7 @@ class Bench:
     async def running(self) -> AsyncGenerator[SessionHost, None]:
         """Run a host over the bench's directories until the block is left."""
         self._configure()
-        composition = compose(self.paths)
+        composition = compose(self.paths, step=self.step)
         self.host, self.port = composition.host, composition.port
         try:
             async with asyncio.TaskGroup() as group:

@@ -1,7 +1,6 @@
 """Folders that somebody wants to be told of at once, by one inotify for the whole daemon, which is there as long as one is watched.
 
-Nobody is woken but by an event, and by many of them at once only every `BURST`. Linux only: elsewhere nobody is told, and
-what happened is found when somebody looks.
+Nobody is woken but by an event, and by many of them at once only every `BURST`. Linux only; elsewhere see `rareevents`.
 """
 
 import asyncio
@@ -36,8 +35,16 @@ class FolderListener(Protocol):
         ...
 
 
-class FolderEvents:
-    """See the module. Belongs to the event loop."""
+class FolderEvents(Protocol):
+    """Tells of folders. Belongs to the event loop."""
+
+    def listen(self, listener: FolderListener, folders: Collection[str]) -> None:
+        """Tell it what happens in these folders from now on, and nothing else; those that cannot be watched are passed over."""
+        ...
+
+
+class InotifyEvents:
+    """A `FolderEvents`; see the module."""
 
     def __init__(self) -> None:
         self._watches: DirectoryWatches | None = None
@@ -46,7 +53,7 @@ class FolderEvents:
         self._listeners: dict[str, list[FolderListener]] = {}
 
     def listen(self, listener: FolderListener, folders: Collection[str]) -> None:
-        """Tell it what happens in these folders from now on, and nothing else; those that cannot be watched are passed over."""
+        """See `FolderEvents`."""
         wanted = frozenset(sorted(folders)[:MOST_WATCHED])
         for folder in [each for each, listeners in self._listeners.items() if listener in listeners]:
             if folder not in wanted:

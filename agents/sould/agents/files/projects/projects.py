@@ -20,7 +20,7 @@ from sould.agents.base.filelocks import FileLocks
 from sould.agents.base.liveconfig import FixedConfig, LiveConfig
 from sould.agents.base.processlock import alone_without_blocking
 from sould.agents.base.tasks import Behind, run_shielded_in_thread, shielded
-from sould.agents.files.directories.folderevents import FolderEvents
+from sould.agents.files.directories.folderevents import FolderEvents, InotifyEvents
 from sould.agents.files.directories.identity import DirectoryIdentity
 from sould.agents.files.directories.secretblobs import SecretBlobs
 from sould.agents.files.directories.watching import Watches
@@ -68,7 +68,7 @@ class Projects(Struct, dict=True):
     """The sessions of which a turn runs."""
     variables: Mapping[str, str] = field(default_factory=lambda: {"PATH": os.defpath})
     """With which git is run to look at a project for everybody: the daemon's own."""
-    events: FolderEvents = field(default_factory=FolderEvents)
+    events: FolderEvents = field(default_factory=InotifyEvents)
     """What tells clients at once that somebody changed a file under review."""
     config: LiveConfig = field(default_factory=lambda: FixedConfig(Config()))
     beforehand: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))

@@ -60,7 +60,8 @@ class SkillCatalog:
     def __init__(self, source: SkillSource, accept: Accept) -> None:
         self._source = source
         self._accept = accept
-        self._found = FoundSkills({}, ())
+        self._found = self._told_of = FoundSkills({}, ())
+        """Those there are, and those there were when changes were told last."""
         self._places: tuple[Path, ...] = ()
         self._told: set[str] = set()
         self._known_at = -1
@@ -100,17 +101,27 @@ class SkillCatalog:
         return self._source.stamp
 
     @property
-    def current(self) -> bool:
-        """There is nothing to look at again."""
+    def unchanged(self) -> bool:
+        """There is nothing to look at again. Quick; in doubt, there is."""
         return self._source.unchanged
 
+    @property
+    def current(self) -> bool:
+        """As `unchanged`, and nothing is to be told."""
+        return self._told_of is self._found and self.unchanged
+
     def refresh(self) -> str:
-        """Look again. What changed, as one sentence for people and the model; "" when nothing did."""
-        before = self._found
+        """Look again. What changed since the last time, as one sentence for people and the model; "" when nothing did."""
+        before = self._told_of
+        self.look()
+        self._told_of = self._found
+        return _changes(before, self._found)
+
+    def look(self) -> None:
+        """Look again, of which nobody is told before `refresh`."""
         roots = self._source.roots()
         self._places = tuple(root.path for root in roots if root.scope != "project")
         self._found = discover(roots, self._accept)
-        return _changes(before, self._found)
 
     def new_problems(self) -> tuple[str, ...]:
         """Problems this has not yet returned; each is told once a session. What waits for trust is none of them."""
