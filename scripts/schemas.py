@@ -78,6 +78,14 @@ REQUESTS: Final[dict[str, tuple[type[BaseModel], type[msgspec.Struct]]]] = {
     "editor/context": (editorshapes.ContextParams, editorshapes.Context),
     "session/transcript": (acpparams.TranscriptParams, acpshapes.Transcript),
     "inbox/answer": (answering.AnswerParams, inboxshapes.Answered),
+    "queue": (acpparams.SessionParams, acpshapes.Queue),
+    "queue/remove": (acpparams.WaitingParams, acpshapes.ChangedQueue),
+    "queue/edit": (acpparams.WaitingEditParams, acpshapes.ChangedQueue),
+    "queue/move": (acpparams.WaitingMoveParams, acpshapes.ChangedQueue),
+    "timeline": (acpparams.TimelineParams, acpshapes.Timeline),
+    "rewind": (acpparams.RewindParams, acpshapes.Travelled),
+    "undo": (acpparams.UndoTurnParams, acpshapes.Travelled),
+    "redo": (acpparams.SessionParams, acpshapes.Travelled),
 }
 """Of clients."""
 NOTIFICATIONS: Final[dict[str, type[msgspec.Struct]]] = {
@@ -122,8 +130,10 @@ def _catalogue() -> dict[str, Any]:
 
 
 def _file(name: str) -> str:
+    """Queue and time travel are those of a session."""
     area, _, method = name.partition("/")
-    return f"{area}/{method.replace('/', '.')}"
+    in_session = not method or area == "queue"
+    return f"session/{name.replace('/', '.')}" if in_session else f"{area}/{method.replace('/', '.')}"
 
 
 def _named(name: str, schema: dict[str, Any]) -> dict[str, Any]:

@@ -19,14 +19,18 @@ const USED = {
     said: [],
     read: [
       "BackgroundTasks",
+      "ChangedQueue",
       "CommitMessage",
       "ContextBreakdown",
       "Exported",
       "Imported",
       "KeptConversations",
+      "Queue",
       "SessionResources",
       "TaskOutput",
+      "Timeline",
       "Transcript",
+      "Travelled",
     ],
   },
 };
@@ -41,6 +45,7 @@ const OTHERWISE = {
   "EndedItem.outcome": "answered",
   "BackgroundTask.kind": "shell",
   "BackgroundTask.status": "lost",
+  "Moment.kind": "event",
 };
 
 /** Lists of which nothing may be left out: what has one that cannot be read cannot be read itself. */

@@ -22,7 +22,7 @@ import { leftOf, readPending, titleOf } from "../panel/session/review";
 import { rowsOf } from "../panel/session/rows";
 import { counted, readTasks } from "../panel/session/tasks";
 import { screen } from "../panel/session/terminal";
-import { checkpointOf, outcomeOf, readTimeline } from "../panel/session/timeline";
+import { checkpointOf, readTimeline, outcomeOf } from "../panel/session/timeline";
 import { apply, EMPTY, readSequenced } from "../panel/session/transcript";
 import { nameOf, visible } from "../panel/session/visible";
 import { aFile, aHunk } from "./shapes";
@@ -207,6 +207,7 @@ describe("a conversation", () => {
     const moment = (kind: string, did: string[], files: string[]): object => ({
       kind,
       checkpoint: 0,
+      timestamp: 0,
       text: kind,
       did,
       files,
@@ -219,6 +220,8 @@ describe("a conversation", () => {
         moment("step", ["Write b"], ["/a", "/b"]),
         moment("turn", [], []),
       ],
+      canUndo: true,
+      canRedo: false,
     });
     expect(moments.map(({ did, files }) => [did, files])).toEqual([
       [
@@ -233,6 +236,7 @@ describe("a conversation", () => {
     const turn = (checkpoint: number, text: string): object => ({
       kind: "turn",
       checkpoint,
+      timestamp: 0,
       text,
       did: [],
       files: [],
@@ -247,6 +251,7 @@ describe("a conversation", () => {
         turn(9, "again a.txt"),
       ],
       canUndo: true,
+      canRedo: false,
     });
     const before = (words: string, fromEnd: number, attached = false): number | undefined =>
       checkpointOf(timeline, { words, attached }, fromEnd)?.checkpoint;
@@ -263,7 +268,7 @@ describe("a conversation", () => {
           { path: "a", action: "restored" },
           { path: "b", action: "conflict" },
         ],
-      }),
+      }).said,
     ).toBe("1 file went back. 1 was left as it is: the card says why.");
   });
 });

@@ -1,4 +1,4 @@
-"""What our own requests about sessions and files are answered with (`_sould/session`, `_sould/files`).
+"""What our own requests about sessions and files are answered with (`_sould/session`, `_sould/files`; queue and time travel).
 
 docs/schemas is made of these. Values only; names are as they are said.
 """
@@ -174,3 +174,69 @@ class CommitMessage(Struct, frozen=True):
     """A subject, and perhaps a body behind an empty line."""
 
     message: str
+
+
+class QueuedPrompt(Struct, frozen=True):
+    """A prompt that waits for the running turn, the next one at `position` 1. `mine`: this client sent it."""
+
+    id: str
+    position: int
+    mine: bool
+    prompt: list[dict[str, Any]]
+
+
+class Queue(Struct, frozen=True):
+    """The next one first. The notification `_sould/queue` has the same."""
+
+    prompts: list[QueuedPrompt]
+
+
+class ChangedQueue(Struct, frozen=True):
+    """The queue as it is now. `notWaiting`: the prompt was taken meanwhile."""
+
+    outcome: Literal["edited", "moved", "notWaiting", "removed"]
+    prompts: list[QueuedPrompt]
+
+
+class Moment(Struct, frozen=True):
+    """A checkpoint: before a turn (`text`: its prompt) or a step; or an `event`, such as a compaction, which nothing goes back to.
+
+    `did`: titles of the calls after it; `files`: what these changed. `reachable`: `_sould/rewind` goes there now.
+    """
+
+    kind: Literal["event", "step", "turn"]
+    checkpoint: int
+    timestamp: float
+    text: str
+    did: list[str]
+    files: list[str]
+    reachable: bool
+
+
+class Timeline(Struct, frozen=True, rename="camel"):
+    """The oldest first."""
+
+    moments: list[Moment]
+    can_undo: bool
+    can_redo: bool
+
+
+class TravelledFile(Struct, frozen=True, omit_defaults=True):
+    """What became of a file: `restored`, `created` or `deleted`; or left as it is, for `reason`: `conflict` or `kept`.
+
+    `changes`: places that went back, `conflicts`: that could not; `kept`: lines where something stays that the user kept, or 0.
+    """
+
+    path: str
+    action: str
+    reason: str = ""
+    changes: int = 0
+    kept: tuple[int, ...] = ()
+    conflicts: int = 0
+
+
+class Travelled(Struct, frozen=True):
+    """What became of going back, or forth. `nothing`: there was nowhere to go."""
+
+    outcome: Literal["cancelled", "done", "nothing"]
+    files: list[TravelledFile]

@@ -1,5 +1,6 @@
 """The JSON Schemas of docs/schemas are those of the messages there are."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -42,3 +43,14 @@ def test_every_method_has_schemas_and_a_place_on_the_page(area: str) -> None:
     for told in tells:
         assert (FOLDER / area / f"{told}.params.json").exists()
         assert f"`{prefix}{told}`" in page
+
+
+def test_the_queue_and_ways_back_have_schemas_beside_those_of_sessions() -> None:
+    page = (ROOT / "docs" / "clients.md").read_text(encoding="utf-8")
+    methods = [method.removeprefix("_sould/") for method in ROUTES if re.match(r"_sould/(queue|\w+$)", method)]
+    assert {"queue/edit", "timeline", "undo"} <= set(methods)
+    for method in methods:
+        name = method.replace("/", ".")
+        assert (FOLDER / "session" / f"{name}.params.json").exists(), method
+        assert (FOLDER / "session" / f"{name}.result.json").exists(), method
+        assert f"`_sould/{method}`" in page

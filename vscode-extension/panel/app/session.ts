@@ -5,19 +5,12 @@
  */
 import * as l10n from "@vscode/l10n";
 import { computed, signal, type ReadonlySignal } from "@preact/signals";
-import { taskOutput, type BackgroundTask } from "../../src/protocol/session";
+import { changedQueue, taskOutput, type BackgroundTask, type Timeline } from "../../src/protocol/session";
 import { readBreakdown, type Breakdown } from "../session/breakdown";
 import { readQueue, sent, type Queued } from "../session/queue";
 import { object, text } from "../session/read";
 import { readTasks } from "../session/tasks";
-import {
-  checkpointOf,
-  readTimeline,
-  travelledOf,
-  type Prompted,
-  type Timeline,
-  type Travelled,
-} from "../session/timeline";
+import { checkpointOf, readTimeline, outcomeOf, type Prompted, type Outcome } from "../session/timeline";
 import {
   apply,
   ASIDE,
@@ -275,11 +268,10 @@ export class Session {
 
   /** False when it does not wait any more. Rejects with RequestFailed. */
   async editQueued(queued: Queued, blocks: readonly Block[]): Promise<boolean> {
-    const answer = object(
-      await this.#client.request("_sould/queue/edit", { sessionId: this.id, id: queued.id, prompt: blocks.map(sent) }),
-    );
+    const prompt = blocks.map(sent);
+    const answer = await this.#client.request("_sould/queue/edit", { sessionId: this.id, id: queued.id, prompt });
     this.queued(answer);
-    return answer["outcome"] !== "notWaiting";
+    return changedQueue(answer)?.outcome !== "notWaiting";
   }
 
   /** `position` counts from 1. */
@@ -289,9 +281,9 @@ export class Session {
 
   /** Takes it out of the queue and gives it to the running turn. */
   async sendNow(queued: Queued): Promise<void> {
-    const answer = object(await this.#client.request("_sould/queue/remove", { sessionId: this.id, id: queued.id }));
+    const answer = await this.#client.request("_sould/queue/remove", { sessionId: this.id, id: queued.id });
     this.queued(answer);
-    if (answer["outcome"] === "removed") {
+    if (changedQueue(answer)?.outcome === "removed") {
       await this.steer(queued.blocks);
     }
   }
@@ -331,12 +323,12 @@ export class Session {
   }
 
   /** Goes to a checkpoint, to before the last turn, or back from where it last went. Rejects with RequestFailed. */
-  async travel(how: "rewind" | "undo" | "redo", checkpoint?: number): Promise<Travelled> {
+  async travel(how: "rewind" | "undo" | "redo", checkpoint?: number): Promise<Outcome> {
     const answer = await this.#client.request(`_sould/${how}`, {
       sessionId: this.id,
       ...(checkpoint !== undefined && { checkpoint }),
     });
-    return travelledOf(answer);
+    return outcomeOf(answer);
   }
 
   /** The checkpoint before a prompt; undefined when nothing leads there. `later`: prompts like it behind it. */

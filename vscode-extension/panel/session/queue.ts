@@ -1,5 +1,5 @@
 /** The prompts that wait for the running turn. Pure. */
-import { list, object, text } from "./read";
+import { queue } from "../../src/protocol/session";
 import { readBlock, type Block } from "./updates";
 
 export interface Queued {
@@ -10,15 +10,12 @@ export interface Queued {
 }
 
 export function readQueue(raw: unknown): readonly Queued[] {
-  return list(object(raw)["prompts"])
-    .map(object)
-    .map((each) => ({
-      id: text(each["id"]),
-      blocks: list(each["prompt"])
-        .map(readBlock)
-        .filter((block) => block !== undefined),
-      mine: each["mine"] === true,
-    }));
+  const prompts = queue(raw)?.prompts ?? [];
+  return prompts.map(({ id, mine, prompt }) => ({
+    id,
+    mine,
+    blocks: prompt.map(readBlock).filter((block) => block !== undefined),
+  }));
 }
 
 /** The words of a prompt. */

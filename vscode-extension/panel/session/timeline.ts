@@ -1,31 +1,14 @@
 /** The checkpoints of a session, and what going back to one did. Pure. */
 import * as l10n from "@vscode/l10n";
-import { list, number, object, text, type Json } from "./read";
-import type { RestoredFile } from "./updates";
+import { timeline, travelled, type Moment, type Timeline } from "../../src/protocol/session";
 
-export interface Moment {
-  readonly kind: string;
-  readonly checkpoint: number;
-  /** What the user said there. */
-  readonly text: string;
-  /** What was done after it: titles of calls. */
-  readonly did: readonly string[];
-  /** The files that changed after it. */
-  readonly files: readonly string[];
-  readonly reachable: boolean;
-}
-
-export interface Timeline {
-  readonly moments: readonly Moment[];
-  readonly canUndo: boolean;
-  readonly canRedo: boolean;
-}
+const NOTHING: Timeline = { moments: [], canUndo: false, canRedo: false };
 
 /** With its steps, whose calls and files count for the turn that they are of. */
 export function readTimeline(raw: unknown): Timeline {
-  const timeline = object(raw);
+  const all = timeline(raw) ?? NOTHING;
   const moments: Moment[] = [];
-  for (const moment of list(timeline["moments"]).map(object).map(readMoment)) {
+  for (const moment of all.moments) {
     const last = moments.at(-1);
     if (moment.kind === "step" && last !== undefined) {
       moments[moments.length - 1] = {
@@ -37,47 +20,26 @@ export function readTimeline(raw: unknown): Timeline {
       moments.push(moment);
     }
   }
-  return { moments, canUndo: timeline["canUndo"] === true, canRedo: timeline["canRedo"] === true };
-}
-
-function readMoment(moment: Json): Moment {
-  return {
-    kind: text(moment["kind"]),
-    checkpoint: number(moment["checkpoint"]) ?? -1,
-    text: text(moment["text"]),
-    did: list(moment["did"]).map((each) => text(each)),
-    files: list(moment["files"]).map((each) => text(each)),
-    reachable: moment["reachable"] === true,
-  };
+  return { ...all, moments };
 }
 
 /** What became of going back. */
-export interface Travelled {
+export interface Outcome {
   readonly went: boolean;
   /** In a sentence. */
   readonly said: string;
 }
 
-export function travelledOf(raw: unknown): Travelled {
-  return { went: object(raw)["outcome"] === "done", said: outcomeOf(raw) };
-}
-
-/** What became of going back, in a sentence. */
-export function outcomeOf(raw: unknown): string {
-  const answer = object(raw);
-  const files: readonly RestoredFile[] = list(answer["files"])
-    .map(object)
-    .map((file) => ({ path: text(file["path"]), action: text(file["action"]), reason: text(file["reason"]) }));
-  if (answer["outcome"] === "nothing") {
-    return l10n.t("There is nothing to go back to.");
-  }
-  if (answer["outcome"] === "cancelled") {
-    return l10n.t("It was cancelled.");
+export function outcomeOf(raw: unknown): Outcome {
+  const { outcome, files } = travelled(raw) ?? { outcome: "cancelled", files: [] };
+  if (outcome !== "done") {
+    const said = outcome === "nothing" ? l10n.t("There is nothing to go back to.") : l10n.t("It was cancelled.");
+    return { went: false, said };
   }
   const left = files.filter((file) => file.action === "conflict" || file.action === "kept").length;
   const changed = files.length - left;
   const said = changed === 0 ? l10n.t("No file changed.") : wentBack(changed);
-  return left === 0 ? said : `${said} ${leftAsIs(left)}`;
+  return { went: true, said: left === 0 ? said : `${said} ${leftAsIs(left)}` };
 }
 
 function wentBack(files: number): string {

@@ -3,7 +3,7 @@ import * as l10n from "@vscode/l10n";
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Session } from "../app/session";
-import type { Moment, Timeline as Turns } from "../session/timeline";
+import type { Moment, Timeline as Turns } from "../../src/protocol/session";
 import { nameOf } from "../session/visible";
 import { usePanel } from "./context";
 

@@ -1,5 +1,5 @@
 // Written by scripts/protocol.mjs from docs/schemas/session; change the daemon's shapes, and run make schemas.
-import { flag, known, nullable, number, numbers, object, oneOf, shape, text, type Reader } from "./readers";
+import { flag, known, list, nullable, number, numbers, object, oneOf, or, shape, text, type Reader } from "./readers";
 
 /** All that are known, oldest first. */
 export interface BackgroundTasks {
@@ -15,6 +15,18 @@ export interface BackgroundTask {
   startedAt: string;
   endedAt: string | null;
   toolCallId: string | null;
+}
+/** The queue as it is now. `notWaiting`: the prompt was taken meanwhile. */
+export interface ChangedQueue {
+  outcome: "edited" | "moved" | "notWaiting" | "removed";
+  prompts: QueuedPrompt[];
+}
+/** A prompt that waits for the running turn, the next one at `position` 1. `mine`: this client sent it. */
+export interface QueuedPrompt {
+  id: string;
+  position: number;
+  mine: boolean;
+  prompt: {}[];
 }
 /** A subject, and perhaps a body behind an empty line. */
 export interface CommitMessage {
@@ -70,6 +82,10 @@ export interface KeptElsewhere {
   title: string;
   updatedAt: string;
 }
+/** The next one first. The notification `_sould/queue` has the same. */
+export interface Queue {
+  prompts: QueuedPrompt[];
+}
 /** By server, in its order; `partial`: there are more. */
 export interface SessionResources {
   resources: MentionedResource[];
@@ -86,6 +102,26 @@ export interface MentionedResource {
 export interface TaskOutput {
   text: string;
 }
+/** The oldest first. */
+export interface Timeline {
+  moments: Moment[];
+  canUndo: boolean;
+  canRedo: boolean;
+}
+/**
+ * A checkpoint: before a turn (`text`: its prompt) or a step; or an `event`, such as a compaction, which nothing goes back to.
+ *
+ * `did`: titles of the calls after it; `files`: what these changed. `reachable`: `_sould/rewind` goes there now.
+ */
+export interface Moment {
+  kind: "event" | "step" | "turn";
+  checkpoint: number;
+  timestamp: number;
+  text: string;
+  did: string[];
+  files: string[];
+  reachable: boolean;
+}
 /** A page of a conversation, oldest first. */
 export interface Transcript {
   updates: ShownUpdate[];
@@ -99,6 +135,24 @@ export interface ShownUpdate {
     [k: string]: unknown;
   };
 }
+/** What became of going back, or forth. `nothing`: there was nowhere to go. */
+export interface Travelled {
+  outcome: "cancelled" | "done" | "nothing";
+  files: TravelledFile[];
+}
+/**
+ * What became of a file: `restored`, `created` or `deleted`; or left as it is, for `reason`: `conflict` or `kept`.
+ *
+ * `changes`: places that went back, `conflicts`: that could not; `kept`: lines where something stays that the user kept, or 0.
+ */
+export interface TravelledFile {
+  path: string;
+  action: string;
+  reason: string;
+  changes: number;
+  kept: number[];
+  conflicts: number;
+}
 
 export const backgroundTasks: Reader<BackgroundTasks> = /* @__PURE__ */ shape(() => ({ tasks: known(backgroundTask) }));
 export const backgroundTask: Reader<BackgroundTask> = /* @__PURE__ */ shape(() => ({
@@ -110,6 +164,16 @@ export const backgroundTask: Reader<BackgroundTask> = /* @__PURE__ */ shape(() =
   startedAt: text,
   endedAt: nullable(text),
   toolCallId: nullable(text),
+}));
+export const changedQueue: Reader<ChangedQueue> = /* @__PURE__ */ shape(() => ({
+  outcome: oneOf(["edited", "moved", "notWaiting", "removed"]),
+  prompts: known(queuedPrompt),
+}));
+export const queuedPrompt: Reader<QueuedPrompt> = /* @__PURE__ */ shape(() => ({
+  id: text,
+  position: number,
+  mine: flag,
+  prompt: list(object),
 }));
 export const commitMessage: Reader<CommitMessage> = /* @__PURE__ */ shape(() => ({ message: text }));
 export const contextBreakdown: Reader<ContextBreakdown> = /* @__PURE__ */ shape(() => ({
@@ -144,6 +208,7 @@ export const keptElsewhere: Reader<KeptElsewhere> = /* @__PURE__ */ shape(() => 
   title: text,
   updatedAt: text,
 }));
+export const queue: Reader<Queue> = /* @__PURE__ */ shape(() => ({ prompts: known(queuedPrompt) }));
 export const sessionResources: Reader<SessionResources> = /* @__PURE__ */ shape(() => ({
   resources: known(mentionedResource),
   partial: flag,
@@ -155,9 +220,35 @@ export const mentionedResource: Reader<MentionedResource> = /* @__PURE__ */ shap
   description: text,
 }));
 export const taskOutput: Reader<TaskOutput> = /* @__PURE__ */ shape(() => ({ text: text }));
+export const timeline: Reader<Timeline> = /* @__PURE__ */ shape(() => ({
+  moments: known(moment),
+  canUndo: flag,
+  canRedo: flag,
+}));
+export const moment: Reader<Moment> = /* @__PURE__ */ shape(() => ({
+  kind: oneOf(["event", "step", "turn"], "event"),
+  checkpoint: number,
+  timestamp: number,
+  text: text,
+  did: list(text),
+  files: list(text),
+  reachable: flag,
+}));
 export const transcript: Reader<Transcript> = /* @__PURE__ */ shape(() => ({
   updates: known(shownUpdate),
   before: nullable(number),
   sequence: number,
 }));
 export const shownUpdate: Reader<ShownUpdate> = /* @__PURE__ */ shape(() => ({ sequence: number, update: object }));
+export const travelled: Reader<Travelled> = /* @__PURE__ */ shape(() => ({
+  outcome: oneOf(["cancelled", "done", "nothing"]),
+  files: known(travelledFile),
+}));
+export const travelledFile: Reader<TravelledFile> = /* @__PURE__ */ shape(() => ({
+  path: text,
+  action: text,
+  reason: or(text, ""),
+  changes: or(number, 0),
+  kept: or(list(number), []),
+  conflicts: or(number, 0),
+}));

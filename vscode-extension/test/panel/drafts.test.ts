@@ -44,7 +44,8 @@ class FakeLink implements Link {
   }
 
   queue(...prompts: object[]): void {
-    this.tell({ jsonrpc: "2.0", method: "_sould/queue", params: { sessionId: "s", prompts } });
+    const waiting = prompts.map((prompt, at) => ({ position: at + 1, ...prompt }));
+    this.tell({ jsonrpc: "2.0", method: "_sould/queue", params: { sessionId: "s", prompts: waiting } });
   }
 }
 

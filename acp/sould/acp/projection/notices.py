@@ -6,11 +6,13 @@ Notices and compaction are text for clients that know neither. Pure.
 from collections.abc import Iterator, Sequence
 
 import orjson
+from msgspec import to_builtins
 
 from sould.acp.content import chunk, input_blocks, text_block, user_chunks
 from sould.acp.features import Facts, Features
 from sould.acp.outbound import Json
 from sould.acp.projection.titles import title
+from sould.acp.shapes import Queue, QueuedPrompt
 from sould.agents.journal.channel import Record
 from sould.agents.soul.timetravel.outcome import LEFT, TAKE_KEPT, headline, line
 from sould.agents.wire import messages as wire
@@ -207,17 +209,17 @@ class ShownQueue:
         self._client_id = client_id
         self._asked: dict[str, UserInput] = {}
         """What this client asked for in the prompts of its own that waited, before anybody changed them."""
-        self._told: list[Json] = []
+        self._told: list[QueuedPrompt] = []
 
-    def shown(self) -> list[Json]:
+    def shown(self) -> list[QueuedPrompt]:
         """The prompts that wait, next first."""
         return [
-            {
-                "id": prompt.turn_id,
-                "position": number,
-                "mine": prompt.client_id == self._client_id,
-                "prompt": input_blocks(prompt.user_input),
-            }
+            QueuedPrompt(
+                id=prompt.turn_id,
+                position=number,
+                mine=prompt.client_id == self._client_id,
+                prompt=input_blocks(prompt.user_input),
+            )
             for number, prompt in enumerate(self._facts.state.queue(), 1)
         ]
 
@@ -227,7 +229,7 @@ class ShownQueue:
         if queue == self._told:
             return b""
         self._told = queue
-        params = {"sessionId": self._facts.session_id, "prompts": queue}
+        params = {"sessionId": self._facts.session_id, **to_builtins(Queue(queue))}
         return orjson.dumps({"jsonrpc": "2.0", "method": "_sould/queue", "params": params}) + b"\n"
 
     def moved(self, message: wire.PromptQueued) -> str:

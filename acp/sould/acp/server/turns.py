@@ -5,6 +5,7 @@ Ours, below `_sould/`, are described in docs/clients.md and docs/session-clients
 
 import asyncio
 from collections.abc import Awaitable
+from typing import Literal
 
 from msgspec import to_builtins
 
@@ -26,7 +27,17 @@ from sould.acp.schema import (
     WaitingMoveParams,
     WaitingParams,
 )
-from sould.acp.shapes import BackgroundTask, BackgroundTasks, TaskOutput
+from sould.acp.shapes import (
+    BackgroundTask,
+    BackgroundTasks,
+    ChangedQueue,
+    Moment,
+    Queue,
+    TaskOutput,
+    Timeline,
+    Travelled,
+    TravelledFile,
+)
 from sould.agents.base.rpc.errors import INVALID_REQUEST, RpcError
 from sould.agents.base.text import iso_time
 from sould.agents.sessions.operations.travel import NothingToGoTo, TravelResult
@@ -77,7 +88,7 @@ async def set_option(client: AcpClient, params: OptionParams) -> Json:
 
 async def show_queue(client: AcpClient, params: SessionParams) -> Json:
     """The prompts that wait for the running turn."""
-    return {"prompts": client.attached(params.session_id).updates.waiting.shown()}
+    return to_builtins(Queue(client.attached(params.session_id).updates.waiting.shown()))
 
 
 async def remove_waiting(client: AcpClient, params: WaitingParams) -> Json:
@@ -95,9 +106,11 @@ async def move_waiting(client: AcpClient, params: WaitingMoveParams) -> Json:
     return _answer(client, params, client.attached(params.session_id).session.queue.move(params.id, params.position))
 
 
-def _answer(client: AcpClient, params: SessionParams, outcome: str) -> Json:
+def _answer(
+    client: AcpClient, params: SessionParams, outcome: Literal["edited", "moved", "not_waiting", "removed"]
+) -> Json:
     shown = client.attached(params.session_id).updates.waiting.shown()
-    return {"outcome": "notWaiting" if outcome == "not_waiting" else outcome, "prompts": shown}
+    return to_builtins(ChangedQueue("notWaiting" if outcome == "not_waiting" else outcome, shown))
 
 
 async def show_tasks(client: AcpClient, params: SessionParams) -> Json:
@@ -132,22 +145,22 @@ async def task_output(client: AcpClient, params: TaskParams) -> Json:
 
 
 async def timeline(client: AcpClient, params: TimelineParams) -> Json:
-    """The places to go back to. `reachable`: `_sould/rewind` goes there now."""
+    """The places to go back to."""
     places = client.attached(params.session_id).session.travel.timeline()
-    shown: list[Json] = [
-        {
-            "kind": moment.kind,
-            "checkpoint": moment.checkpoint,
-            "timestamp": moment.timestamp,
-            "text": moment.text,
-            "did": moment.did,
-            "files": moment.files,
-            "reachable": moment.kind != "event" and moment.checkpoint in places.reachable,
-        }
+    shown = [
+        Moment(
+            kind=moment.kind,
+            checkpoint=moment.checkpoint,
+            timestamp=moment.timestamp,
+            text=moment.text,
+            did=moment.did,
+            files=moment.files,
+            reachable=moment.kind != "event" and moment.checkpoint in places.reachable,
+        )
         for moment in places.moments
         if params.steps or moment.kind != "step"
     ]
-    return {"moments": shown, "canUndo": places.can_undo, "canRedo": places.can_redo}
+    return to_builtins(Timeline(shown, places.can_undo, places.can_redo))
 
 
 async def rewind(client: AcpClient, params: RewindParams) -> Json:
@@ -169,10 +182,10 @@ async def _travelled(operation: Awaitable[TravelResult]) -> Json:
     try:
         done = await operation
     except OperationCancelledError:
-        return {"outcome": "cancelled", "files": []}
+        return to_builtins(Travelled("cancelled", []))
     if isinstance(done, NothingToGoTo):
-        return {"outcome": "nothing", "files": []}
-    return {"outcome": "done", "files": [file.model_dump(exclude_defaults=True) for file in done.restored.files]}
+        return to_builtins(Travelled("nothing", []))
+    return to_builtins(Travelled("done", [TravelledFile(**file.model_dump()) for file in done.restored.files]))
 
 
 async def register_tools(client: AcpClient, params: RegisterToolsParams) -> Json:
