@@ -12,7 +12,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from msgspec import Struct
 
@@ -59,6 +59,8 @@ ListsChanged: TypeAlias = Callable[[], object]
 """Told that the server offers other tools, prompts or resources now."""
 Roots: TypeAlias = Callable[[], tuple[Path, ...]]
 """The directories the sessions of a server work in, as they are now."""
+HttpClients: TypeAlias = Callable[..., httpx2.AsyncClient]
+"""Makes a client, which the library closes."""
 Elicit = Callable[[Elicitation], Awaitable[Elicited]]
 Sample = Callable[[Sampling], Awaitable[Sampled | str]]
 """The model's answer, or why there is none."""
@@ -76,19 +78,6 @@ _CHANGES = (
     | mcp_types.PromptListChangedNotification
     | mcp_types.ResourceListChangedNotification
 )
-
-
-class McpHttpClientFactory(Protocol):
-    """What the library calls to make a client."""
-
-    def __call__(
-        self,
-        headers: dict[str, str] | None = None,
-        timeout: httpx2.Timeout | None = None,
-        auth: httpx2.Auth | None = None,
-    ) -> httpx2.AsyncClient:
-        """A client, closed by the library."""
-        ...
 
 
 class ServerError(Exception):
@@ -362,9 +351,7 @@ def wants_sign_in(error: BaseException) -> bool:
     )
 
 
-def http_client(
-    spec: ServerSpec, variables: Mapping[str, str], heard: Callable[[int], None] = lambda _: None
-) -> McpHttpClientFactory:
+def http_client(variables: Mapping[str, str], heard: Callable[[int], None] = lambda _: None) -> HttpClients:
     """Makes clients that go through the session's proxy and trust its certificates. `heard` is told each status."""
     network = NetworkSettings.of(variables)
 
@@ -394,5 +381,5 @@ def remote_transport(
 ) -> ClientTransport:
     """A server that is reached over the network. `heard` is told the status of each response."""
     kind = SSETransport if spec.transport == "sse" else StreamableHttpTransport
-    client = http_client(spec, variables, heard)
+    client = http_client(variables, heard)
     return kind(spec.url, headers=dict(spec.headers), auth=auth, httpx_client_factory=client)

@@ -7,19 +7,21 @@ import asyncio
 import contextlib
 import html
 import secrets
-import time
 import webbrowser
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import replace
+from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, ClassVar, Final, SupportsFloat, TypeAlias, cast
+from typing import Any, ClassVar, Final, TypeAlias, cast
 from urllib.parse import parse_qsl, urlsplit
 
 import httpx2
 import orjson
 from fastmcp.client.auth import OAuth
+from key_value.aio._utils.managed_entry import ManagedEntry
+from key_value.aio.stores.base import BaseStore
 from mcp.shared.auth import AuthorizationCodeResult
 from msgspec import Struct
 
@@ -62,14 +64,6 @@ class ServerSignInRefusedError(Exception):
     """There is no sign-in; the sentence is for the user."""
 
 
-class Code(Struct, frozen=True):
-    """What the authorisation server sent with the browser. `iss`: who it says it is (RFC 9207)."""
-
-    code: str
-    state: str
-    iss: str | None
-
-
 class _Page(Struct, frozen=True):
     status: HTTPStatus
     title: str
@@ -81,28 +75,22 @@ class _Page(Struct, frozen=True):
         return "\r\n".join(head).encode() + body
 
 
-async def wait_for_code(port: int, server: str, state: str, listening: Callable[[], None]) -> Code:
-    """Serve the address until the browser has come back with an answer to the request with this `state`.
-
-    `listening` is called once it can come back.
-
-    Raises:
-        SignInRefusedError: it was refused, or nobody came.
-        OSError: the port cannot be listened on.
-    """
-    return await _Callback(server, state).serve(port, listening)
-
-
 class _Callback:
-    """One sign-in."""
+    """One sign-in: the request with this `state`."""
 
     def __init__(self, server: str, state: str) -> None:
         self._server = cleaned(server)
         self._state = state
-        self._answer: asyncio.Future[Code | str] = asyncio.get_running_loop().create_future()
+        self._answer: asyncio.Future[AuthorizationCodeResult | str] = asyncio.get_running_loop().create_future()
         self._connections: set[asyncio.Task[None]] = set()
 
-    async def serve(self, port: int, listening: Callable[[], None]) -> Code:
+    async def serve(self, port: int, listening: Callable[[], None]) -> AuthorizationCodeResult:
+        """Serve the address until the browser has come back. `listening` is called once it can.
+
+        Raises:
+            ServerSignInRefusedError: it was refused, or nobody came.
+            OSError: the port cannot be listened on.
+        """
         async with asyncio.TaskGroup() as group:
 
             def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -141,7 +129,7 @@ class _Callback:
         if answer is not None and not self._answer.done():
             self._answer.set_result(answer)
 
-    def _page(self, line: str) -> tuple[_Page, Code | str | None]:
+    def _page(self, line: str) -> tuple[_Page, AuthorizationCodeResult | str | None]:
         """What is shown for a request, and what it means for the sign-in; None: nothing."""
         method, _, rest = line.partition(" ")
         target = rest.partition(" ")[0]
@@ -154,7 +142,8 @@ class _Callback:
         if why := _refusal(given):
             return _Page(HTTPStatus.BAD_REQUEST, "Not signed in", why), why
         text = f"sould can use {self._server} now. You can close this tab."
-        return _Page(HTTPStatus.OK, "Signed in", text), Code(given["code"], given["state"], given.get("iss"))
+        came = AuthorizationCodeResult(code=given["code"], state=given["state"], iss=given.get("iss"))
+        return _Page(HTTPStatus.OK, "Signed in", text), came
 
 
 def _refusal(given: Mapping[str, str]) -> str:
@@ -175,68 +164,33 @@ class RenewalError(Exception):
     """The sign-in is as good as before, but its server did not renew it now."""
 
 
-class TokenFile:
+class TokenFile(BaseStore):
     """The key-value store the helper wants, in one file that only its owner may read."""
 
     def __init__(self, path: Path) -> None:
+        super().__init__(stable_api=True)
         self._path = path
 
-    async def get(self, key: str, *, collection: str | None = None) -> Value | None:
-        """The value, unless it expired."""
-        return (await self.ttl(key, collection=collection))[0]
-
-    async def ttl(self, key: str, *, collection: str | None = None) -> tuple[Value | None, float | None]:
-        """The value and the seconds it has left."""
+    async def _get_managed_entry(self, *, collection: str, key: str) -> ManagedEntry | None:
         entry = self._read().get(f"{collection}\n{key}")
         if entry is None:
-            return None, None
+            return None
         expires: float | None = entry["expires"]
-        if expires is not None and expires <= time.time():
-            return None, None
-        return entry["value"], None if expires is None else expires - time.time()
+        expires_at = datetime.fromtimestamp(expires, UTC) if expires is not None else None
+        return ManagedEntry(value=entry["value"], expires_at=expires_at)
 
-    async def put(
-        self, key: str, value: Mapping[str, Any], *, collection: str | None = None, ttl: SupportsFloat | None = None
-    ) -> None:
-        """Keep a value."""
-        entries = self._read()
-        expires = None if ttl is None else time.time() + float(ttl)
-        entries[f"{collection}\n{key}"] = {"value": dict(value), "expires": expires}
-        self._write(entries)
+    async def _put_managed_entry(self, *, collection: str, key: str, managed_entry: ManagedEntry) -> None:
+        expires_at = managed_entry.expires_at
+        expires = expires_at.timestamp() if expires_at is not None else None
+        entry = {"value": managed_entry.value_as_dict, "expires": expires}
+        self._write(self._read() | {f"{collection}\n{key}": entry})
 
-    async def delete(self, key: str, *, collection: str | None = None) -> bool:
-        """Forget a value."""
+    async def _delete_managed_entry(self, *, key: str, collection: str) -> bool:
         entries = self._read()
         found = entries.pop(f"{collection}\n{key}", None) is not None
         if found:
             self._write(entries)
         return found
-
-    async def get_many(self, keys: Sequence[str], *, collection: str | None = None) -> list[Value | None]:
-        """As `get`."""
-        return [await self.get(key, collection=collection) for key in keys]
-
-    async def ttl_many(
-        self, keys: Sequence[str], *, collection: str | None = None
-    ) -> list[tuple[Value | None, float | None]]:
-        """As `ttl`."""
-        return [await self.ttl(key, collection=collection) for key in keys]
-
-    async def put_many(
-        self,
-        keys: Sequence[str],
-        values: Sequence[Mapping[str, Any]],
-        *,
-        collection: str | None = None,
-        ttl: SupportsFloat | None = None,
-    ) -> None:
-        """As `put`."""
-        for key, value in zip(keys, values, strict=True):
-            await self.put(key, value, collection=collection, ttl=ttl)
-
-    async def delete_many(self, keys: Sequence[str], *, collection: str | None = None) -> int:
-        """As `delete`."""
-        return sum([await self.delete(key, collection=collection) for key in keys])
 
     def _read(self) -> dict[str, Value]:
         try:
@@ -268,7 +222,7 @@ class StoredOAuth(OAuth):
             spec.url,
             client_name="sould",
             token_storage=TokenFile(file),
-            httpx_client_factory=http_client(spec, variables),
+            httpx_client_factory=http_client(variables),
         )
         self._lock = file.with_suffix(".lock")
 
@@ -377,8 +331,7 @@ class InteractiveOAuth(StoredOAuth):
     async def callback_handler(self) -> AuthorizationCodeResult:
         """See `OAuth`; the library's own page loads pictures from its makers' site."""
         state = dict(parse_qsl(urlsplit(self._address).query)).get("state", "")
-        came = await wait_for_code(self.redirect_port, self._server, state, listening=self._send_user)
-        return AuthorizationCodeResult(code=came.code, state=came.state, iss=came.iss)
+        return await _Callback(self._server, state).serve(self.redirect_port, self._send_user)
 
     def _send_user(self) -> None:
         self._show(self._address)
