@@ -10,14 +10,13 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
-from types import TracebackType
-from typing import Any, Final, Self, Unpack, cast
+from typing import Any, Final, Unpack, cast
 
 import anyio
 import httpx2
 import mcp_types
 import orjson
-from anyio.abc import TaskGroup
+from anyio.abc import ObjectReceiveStream, TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from fastmcp.client.transports.base import ClientTransport, SessionKwargs, TransportOptions
 from mcp import ClientSession
@@ -119,14 +118,6 @@ class LenientTransport(ClientTransport):
         async with self._inner.connect_session(transport_options=options, **session_kwargs) as session:
             yield session
 
-    async def close(self) -> None:
-        """See `ClientTransport`."""
-        await self._inner.close()
-
-    def get_session_id(self) -> str | None:
-        """See `ClientTransport`."""
-        return self._inner.get_session_id()
-
 
 class LenientSession(ClientSession):
     """A session over a stream that mends what it hears."""
@@ -138,7 +129,7 @@ class LenientSession(ClientSession):
         """A result is what its tool says, also where that is not what its output schema promised."""
 
 
-class _Mended:
+class _Mended(ObjectReceiveStream[SessionMessage | Exception]):
     """The messages of a stream, their lists bounded and their tools sound."""
 
     def __init__(self, inner: Any) -> None:
@@ -154,21 +145,6 @@ class _Mended:
 
     async def aclose(self) -> None:
         await self._inner.aclose()
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> SessionMessage | Exception:
-        return _mended(await anext(self._inner))
-
-    async def __aenter__(self) -> Self:
-        await self._inner.__aenter__()
-        return self
-
-    async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
-    ) -> None:
-        await self._inner.__aexit__(exc_type, exc_val, exc_tb)
 
 
 def _mended(heard: SessionMessage | Exception) -> SessionMessage | Exception:
