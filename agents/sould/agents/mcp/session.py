@@ -5,7 +5,6 @@ tools are gone until it is back.
 """
 
 import asyncio
-import secrets
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -42,11 +41,11 @@ from sould.agents.wire.messages import (
     MCPLoadingEnd,
     McpServerStatus,
     McpStatus,
-    Notification,
     SessionChanged,
     StatusUpdate,
     ToolReturn,
 )
+from sould.agents.wire.notice import notice
 
 _Version: TypeAlias = tuple[Path, int, int, int]
 """A file as the disk has it."""
@@ -274,8 +273,8 @@ class SessionServers:
             self._tell_changed(self._read[1], read[1])
         self._read = read
         wanted = self._load(bool(refusal))
-        for notice in wanted.notices:
-            self._tell(notice, "warning")
+        for sentence in wanted.notices:
+            self._tell(sentence, "warning")
         self._take(wanted.servers)
 
     def _tell_changed(self, before: tuple["_Version", ...], now: tuple["_Version", ...]) -> None:
@@ -395,18 +394,8 @@ class SessionServers:
         if sentence in self._said and not again:
             return
         self._said.add(sentence)
-        self._log.publish(
-            Notification(
-                id=secrets.token_hex(8),
-                category="mcp",
-                type="mcp",
-                source_kind="mcp",
-                title="MCP",
-                body=sentence,
-                severity=severity,
-                created_at=time.time(),
-            )
-        )
+        said = notice("mcp", "MCP", sentence, severity=severity)
+        self._log.publish(said.model_copy(update={"category": "mcp", "source_kind": "mcp"}))
 
 
 def _offer(server: McpServer) -> tuple[str, str]:
