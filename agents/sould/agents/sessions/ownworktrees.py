@@ -100,10 +100,9 @@ class OwnWorktrees:
         sessions = await self._sessions_in(worktree)
         author = sessions[0].id if sessions else f"worktree {worktree.name}"
         asker = WorktreeWish(directory, self._variables, umask)
-        from sould.agents.sessions.worktree_merge import Bringing  # noqa: PLC0415 -- hardly any daemon does so
+        from sould.agents.sessions.worktree_merge import bring  # noqa: PLC0415 -- hardly any daemon does so
 
-        bringing = Bringing(self._services, self._live)
-        return worktree, await bringing.bring(worktree, asker, author, undecided=undecided)
+        return worktree, await bring(self._services, self._live, worktree, asker, author, undecided=undecided)
 
     async def remove(self, name: str, directory: Path, *, force: bool) -> tuple[Worktree, bool]:
         """Take one away; whether its branch stays. `force`: with what is neither committed nor reviewed.
@@ -168,10 +167,10 @@ class OwnWorktrees:
         if not worktree.path.is_dir():
             return WorktreeView(worktree.become("removed"), 0, 0, sessions)
         try:
-            paths = await asyncio.to_thread(self._worktrees.unsaved, worktree, self._variables)
+            unsaved = len(await asyncio.to_thread(self._worktrees.unsaved, worktree, self._variables))
         except WorktreeError:
-            return WorktreeView(worktree, None, sum((await self._pending(worktree)).values()), sessions)
-        return WorktreeView(worktree, len(paths), sum((await self._pending(worktree)).values()), sessions)
+            unsaved = None
+        return WorktreeView(worktree, unsaved, sum((await self._pending(worktree)).values()), sessions)
 
     async def _pending(self, worktree: Worktree) -> Mapping[str, int]:
         """How many hunks are to be reviewed, by file as seen from the worktree; nothing is made to know it."""

@@ -15,7 +15,6 @@ from msgspec import Struct
 from sould.agents.base.errors import SouldError
 from sould.agents.base.localworkspace import LocalWorkspace
 from sould.agents.base.workspace import FileChangedError, WorkspaceError
-from sould.agents.files.directories.gitprogram import GitProgram
 from sould.agents.files.directories.nodes import FileNode, Put, digest_of_node, is_file, read_node
 from sould.agents.files.projects.clientfiles import ClientFiles
 from sould.agents.files.projects.port import ProjectPort, no_commands
@@ -25,15 +24,7 @@ from sould.agents.permissions.policy import EditFile
 from sould.agents.sessions.livesessions import LiveSessions
 from sould.agents.sessions.noninteractive_policy import Unasked
 from sould.agents.sessions.services import HostServices
-from sould.agents.sessions.worktrees.changed import (
-    ChangedFile,
-    MergeConflictError,
-    at_commit,
-    changed_files,
-    merged,
-    place_in,
-)
-from sould.agents.sessions.worktrees.repository import Repository
+from sould.agents.sessions.worktrees.changed import ChangedFile, Changes, MergeConflictError, place_in
 from sould.agents.sessions.worktrees.worktrees import Worktree, WorktreeWish
 from sould.agents.tools.editor.site import OtherAgent
 
@@ -57,41 +48,39 @@ class Brought(Struct, frozen=True):
     pending: int = 0
 
 
-class Bringing:
-    """Of one daemon."""
+async def bring(
+    services: HostServices,
+    live: LiveSessions,
+    worktree: Worktree,
+    asker: WorktreeWish,
+    session_id: str,
+    *,
+    undecided: bool,
+) -> Brought:
+    """All that can be. `session_id`: whose edits they are; `undecided`: also hunks that nobody decided on.
 
-    def __init__(self, services: HostServices, live: LiveSessions) -> None:
-        self._services = services
-        self._live = live
-
-    async def bring(self, worktree: Worktree, asker: WorktreeWish, session_id: str, *, undecided: bool) -> Brought:
-        """All that can be. `session_id`: whose edits they are; `undecided`: also hunks that nobody decided on.
-
-        Raises:
-            WorktreeError: what was changed cannot be known.
-            OSError, SouldError: a project cannot be opened.
-        """
-        variables = asker.variables
-        commit = await asyncio.to_thread(_parted, worktree, variables)
-        git = GitProgram(worktree.path, variables)
-        changed = await asyncio.to_thread(changed_files, git, commit)
-        agent = OtherAgent(f"worktree {worktree.name}", worktree.repository, variables, asker.umask)
-        environment = Unasked(self._services).environment(agent)
-        projects = self._services.files.projects
-        disk = LocalWorkspace(agent.cwd, (), no_commands, environment.home, umask=agent.umask)
-        approval = Unasked(self._services).approval(agent, environment)
-        files = ClientFiles(disk, projects.buffers)
-        for client_id, workspace in self._live.client_files(agent.cwd).items():
-            files.attach(client_id, workspace)
-        author = Author(session_id, None, environment.home, approval, agent.umask)
-        recorded = await SessionFiles.open(disk, projects, author, files)
-        try:
-            async with ProjectPort.opened(projects, worktree.path, environment.home, _CLIENT) as port:
-                kept = await _kept(port, undecided=undecided)
-                one = _One(worktree, git, commit, recorded, approval)
-                return await one.bring_all(changed, kept)
-        finally:
-            await recorded.aclose()
+    Raises:
+        WorktreeError: what was changed cannot be known.
+        OSError, SouldError: a project cannot be opened.
+    """
+    changes = await asyncio.to_thread(Changes.of, worktree, asker.variables)
+    changed = await asyncio.to_thread(changes.files)
+    agent = OtherAgent(f"worktree {worktree.name}", worktree.repository, asker.variables, asker.umask)
+    environment = Unasked(services).environment(agent)
+    projects = services.files.projects
+    disk = LocalWorkspace(agent.cwd, (), no_commands, environment.home, umask=agent.umask)
+    approval = Unasked(services).approval(agent, environment)
+    files = ClientFiles(disk, projects.buffers)
+    for client_id, workspace in live.client_files(agent.cwd).items():
+        files.attach(client_id, workspace)
+    author = Author(session_id, None, environment.home, approval, agent.umask)
+    recorded = await SessionFiles.open(disk, projects, author, files)
+    try:
+        async with ProjectPort.opened(projects, worktree.path, environment.home, _CLIENT) as port:
+            kept = await _kept(port, undecided=undecided)
+            return await _One(worktree, changes, recorded, approval).bring_all(changed, kept)
+    finally:
+        await recorded.aclose()
 
 
 def already_there(worktree: Worktree, variables: Mapping[str, str], names: Collection[str]) -> frozenset[str]:
@@ -100,29 +89,27 @@ def already_there(worktree: Worktree, variables: Mapping[str, str], names: Colle
     Raises:
         WorktreeError: what was changed cannot be known.
     """
-    commit = _parted(worktree, variables)
-    git = GitProgram(worktree.path, variables)
-    changed = [file for file in changed_files(git, commit) if file.name in names]
-    return frozenset(file.name for file in changed if _is_there(worktree, git, commit, file))
+    changes = Changes.of(worktree, variables)
+    changed = [file for file in changes.files() if file.name in names]
+    return frozenset(file.name for file in changed if _is_there(worktree, changes, file))
 
 
-def _is_there(worktree: Worktree, git: GitProgram, commit: str, file: ChangedFile) -> bool:
+def _is_there(worktree: Worktree, changes: Changes, file: ChangedFile) -> bool:
     target = place_in(worktree.repository, file.name)
     if target is None:
         return False
     ours = read_node(target)
     try:
-        return merged(at_commit(git, commit, file), read_node(worktree.path / file.name), ours) == ours
+        return changes.onto(file, read_node(worktree.path / file.name), ours) == ours
     except MergeConflictError:
         return False
 
 
 class _One(Struct, frozen=True):
-    """One such bringing: from `worktree`, which parted at `commit`, into `files`."""
+    """One such bringing: of the `changes` of `worktree` into `files`."""
 
     worktree: Worktree
-    git: GitProgram
-    commit: str
+    changes: Changes
     files: SessionFiles
     approval: Approval
 
@@ -145,7 +132,6 @@ class _One(Struct, frozen=True):
     async def _bring(self, file: ChangedFile, kept: Mapping[str, str | None], call_id: str) -> bool:
         """Whether something was written."""
         source = self.worktree.path / file.name
-        base = await asyncio.to_thread(at_commit, self.git, self.commit, file)
         theirs = await asyncio.to_thread(read_node, source)
         if str(source) in kept:
             text = kept[str(source)]
@@ -156,16 +142,16 @@ class _One(Struct, frozen=True):
         if target is None:
             raise _LeftError("a directory above it is a link here")
         try:
-            return await self._write(target, base, theirs, call_id)
+            return await self._write(target, file, theirs, call_id)
         except FileChangedError:  # somebody typed just now: look once more
-            return await self._write(target, base, theirs, call_id)
+            return await self._write(target, file, theirs, call_id)
 
-    async def _write(self, target: Path, base: FileNode | None, theirs: FileNode | None, call_id: str) -> bool:
+    async def _write(self, target: Path, file: ChangedFile, theirs: FileNode | None, call_id: str) -> bool:
         async with self.files.writes.locks.editing(target):
             project = await self.files.writes.looked_at(target)
             ours = await self.files.writes.node(target)
             await project.judge(target, digest_of_node(ours))
-            wanted = merged(base, theirs, ours)
+            wanted = await asyncio.to_thread(self.changes.onto, file, theirs, ours)
             if wanted == ours:
                 return False
             await self._admit(target, wanted)
@@ -198,10 +184,3 @@ async def _kept(port: ProjectPort, *, undecided: bool) -> Mapping[str, str | Non
         if file.hunks:
             found[file.path] = None if file.is_new else await port.review.base(file.path)
     return found
-
-
-def _parted(worktree: Worktree, variables: Mapping[str, str]) -> str:
-    """The commit that both have. Blocks. Raises WorktreeError."""
-    repository = Repository.at(worktree.repository, variables)
-    here, there = repository.head(), Repository.at(worktree.path, variables).head()
-    return repository.common_ancestor(here, there) or worktree.commit

@@ -93,6 +93,14 @@ class Repository(Struct, frozen=True):
         """Where two commits parted; "": nowhere."""
         return self._look("merge-base", one, other)
 
+    def read(self, *arguments: str, seconds: float = LOOK_S) -> GitAnswer:
+        """What git answers that reads or writes files of the worktree: without any filter's program."""
+        deadline = time.monotonic() + seconds
+        options = self.git.without_filters(deadline)
+        if options is None:
+            return GitAnswer(failed="a filter of the repository has a name that cannot be switched off")
+        return self.git.answer((*options, *arguments), deadline)
+
     def _look(self, *arguments: str) -> str:
         return self.git.run(arguments, time.monotonic() + LOOK_S).decode(errors="replace").strip()
 
@@ -108,13 +116,11 @@ class Repository(Struct, frozen=True):
         place = (str(path), branch) if self.tip(branch) else ("--no-track", "-b", branch, str(path), commit)
         why = f"No worktree could be made in {path}"
         # without its files: which filters there are is known in it only, where a configuration may hold for its branch alone
-        self._change(("worktree", "add", "--quiet", "--no-checkout", *place), why)
-        own = replace(self.git, root=path)
-        filters = own.without_filters(time.monotonic() + LOOK_S)
-        if filters is None:
-            raise WorktreeError(f"{why}: a filter of the repository has a name that cannot be switched off.")
-        arguments = (*filters, *self._without_hooks(own), "reset", "--quiet", "--hard", "--no-recurse-submodules")
-        self._required(own.answer(arguments, time.monotonic() + CHECKOUT_S), why)
+        made = (*self._without_hooks(), "worktree", "add", "--quiet", "--no-checkout", *place)
+        self._required(self.git.answer(made, time.monotonic() + LOOK_S), why)
+        own = replace(self, git=replace(self.git, root=path))
+        checked_out = (*own._without_hooks(), "reset", "--quiet", "--hard", "--no-recurse-submodules")
+        self._required(own.read(*checked_out, seconds=CHECKOUT_S), why)
 
     def remove(self, path: Path) -> None:
         """Take away the worktree at a path and all that is in it, also what of it is half made; none is fine.
@@ -125,7 +131,7 @@ class Repository(Struct, frozen=True):
         removed = GitAnswer()
         if any(self._registered(path)) or os.path.lexists(path):
             arguments = ("worktree", "remove", "--force", "--force", str(path))
-            removed = self.git.answer((*self._without_hooks(self.git), *arguments), time.monotonic() + CHECKOUT_S)
+            removed = self.git.answer((*self._without_hooks(), *arguments), time.monotonic() + CHECKOUT_S)
         delete_files(path)
         if any(self._registered(path)):
             raise WorktreeError(f"The worktree {path} could not be removed: {_said(removed)}.")
@@ -133,17 +139,13 @@ class Repository(Struct, frozen=True):
     def delete_branch(self, branch: str, commit: str) -> bool:
         """Delete a branch that is still at this commit; whether it is gone."""
         arguments = ("update-ref", "-d", f"refs/heads/{branch}", commit)
-        return not self.git.answer((*self._without_hooks(self.git), *arguments), time.monotonic() + LOOK_S).failed
+        return not self.git.answer((*self._without_hooks(), *arguments), time.monotonic() + LOOK_S).failed
 
     def _registered(self, path: Path) -> list[bytes]:
         listed = self.git.run(("worktree", "list", "--porcelain", "-z"), time.monotonic() + LOOK_S).split(b"\0")
         return [line for line in listed if line == b"worktree " + os.fsencode(path)]
 
-    def _change(self, arguments: tuple[str, ...], why: str) -> None:
-        options = self._without_hooks(self.git)
-        self._required(self.git.answer((*options, *arguments), time.monotonic() + LOOK_S), why)
-
-    def _without_hooks(self, git: GitProgram) -> list[str]:
+    def _without_hooks(self) -> list[str]:
         """The options with which no configured hook runs.
 
         Raises:
@@ -151,7 +153,7 @@ class Repository(Struct, frozen=True):
         """
         words = ("config", "-z", "--list", "--show-scope", "--name-only")
         listed = self._required(
-            git.answer(words, time.monotonic() + LOOK_S), f"The configuration of {self.top} cannot be read"
+            self.git.answer(words, time.monotonic() + LOOK_S), f"The configuration of {self.top} cannot be read"
         )
         parts = listed.decode(errors="surrogateescape").split("\0")
         settings = list(zip(parts[::2], parts[1::2], strict=False))

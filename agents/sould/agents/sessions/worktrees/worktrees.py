@@ -25,7 +25,7 @@ from sould.agents.base.privatefile import write_private
 from sould.agents.base.processlock import exclusive_lock
 from sould.agents.files.directories.gitprogram import GitProgram
 from sould.agents.permissions.trust import TrustStore
-from sould.agents.sessions.worktrees.repository import LOOK_S, Repository, WorktreeError, delete_files
+from sould.agents.sessions.worktrees.repository import Repository, WorktreeError, delete_files
 
 State: TypeAlias = Literal["making", "restoring", "ready", "removed"]
 BRANCHES: Final = "sould/"
@@ -234,15 +234,12 @@ class Worktrees(Struct, frozen=True):
         Raises:
             WorktreeError: git does not say.
         """
-        git = GitProgram(worktree.path, variables)
-        deadline = time.monotonic() + LOOK_S
-        filters = git.without_filters(deadline)
-        words = ("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules")
-        answer = git.answer((*(filters or ()), *words), deadline)
-        if filters is None or answer.failed:
-            raise WorktreeError(
-                f"What is uncommitted in {worktree.path} cannot be known: {answer.failed or 'git cannot say'}."
-            )
+        there = Repository(GitProgram(worktree.path, variables), worktree.common)
+        answer = there.read(
+            "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules"
+        )
+        if answer.failed:
+            raise WorktreeError(f"What is uncommitted in {worktree.path} cannot be known: {answer.failed}.")
         return [line for line in answer.printed.decode(errors="replace").split("\0") if line]
 
     # --- how ------------------------------------------------------------------------------------------------------------
