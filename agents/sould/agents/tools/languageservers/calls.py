@@ -102,7 +102,7 @@ class Calls(Struct, frozen=True):
                 other = (path for path in sorted(unsaved)[:MOST_UNSAVED] if language_of(path) is launch.language)
                 for path in dict.fromkeys((*outdated, *other)):
                     if await questions.shown_if_readable(path) is None:
-                        server.hide(path)
+                        server.documents.hide(path)
                 yield questions
         except ServerBusyError as error:
             doing = f" ({error})" if str(error) else ""

@@ -138,19 +138,26 @@ class _Shown(Struct, frozen=True):
 
 
 class ShownDocuments:
-    """Those of one server. `saves`: it wants to be told of files that were saved; `keeps`: it takes changes."""
+    """Those of one server."""
 
-    def __init__(self, notify: Notify, problems: ToldProblems, *, saves: bool, keeps: bool) -> None:
+    def __init__(self, notify: Notify, problems: ToldProblems) -> None:
         self._notify = notify
         self._problems = problems
-        self._saves = saves
-        self._keeps = keeps
+        self._saves = False
+        """It wants to be told of files that were saved."""
+        self._keeps = False
+        """It takes changes of what it is shown."""
         self._shown: dict[Path, _Shown] = {}
         """The one that was asked about last is the last one."""
         self._versions = 0
 
-    def show(self, file: TextFile) -> int:
-        """Show a file as it is now; its version there."""
+    def agree(self, sync: object) -> None:
+        """`textDocumentSync`, as the server said it: how it wants to be shown files."""
+        self._saves = bool(members(sync).get("save"))
+        self._keeps = (sync if isinstance(sync, int) else members(sync).get("change")) in (1, 2)
+
+    def show(self, file: TextFile) -> None:
+        """Show a file as it is now."""
         before = self._shown.pop(file.path, None)
         if before is not None and before.digest == file.digest:
             now = _Shown(before.version, file.digest, file.unsaved)
@@ -164,7 +171,6 @@ class ShownDocuments:
             self._notify("textDocument/didSave", {"textDocument": {"uri": file.path.as_uri()}, "text": file.text})
         if len(self._shown) > MOST_SHOWN:
             self.hide(next(iter(self._shown)))
-        return now.version
 
     def hide(self, path: Path) -> None:
         """Show it no longer, if it is."""
@@ -177,10 +183,10 @@ class ShownDocuments:
         shown = self._shown.items()
         return [path for path, each in shown if path in changed or (each.unsaved and path not in unsaved)]
 
-    def digest(self, path: Path) -> str:
-        """Of what is shown of a file; "": nothing."""
-        shown = self._shown.get(path)
-        return shown.digest if shown is not None else ""
+    def has(self, file: TextFile) -> bool:
+        """This very text is shown."""
+        shown = self._shown.get(file.path)
+        return shown is not None and shown.digest == file.digest
 
     def _send(self, file: TextFile, version: int, *, known: bool) -> None:
         uri = file.path.as_uri()

@@ -134,7 +134,7 @@ class ServerQuestions:
 
     def _unseen(self, file: TextFile) -> bool:
         """The server read another text from the disk."""
-        return file.unsaved and not self._server.is_shown(file)
+        return file.unsaved and not self._server.documents.has(file)
 
     async def outline(self, given: Arguments, path: Path) -> EditorResult:
         """`symbols` of a file."""

@@ -82,12 +82,6 @@ class Can(Struct, frozen=True):
         """`hoverProvider` and its like."""
         return bool(self.provides.get(provider))
 
-    @property
-    def sync(self) -> Mapping[str, Any]:
-        """How it wants to be shown files."""
-        raw = self.provides.get("textDocumentSync")
-        return {"change": raw, "openClose": True} if isinstance(raw, int) else members(raw)
-
 
 class ServerGoneError(Exception):
     """It cannot be asked; the sentence says why."""
@@ -113,6 +107,7 @@ class LanguageServer:
         """It can be asked, or never will be."""
         self.ended = asyncio.Event()
         self.problems = ToldProblems()
+        self.documents = ShownDocuments(self.notify, self.problems)
         self.messages = ServerMessages(launch, self.problems, self.stop)
         project = launch.language
         self._sources = SourceFiles(launch.root, tuple(project.ids), project.project_files, watches)
@@ -122,7 +117,6 @@ class LanguageServer:
         self._version = version
         self._connection: Connection | None = None
         self._stream: ProcessStream | None = None
-        self._documents: ShownDocuments | None = None
         self._stopping = asyncio.Event()
         self._last_words = ""
         self._asked = asyncio.Semaphore(AT_ONCE)
@@ -230,10 +224,7 @@ class LanguageServer:
         connection.notify("initialized", {})
         if launch.known.settings:
             connection.notify("workspace/didChangeConfiguration", {"settings": launch.known.settings})
-        sync = self.can.sync
-        self._documents = ShownDocuments(
-            self.notify, self.problems, saves=bool(sync.get("save")), keeps=sync.get("change") in (1, 2)
-        )
+        self.documents.agree(provides.get("textDocumentSync"))
         self._connection = connection
         self._touch()
         self._answered = self._used
@@ -295,31 +286,17 @@ class LanguageServer:
         if events:
             changes = [{"uri": event.path.as_uri(), "type": event.kind} for event in events]
             self.notify("workspace/didChangeWatchedFiles", {"changes": changes})
-        documents = self._documents
-        return documents.outdated({event.path for event in events}, unsaved) if documents is not None else ()
-
-    def hide(self, path: Path) -> None:
-        """Show it a file no longer."""
-        if self._documents is not None:
-            self._documents.hide(path)
+        return self.documents.outdated({event.path for event in events}, unsaved)
 
     def newest(self, most: int) -> Sequence[Path]:
         """The project's source files that were changed last, as they were looked at."""
         return self._sources.newest(most)
 
-    def is_shown(self, file: TextFile) -> bool:
-        """It is shown this very text."""
-        return self._documents is not None and self._documents.digest(file.path) == file.digest
-
-    def show(self, file: TextFile) -> int:
-        """Show it a file as it is now; the version of what it is shown.
-
-        Raises:
-            ServerGoneError
-        """
-        if self._documents is None or self._connection is None:
+    def show(self, file: TextFile) -> None:
+        """Show it a file as it is now. Raises ServerGoneError."""
+        if self._connection is None:
             raise ServerGoneError(self.trouble)
-        return self._documents.show(file)
+        self.documents.show(file)
 
     @property
     def memory(self) -> int:
