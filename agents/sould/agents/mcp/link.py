@@ -12,7 +12,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 from msgspec import Struct
 
@@ -62,6 +62,7 @@ Roots: TypeAlias = Callable[[], tuple[Path, ...]]
 HttpClients: TypeAlias = Callable[..., httpx2.AsyncClient]
 """Makes a client, which the library closes."""
 Elicit = Callable[[Elicitation], Awaitable[Elicited]]
+T = TypeVar("T")
 Sample = Callable[[Sampling], Awaitable[Sampled | str]]
 """The model's answer, or why there is none."""
 
@@ -166,12 +167,7 @@ class Link:
     async def prompts(self) -> tuple[PromptDefinition, ...]:
         """The prompts the server offers; none when it cannot say."""
         capabilities = self._client.server_capabilities
-        if capabilities is None or capabilities.prompts is None:
-            return ()
-        try:
-            prompts = await self._client.list_prompts()
-        except MCPError:
-            return ()
+        prompts = await _listed(capabilities and capabilities.prompts, self._client.list_prompts)
         return tuple(
             PromptDefinition(
                 prompt.name,
@@ -188,26 +184,16 @@ class Link:
             ServerError: the server refused.
             Exception: whatever the library raises when a connection breaks.
         """
-        try:
-            result = await self._client.get_prompt(name, dict(arguments))
-        except MCPError as error:
-            raise ServerError(error.error.message[:2000]) from error
+        result = await _answered(self._client.get_prompt(name, dict(arguments)))
         texts = [message.content.text for message in result.messages if message.content.type == "text"]
         return "\n\n".join(texts)
 
     async def resources(self) -> tuple[ResourceDefinition, ...]:
         """The resources and the templates of resources the server offers; none when it cannot say."""
         capabilities = self._client.server_capabilities
-        if capabilities is None or capabilities.resources is None:
-            return ()
-        try:
-            listed = await self._client.list_resources()
-        except MCPError:
-            return ()
-        try:
-            templates = await self._client.list_resource_templates()
-        except MCPError:
-            templates = []
+        offered = capabilities and capabilities.resources
+        listed = await _listed(offered, self._client.list_resources)
+        templates = await _listed(offered, self._client.list_resource_templates)
         found = [ResourceDefinition(str(each.uri), each.name, each.description or "") for each in listed]
         found += [ResourceDefinition(each.uri_template, each.name, each.description or "", True) for each in templates]
         return tuple(found[:MOST_LISTED])
@@ -219,10 +205,7 @@ class Link:
             ServerError: the server refused.
             Exception: whatever the library raises when a connection breaks.
         """
-        try:
-            result = await self._client.read_resource_mcp(uri)
-        except MCPError as error:
-            raise ServerError(error.error.message[:2000]) from error
+        result = await _answered(self._client.read_resource_mcp(uri))
         parts = [resource_part(each.model_dump(mode="json", by_alias=True)) for each in result.contents]
         return within(parts, limit)
 
@@ -275,13 +258,9 @@ class Link:
             share = f"{progress:g}/{total:g}" if total else f"{progress:g}"
             stream(f"{share} {message or ''}".rstrip() + "\n")
 
-        try:
-            result = await self._client.call_tool_mcp(tool, dict(arguments), progress_handler=told)
-        except MCPError as error:
-            if _is_closed(error):
-                raise
-            raise ServerError(error.error.message[:2000]) from error
-        return converted(result, limit)
+        return converted(
+            await _answered(self._client.call_tool_mcp(tool, dict(arguments), progress_handler=told)), limit
+        )
 
 
 @asynccontextmanager
@@ -333,9 +312,23 @@ async def open_link(
         raise
 
 
-def _is_closed(error: MCPError) -> bool:
-    """The library's own word for a connection that ended; servers use the same code for what they like."""
-    return (error.error.code, error.error.message) == (mcp_types.CONNECTION_CLOSED, "Connection closed")
+async def _listed(offered: object, listing: Callable[[], Awaitable[list[T]]]) -> list[T]:
+    """A list of the server; an empty one where it offers none or cannot say."""
+    try:
+        return await listing() if offered is not None else []
+    except MCPError:
+        return []
+
+
+async def _answered(asked: Awaitable[T]) -> T:
+    """The answer to a request. Raises ServerError where the server refused, and what the library raises for all else."""
+    try:
+        return await asked
+    except MCPError as error:
+        # the library's own word for a connection that ended; servers use the same code for what they like
+        if (error.error.code, error.error.message) == (mcp_types.CONNECTION_CLOSED, "Connection closed"):
+            raise
+        raise ServerError(error.error.message[:2000]) from error
 
 
 async def _ignore(_: object) -> None:
