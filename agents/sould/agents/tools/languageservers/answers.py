@@ -4,7 +4,6 @@ A server's places are not believed: what lies outside a text is its end, what is
 not be read without a question is named, not shown.
 """
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
@@ -28,17 +27,14 @@ from sould.agents.tools.languageservers import shapes
 
 ENCODINGS: Final[tuple[PositionEncoding, ...]] = ("utf-32", "utf-16", "utf-8")
 """The ones we can speak. Servers that have a choice count characters well, and UTF-16 less so."""
-_ENDS: Final = re.compile(r"\r\n|\n|\r")
 
 
 class Text:
     """A text whose places are asked for."""
 
     def __init__(self, text: str, encoding: PositionEncoding) -> None:
-        self.text = text
         self.lines: Sequence[str] = lines_of(text)
         self._encoding: PositionEncoding = encoding
-        self._starts: list[int] | None = None
 
     def to_server(self, position: Position) -> dict[str, int]:
         """A place of ours, for the server."""
@@ -54,14 +50,6 @@ class Text:
         if self._encoding == "utf-16":
             return Position(line + 1, min(character, units(text)) + 1)
         return Position(line + 1, units(text[: _index_of(text, character, self._encoding)]) + 1)
-
-    def offset(self, line: int, character: int) -> int:
-        """The index in the text of a place that the server named."""
-        if line >= len(self.lines):
-            return len(self.text)
-        if self._starts is None:
-            self._starts = [0, *(end.end() for end in _ENDS.finditer(self.text))]
-        return self._starts[line] + _index_of(self.lines[line], character, self._encoding)
 
     def _line(self, number: int) -> str:
         return self.lines[number] if 0 <= number < len(self.lines) else ""

@@ -102,10 +102,6 @@ class ToldProblems:
             del self._files[next(iter(self._files))]
         self._news.set()
 
-    def known(self) -> Sequence[tuple[Path, tuple[LsDiagnostic, ...]]]:
-        """Of all files, as told last."""
-        return [(path, told.items) for path, told in self._files.items()]
-
     async def of(self, path: Path, seconds: float) -> tuple[tuple[LsDiagnostic, ...], bool]:
         """Of the text of a file that is shown now, waiting at most so long; and whether they are of that text."""
         until = asyncio.get_running_loop().time() + seconds
