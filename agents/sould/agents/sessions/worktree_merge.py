@@ -25,11 +25,10 @@ from sould.agents.sessions.livesessions import LiveSessions
 from sould.agents.sessions.noninteractive_policy import Unasked
 from sould.agents.sessions.services import HostServices
 from sould.agents.sessions.worktrees.changed import ChangedFile, Changes, MergeConflictError, place_in
+from sould.agents.sessions.worktrees.repository import WorktreeError
 from sould.agents.sessions.worktrees.worktrees import Worktree, WorktreeWish
 from sould.agents.tools.editor.site import OtherAgent
 
-BOTH: Final = "it was changed here as well, in the same place"
-PENDING: Final = "it is pending in the review there, and nothing of it was kept"
 _CLIENT: Final = "worktree"
 
 
@@ -121,10 +120,6 @@ class _One(Struct, frozen=True):
             try:
                 if await self._bring(file, kept, call_id):
                     done.append(file.name)
-            except _LeftError as error:
-                left.append(LeftOutFile(file.name, error.reason))
-            except MergeConflictError:
-                left.append(LeftOutFile(file.name, BOTH))
             except (WorkspaceError, SouldError) as error:
                 left.append(LeftOutFile(file.name, str(error).rstrip(".")))
         return Brought(tuple(done), tuple(left), len(kept))
@@ -136,11 +131,11 @@ class _One(Struct, frozen=True):
         if str(source) in kept:
             text = kept[str(source)]
             if text is None:
-                raise _LeftError(PENDING)
+                raise WorktreeError("it is pending in the review there, and nothing of it was kept")
             theirs = FileNode(theirs.mode if is_file(theirs) and theirs else None, text.encode())
         target = place_in(self.worktree.repository, file.name)
         if target is None:
-            raise _LeftError("a directory above it is a link here")
+            raise WorktreeError("a directory above it is a link here")
         try:
             return await self._write(target, file, theirs, call_id)
         except FileChangedError:  # somebody typed just now: look once more
@@ -165,13 +160,7 @@ class _One(Struct, frozen=True):
         secret = await self.approval.secret(path, text)
         if not path.inside or verdict.decision != "allow" or secret:
             reason = secret or ("it leads out of the project" if not path.inside else verdict.reason)
-            raise _LeftError(reason or "your rules do not allow it unasked")
-
-
-class _LeftError(Exception):
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+            raise WorktreeError(reason or "your rules do not allow it unasked")
 
 
 async def _kept(port: ProjectPort, *, undecided: bool) -> Mapping[str, str | None]:

@@ -28,8 +28,11 @@ class ChangedFile(Struct, frozen=True):
     mode: int
 
 
-class MergeConflictError(Exception):
-    """The texts were changed in the same place."""
+class MergeConflictError(WorktreeError):
+    """Both were changed in the same place."""
+
+    def __init__(self) -> None:
+        super().__init__("it was changed here as well, in the same place")
 
 
 class Changes(Struct, frozen=True):

@@ -93,14 +93,21 @@ class WorktreeRecords:
         return [each for each in self.all() if each.common == common]
 
     def put(self, worktree: Worktree) -> None:
-        """Write it down. Raises OSError."""
+        """Write it down. Raises WorktreeError."""
         file = self._file(worktree)
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_private(file, worktree.model_dump_json().encode(), durable=True)
+        try:
+            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_private(file, worktree.model_dump_json().encode(), durable=True)
+        except OSError as error:
+            why = f"The worktree {worktree.name} cannot be written down: {why_refused(error)}."
+            raise WorktreeError(why) from error
 
     def drop(self, worktree: Worktree) -> None:
-        """Know of it no more. Raises OSError."""
-        self._file(worktree).unlink(missing_ok=True)
+        """Know of it no more. Raises WorktreeError."""
+        try:
+            self._file(worktree).unlink(missing_ok=True)
+        except OSError as error:
+            raise WorktreeError(f"The worktree {worktree.name} is still written down: {why_refused(error)}.") from error
 
     def _file(self, worktree: Worktree) -> Path:
         return self._directory / self.folder(worktree.common) / f"{worktree.name}.json"
@@ -220,7 +227,7 @@ class Worktrees(Struct, frozen=True):
             self.trust.forget_below(worktree.path)
             left = repository.tip(worktree.branch)
             gone = left == worktree.commit and repository.delete_branch(worktree.branch, left)
-            self._put(worktree.become("removed"))
+            self.records.put(worktree.become("removed"))
         return bool(left) and not gone
 
     def discard(self, worktree: Worktree, variables: Mapping[str, str]) -> None:
@@ -253,12 +260,12 @@ class Worktrees(Struct, frozen=True):
 
     def _made(self, repository: Repository, worktree: Worktree) -> Worktree:
         ready, new_branch = worktree.become("ready"), not repository.tip(worktree.branch)
-        self._put(worktree)
+        self.records.put(worktree)
         try:
             repository.remove(worktree.path)  # of one whose files somebody deleted git still knows
             repository.add(worktree.path, worktree.branch, worktree.commit)
             self.trust.inherit(ready.directory, repository.top / worktree.inside, ready.path, repository.top)
-            self._put(ready)
+            self.records.put(ready)
         except BaseException:
             self._take_back(repository, worktree, new_branch=new_branch)
             raise
@@ -277,7 +284,7 @@ class Worktrees(Struct, frozen=True):
         if worktree.state == "making":
             self._forget(worktree)
         else:
-            self._put(worktree.become("removed"))
+            self.records.put(worktree.become("removed"))
 
     def _free(self, repository: Repository, name: str) -> str:
         if _NAME.fullmatch(name) is None:
@@ -307,17 +314,6 @@ class Worktrees(Struct, frozen=True):
     def _place(self, repository: Repository, name: str) -> Path:
         return Path(os.path.realpath(self.checkouts), self.records.folder(repository.common), name)
 
-    def _put(self, worktree: Worktree) -> None:
-        try:
-            self.records.put(worktree)
-        except OSError as error:
-            raise WorktreeError(
-                f"The worktree {worktree.name} cannot be written down: {why_refused(error)}."
-            ) from error
-
     def _forget(self, worktree: Worktree) -> None:
         self.trust.forget_below(worktree.path)
-        try:
-            self.records.drop(worktree)
-        except OSError as error:
-            raise WorktreeError(f"The worktree {worktree.name} is still written down: {why_refused(error)}.") from error
+        self.records.drop(worktree)
