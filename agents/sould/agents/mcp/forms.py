@@ -23,7 +23,6 @@ LARGEST_NUMBER: Final = 2**53
 """Beyond it not every JSON reader has the same number."""
 YES, NO = "Yes", "No"
 
-Properties: TypeAlias = Mapping[str, Mapping[str, JsonValue]]
 Content: TypeAlias = dict[str, JsonValue]
 
 _FORMATS = {"email": "an e-mail address", "uri": "an address with its scheme", "date": "a date such as 2026-11-22"}

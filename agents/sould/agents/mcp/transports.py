@@ -35,6 +35,7 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from sould.agents.base.process.guard import GuardedProcess
+from sould.agents.base.rpc.framing import LineSplitter, TooLong
 from sould.agents.soul.mcp_over_client import Carrier, CarrierError
 
 LARGEST: Final = 8 * 1024 * 1024
@@ -260,18 +261,14 @@ class ProcessTransport(ClientTransport):
             self.ended.set()
 
     async def _lines(self) -> AsyncGenerator[bytes, None]:
-        kept = bytearray()
+        lines = LineSplitter(LARGEST)
         async with aclosing(self._process.output()) as output:
             async for chunk in output:
-                start = 0
-                while (end := chunk.find(b"\n", start)) >= 0:
-                    kept += chunk[start:end]
-                    start = end + 1
-                    if kept.strip():
-                        yield bytes(kept)
-                    kept.clear()
-                kept += chunk[start:]
-                if len(kept) > LARGEST:
+                found = tuple(lines.feed(chunk))
+                for line in found:
+                    if isinstance(line, bytes):
+                        yield line
+                if lines.is_too_long or any(isinstance(line, TooLong) for line in found):
                     self.reason = f"it sent a line of more than {LARGEST // 1024**2} MiB"
                     return
 

@@ -69,6 +69,11 @@ class LineSplitter:
         self._size = 0
         """Bytes of the line so far, kept or not. Beyond the limit only the first `HEAD` bytes are kept."""
 
+    @property
+    def is_too_long(self) -> bool:
+        """The line so far is longer than one may be."""
+        return self._size > self._limit
+
     def feed(self, data: bytes) -> Iterator[bytes | TooLong]:
         """The lines that `data` completes. To be exhausted before the next call."""
         start = 0
