@@ -98,7 +98,7 @@ async def list_sessions(client: AcpClient, params: ListSessionsParams) -> Json:
     host = await client.host()
     page = await host.stored.list(cwd, params.cursor, archived=params.own.archived)
     rows = await host.stored.with_branches(page.items)
-    worktrees = await asyncio.to_thread(host.worktrees.around_each, {info.cwd for info in page.items})
+    worktrees = await asyncio.to_thread(host.worktrees.known.around_each, {info.cwd for info in page.items})
     shown = (_row(row, worktrees.get(row.info.cwd)) for row in rows)
     answer: Json = {"sessions": list(shown)}
     if page.next_cursor is not None:
@@ -163,7 +163,7 @@ def _state(host: HostPort, attachment: Attachment) -> Json:
     read, small ones, only for a session that is in a worktree.
     """
     cwd = attachment.session.info.cwd
-    worktree = host.worktrees.around(cwd)
+    worktree = host.worktrees.known.around(cwd)
     own = attachment.place
     if worktree is not None:
         own["worktree"] = _worktree(worktree)

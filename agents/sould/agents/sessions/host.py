@@ -294,7 +294,7 @@ class SessionHost:
                 logger.warning("blank session: %s", error.message)
 
     def _require_worktree(self, cwd: Path) -> None:
-        removed = None if cwd.is_dir() else self.worktrees.around(cwd)
+        removed = None if cwd.is_dir() else self.worktrees.known.around(cwd)
         if removed is not None:
             raise WorkspaceGoneError(
                 f"The worktree of this session, {removed.name}, was removed. To make it again from its branch "
@@ -335,7 +335,7 @@ class _InWorktree(Struct, frozen=True):
         restricted = True if source.restricted else None
         opening = replace(source.opening, worktree=name, mcp_servers=(), mode=None, restricted=restricted)
         fork = await self.host.fork(self.session_id, opening)
-        worktree = self.host.worktrees.around(fork.info.cwd)
+        worktree = self.host.worktrees.known.around(fork.info.cwd)
         assert worktree is not None, "it was made for it"
         self.host.stored.rename(fork.id, f"{source.info.title} ({worktree.name})".strip())
         await self.host.detach(fork.id, "")

@@ -5,7 +5,7 @@ Only the user's word makes or removes one. Where a session is in memory nothing 
 
 import asyncio
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,7 +43,8 @@ class OwnWorktrees:
 
     def __init__(self, services: HostServices, live: LiveSessions) -> None:
         self._services = services
-        self._worktrees = services.files.worktrees
+        self.known = services.files.worktrees
+        """Which there are, and which one a directory is in. Blocks."""
         self._variables = services.files.projects.variables
         """With which git is run for whoever asks from the command line."""
         self._live = live
@@ -57,35 +58,27 @@ class OwnWorktrees:
             WorktreeError: and nothing was made.
         """
         wish = WorktreeWish(opening.cwd, opening.environment, opening.umask, opening.worktree or "")
-        made = await run_shielded_in_thread(self._worktrees.make, wish)
+        made = await run_shielded_in_thread(self.known.make, wish)
         additional = (_moved(Path(os.path.realpath(path)), made) for path in opening.additional)
         also = tuple(path for path in additional if path is not None)
         return made, replace(opening, cwd=made.directory, additional=also, worktree=None)
 
     async def discard(self, made: Worktree, opening: SessionRequest) -> None:
         """No session came of it."""
-        await run_shielded_in_thread(self._worktrees.discard, made, opening.environment)
-
-    def around(self, directory: Path) -> Worktree | None:
-        """The one that a directory is in, also when it was removed. Blocks."""
-        return self._worktrees.around(directory)
-
-    def around_each(self, directories: Iterable[Path]) -> Mapping[Path, Worktree]:
-        """Likewise, of many: those that are in one. Blocks."""
-        return self._worktrees.around_each(directories)
+        await run_shielded_in_thread(self.known.discard, made, opening.environment)
 
     # --- what is asked of them ------------------------------------------------------------------------------------------
 
     async def list(self, directory: Path | None) -> tuple[WorktreeView, ...]:
         """Those of the repository that a directory is in, None: all, oldest first."""
-        found = await asyncio.to_thread(self._worktrees.all)
+        found = await asyncio.to_thread(self.known.all)
         near = [each for each in found if directory is None or each.is_near(Path(os.path.realpath(directory)))]
         return tuple([await self._view(each) for each in near])
 
     async def restore(self, name: str, directory: Path, umask: int) -> WorktreeView:
         """Make one again from its branch. Raises WorktreeError."""
-        worktree = await asyncio.to_thread(self._worktrees.named, name, directory)
-        return await self._view(await run_shielded_in_thread(self._worktrees.restore, worktree, self._variables, umask))
+        worktree = await asyncio.to_thread(self.known.named, name, directory)
+        return await self._view(await run_shielded_in_thread(self.known.restore, worktree, self._variables, umask))
 
     async def bring(self, name: str, directory: Path, umask: int, *, undecided: bool) -> "tuple[Worktree, Brought]":
         """Its changes, as far as they are kept or `undecided`, to the worktree it was made in.
@@ -94,7 +87,7 @@ class OwnWorktrees:
             WorktreeError: it was removed, or what was changed cannot be known.
             OSError, SouldError: a project cannot be opened.
         """
-        worktree = await asyncio.to_thread(self._worktrees.named, name, directory)
+        worktree = await asyncio.to_thread(self.known.named, name, directory)
         if not worktree.path.is_dir():
             raise WorktreeError(f"The worktree {name} was removed. To make it again: sould worktree restore {name}")
         sessions = await self._sessions_in(worktree)
@@ -110,7 +103,7 @@ class OwnWorktrees:
         Raises:
             WorktreeError: a session is at it, or something in it is neither committed nor reviewed.
         """
-        worktree = await asyncio.to_thread(self._worktrees.named, name, directory)
+        worktree = await asyncio.to_thread(self.known.named, name, directory)
         if worktree.state == "removed" and not worktree.path.exists():
             raise WorktreeError(
                 f"The worktree {name} is removed already; its branch {worktree.branch} may still be there."
@@ -118,7 +111,7 @@ class OwnWorktrees:
         await self._require_left(worktree)
         if not force and worktree.path.is_dir():
             await self._require_saved(worktree)
-        return worktree, await run_shielded_in_thread(self._worktrees.remove, worktree, self._variables)
+        return worktree, await run_shielded_in_thread(self.known.remove, worktree, self._variables)
 
     async def _require_left(self, worktree: Worktree) -> None:
         for each in tuple(self._live.values()):
@@ -133,7 +126,7 @@ class OwnWorktrees:
 
     async def _require_saved(self, worktree: Worktree) -> None:
         """What was brought over is safe: the files of the worktree it was made in have it."""
-        unsaved = await asyncio.to_thread(self._worktrees.unsaved, worktree, self._variables)
+        unsaved = await asyncio.to_thread(self.known.unsaved, worktree, self._variables)
         pending = await self._pending(worktree)
         there = await asyncio.to_thread(self._already_there, worktree, unsaved, pending)
         unsaved = [line for line in unsaved if line[3:] not in there]
@@ -167,7 +160,7 @@ class OwnWorktrees:
         if not worktree.path.is_dir():
             return WorktreeView(worktree.become("removed"), 0, 0, sessions)
         try:
-            unsaved = len(await asyncio.to_thread(self._worktrees.unsaved, worktree, self._variables))
+            unsaved = len(await asyncio.to_thread(self.known.unsaved, worktree, self._variables))
         except WorktreeError:
             unsaved = None
         return WorktreeView(worktree, unsaved, sum((await self._pending(worktree)).values()), sessions)
