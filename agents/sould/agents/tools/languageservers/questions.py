@@ -22,10 +22,10 @@ AGAIN: Final = 0.2
 MOST_SHOWN_AGAIN: Final = 50
 """Unsaved files that a server is shown because of a rename."""
 _DEFINITIONS: Final = {
-    "definition": ("textDocument/definition", "definitionProvider"),
-    "declaration": ("textDocument/declaration", "declarationProvider"),
-    "type": ("textDocument/typeDefinition", "typeDefinitionProvider"),
-    "implementation": ("textDocument/implementation", "implementationProvider"),
+    "definition": "textDocument/definition",
+    "declaration": "textDocument/declaration",
+    "type": "textDocument/typeDefinition",
+    "implementation": "textDocument/implementation",
 }
 _CANCELLED: Final = frozenset({-32801, -32802})
 """The text changed under its question, or it had something better to do: to be asked again."""
@@ -58,13 +58,13 @@ class ServerQuestions:
         """Of an answer; `known` are those that are shown."""
         return AnswerTexts(self._where.reader, self._encoding, known)
 
-    async def ask(self, method: str, params: Mapping[str, Any], provider: str, *, hurry: bool = False) -> Any:
+    async def ask(self, method: str, params: Mapping[str, Any], *, hurry: bool = False) -> Any:
         """Its answer. `hurry`: see `LanguageServer.ask`.
 
         Raises:
             EditorToolError: it has none.
         """
-        if not self._server.can.does(provider):
+        if not self._server.can.does(method):
             raise EditorToolError("not_supported", f"{self.name} cannot do that.")
         while True:
             left = self._until - asyncio.get_running_loop().time()
@@ -88,9 +88,8 @@ class ServerQuestions:
 
     async def definition(self, given: Arguments) -> EditorResult:
         """`definition`."""
-        method, provider = _DEFINITIONS[given.get("kind", "definition")]
         text, there = await self.place()
-        raw = await self.ask(method, there, provider)
+        raw = await self.ask(_DEFINITIONS[given.get("kind", "definition")], there)
         found = await answers.locations(raw, self.texts(text), bodies=bool(given.get("includeBody")))
         return EditorResult(Locations(found))
 
@@ -99,7 +98,7 @@ class ServerQuestions:
         text, there = await self.place()
         declared = () if given.get("includeDeclaration") else await self._declared(there)
         context = {"includeDeclaration": declared is not None}
-        raw = await self.ask("textDocument/references", {**there, "context": context}, "referencesProvider")
+        raw = await self.ask("textDocument/references", {**there, "context": context})
         return EditorResult(await answers.references(raw, self.texts(text), given.get("limit", 100), declared))
 
     async def _declared(self, there: Mapping[str, Any]) -> object:
@@ -108,26 +107,26 @@ class ServerQuestions:
         Left to servers, some list it as a reference all the same, and basedpyright leaves out the place it was asked about.
         """
         try:
-            return await self.ask("textDocument/definition", there, "definitionProvider")
+            return await self.ask("textDocument/definition", there)
         except EditorToolError:
             return None
 
     async def hover(self) -> EditorResult:
         """`hover`."""
         _, there = await self.place()
-        return EditorResult(answers.hover(await self.ask("textDocument/hover", there, "hoverProvider")))
+        return EditorResult(answers.hover(await self.ask("textDocument/hover", there)))
 
     async def rename(self, given: Arguments) -> EditorResult:
         """`rename`: the edits, for whoever writes them."""
         text, there = await self.place()
         params = {**there, "newName": given["newName"]}
         texts = self.texts(text)
-        made = await answers.edits(await self.ask("textDocument/rename", params, "renameProvider"), texts)
+        made = await answers.edits(await self.ask("textDocument/rename", params), texts)
         unseen = [file for each in made if (file := await texts.file(each.path)) is not None and self._unseen(file)]
         if unseen:
             for file in unseen[:MOST_SHOWN_AGAIN]:
                 self._server.show(file)
-            made = await answers.edits(await self.ask("textDocument/rename", params, "renameProvider"), texts)
+            made = await answers.edits(await self.ask("textDocument/rename", params), texts)
         if not made:
             raise EditorToolError("not_found", f"{self.name} finds nothing to rename there.")
         return EditorResult(Nothing(), made)
@@ -139,16 +138,14 @@ class ServerQuestions:
     async def outline(self, given: Arguments, path: Path) -> EditorResult:
         """`symbols` of a file."""
         text = await self.shown(path)
-        raw = await self.ask(
-            "textDocument/documentSymbol", {"textDocument": {"uri": path.as_uri()}}, "documentSymbolProvider"
-        )
+        raw = await self.ask("textDocument/documentSymbol", {"textDocument": {"uri": path.as_uri()}})
         return EditorResult(Symbols(await answers.outline(path, raw, _wanted(given), self.texts(text))))
 
     async def find(self, given: Arguments) -> Symbols:
         """`symbols` of the project."""
         for path in self._server.newest(1):  # some know no project before they are shown a file of it
             await self.shown_if_readable(path)
-        raw = await self.ask("workspace/symbol", {"query": given["query"]}, "workspaceSymbolProvider")
+        raw = await self.ask("workspace/symbol", {"query": given["query"]})
         return Symbols(await answers.elsewhere(raw, _wanted(given), self.texts()))
 
     async def shown_if_readable(self, path: Path) -> TextFile | None:
@@ -184,7 +181,7 @@ class ServerQuestions:
         named = {"identifier": identifier} if isinstance(identifier, str) else {}
         params = {"textDocument": {"uri": file.path.as_uri()}, **named}
         try:
-            raw = await self.ask("textDocument/diagnostic", params, "diagnosticProvider", hurry=True)
+            raw = await self.ask("textDocument/diagnostic", params, hurry=True)
         except (ServerBusyError, ServerGoneError):
             return (), False
         return tuple(shapes.each(shapes.LsDiagnostic, shapes.members(raw).get("items"), 500)), True

@@ -78,9 +78,10 @@ class Can(Struct, frozen=True):
     provides: Mapping[str, Any]
     encoding: str = "utf-16"
 
-    def does(self, provider: str) -> bool:
-        """`hoverProvider` and its like."""
-        return bool(self.provides.get(provider))
+    def does(self, method: str) -> bool:
+        """Whether it answers a request."""
+        name = method.removeprefix("textDocument/")
+        return bool(self.provides.get("workspaceSymbolProvider" if name == "workspace/symbol" else f"{name}Provider"))
 
 
 class ServerGoneError(Exception):
