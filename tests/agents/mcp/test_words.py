@@ -115,8 +115,8 @@ def test_the_later_place_wins(tmp_path: Path) -> None:
 
 
 def test_the_last_words_of_a_server_hold_none_of_the_secrets_it_was_given() -> None:
-    spec = ServerSpec("x", "stdio", "user", env={"BOARD_TOKEN": "tok-12345678", "HOME": "/people/someone"})
+    spec = ServerSpec("x", "stdio", source="user", env={"BOARD_TOKEN": "tok-12345678", "HOME": "/people/someone"})
     said = spec.harmless(["first", "no access to /people/someone with tok-12345678 \x1b[31m"])
     assert said == "first | no access to /people/someone with *** [31m"
-    remote = ServerSpec("x", "http", "user", headers={"Authorization": "Bearer abcdefgh"})
+    remote = ServerSpec("x", "http", source="user", headers={"Authorization": "Bearer abcdefgh"})
     assert "abcdefgh" not in remote.harmless(["got abcdefgh"])

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, cast
 
 import orjson
-from msgspec import Struct, field
+from msgspec import Struct
+from msgspec.structs import asdict
 from pydantic import AliasChoices, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
 from sould.agents.base.file_ownership import why_not_own
@@ -21,7 +22,6 @@ from sould.agents.base.text import fault, last_words
 from sould.agents.llm.provider_errors import Redactor
 from sould.agents.permissions.projectfiles import MCP_FILES, served_files
 from sould.agents.permissions.trust import TrustStore
-from sould.agents.soul.mcp_over_client import Carrier
 from sould.agents.soul.session_request import McpServer, Transport
 
 MayStart: TypeAlias = Callable[[], str]
@@ -40,23 +40,13 @@ def always() -> str:
     return ""
 
 
-class ServerSpec(Struct, frozen=True):
+class ServerSpec(McpServer, frozen=True, kw_only=True):
     """One server, ready to be started: variables are filled in. Times in seconds; None is the configuration's."""
 
-    name: str
-    transport: Transport
     source: Source
-    command: str = ""
-    args: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict[str, str])
     cwd: str = ""
-    url: str = ""
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
     start_timeout: float | None = None
     call_timeout: float | None = None
-    server_id: str = ""
-    carrier: Carrier | None = None
-    """Of transport `acp`: the editor's connection, and what the server is called there."""
     shared: bool = True
     """Sessions with the same command, arguments, environment, directory and roots use one process."""
 
@@ -214,19 +204,7 @@ def from_editor(servers: Sequence[McpServer]) -> LoadedServers:
         elif server.transport == "acp" and not (server.server_id and server.carrier):
             notices.append(f"The editor's MCP server {server.name!r} has no `serverId`.")
         else:
-            spec = ServerSpec(
-                name=server.name,
-                transport=server.transport,
-                source="editor",
-                command=server.command,
-                args=server.args,
-                env=dict(server.env),
-                url=server.url,
-                headers=dict(server.headers),
-                server_id=server.server_id,
-                carrier=server.carrier,
-            )
-            found.append(spec)
+            found.append(ServerSpec(**asdict(server), source="editor"))
     return LoadedServers(tuple(found), tuple(notices))
 
 
