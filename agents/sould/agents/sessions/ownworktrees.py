@@ -19,8 +19,9 @@ from sould.agents.sessions.livesessions import LiveSessions
 from sould.agents.sessions.services import HostServices
 from sould.agents.sessions.store.info import SessionInfo
 from sould.agents.sessions.worktrees.repository import WorktreeError
-from sould.agents.sessions.worktrees.worktrees import Worktree, WorktreeWish
+from sould.agents.sessions.worktrees.worktrees import Worktree
 from sould.agents.soul.session_request import SessionRequest
+from sould.agents.tools.editor.site import OtherAgent
 
 if TYPE_CHECKING:
     from sould.agents.sessions.worktree_merge import Brought
@@ -57,8 +58,7 @@ class OwnWorktrees:
         Raises:
             WorktreeError: and nothing was made.
         """
-        wish = WorktreeWish(opening.cwd, opening.environment, opening.umask, opening.worktree or "")
-        made = await run_shielded_in_thread(self.known.make, wish)
+        made = await run_shielded_in_thread(self.known.make, opening)
         additional = (_moved(Path(os.path.realpath(path)), made) for path in opening.additional)
         also = tuple(path for path in additional if path is not None)
         return made, replace(opening, cwd=made.directory, additional=also, worktree=None)
@@ -92,7 +92,7 @@ class OwnWorktrees:
             raise WorktreeError(f"The worktree {name} was removed. To make it again: sould worktree restore {name}")
         sessions = await self._sessions_in(worktree)
         author = sessions[0].id if sessions else f"worktree {worktree.name}"
-        asker = WorktreeWish(directory, self._variables, umask)
+        asker = OtherAgent(f"worktree {name}", worktree.repository, self._variables, umask)
         from sould.agents.sessions.worktree_merge import bring  # noqa: PLC0415 -- hardly any daemon does so
 
         return worktree, await bring(self._services, self._live, worktree, asker, author, undecided=undecided)

@@ -26,7 +26,7 @@ from sould.agents.sessions.noninteractive_policy import Unasked
 from sould.agents.sessions.services import HostServices
 from sould.agents.sessions.worktrees.changed import ChangedFile, Changes, MergeConflictError, place_in
 from sould.agents.sessions.worktrees.repository import WorktreeError
-from sould.agents.sessions.worktrees.worktrees import Worktree, WorktreeWish
+from sould.agents.sessions.worktrees.worktrees import Worktree
 from sould.agents.tools.editor.site import OtherAgent
 
 _CLIENT: Final = "worktree"
@@ -51,7 +51,7 @@ async def bring(
     services: HostServices,
     live: LiveSessions,
     worktree: Worktree,
-    asker: WorktreeWish,
+    asker: OtherAgent,
     session_id: str,
     *,
     undecided: bool,
@@ -62,17 +62,16 @@ async def bring(
         WorktreeError: what was changed cannot be known.
         OSError, SouldError: a project cannot be opened.
     """
-    changes = await asyncio.to_thread(Changes.of, worktree, asker.variables)
+    changes = await asyncio.to_thread(Changes.of, worktree, asker.environment)
     changed = await asyncio.to_thread(changes.files)
-    agent = OtherAgent(f"worktree {worktree.name}", worktree.repository, asker.variables, asker.umask)
-    environment = Unasked(services).environment(agent)
+    environment = Unasked(services).environment(asker)
     projects = services.files.projects
-    disk = LocalWorkspace(agent.cwd, (), no_commands, environment.home, umask=agent.umask)
-    approval = Unasked(services).approval(agent, environment)
+    disk = LocalWorkspace(asker.cwd, (), no_commands, environment.home, umask=asker.umask)
+    approval = Unasked(services).approval(asker, environment)
     files = ClientFiles(disk, projects.buffers)
-    for client_id, workspace in live.client_files(agent.cwd).items():
+    for client_id, workspace in live.client_files(asker.cwd).items():
         files.attach(client_id, workspace)
-    author = Author(session_id, None, environment.home, approval, agent.umask)
+    author = Author(session_id, None, environment.home, approval, asker.umask)
     recorded = await SessionFiles.open(disk, projects, author, files)
     try:
         async with ProjectPort.opened(projects, worktree.path, environment.home, _CLIENT) as port:

@@ -26,6 +26,7 @@ from sould.agents.base.processlock import exclusive_lock
 from sould.agents.files.directories.gitprogram import GitProgram
 from sould.agents.permissions.trust import TrustStore
 from sould.agents.sessions.worktrees.repository import Repository, WorktreeError, delete_files
+from sould.agents.soul.session_request import SessionRequest
 
 State: TypeAlias = Literal["making", "restoring", "ready", "removed"]
 BRANCHES: Final = "sould/"
@@ -113,15 +114,6 @@ class WorktreeRecords:
         return self._directory / self.folder(worktree.common) / f"{worktree.name}.json"
 
 
-class WorktreeWish(Struct, frozen=True):
-    """Who asks for one: where they stand, with which environment. `name`: "" for any."""
-
-    directory: Path
-    variables: Mapping[str, str]
-    umask: int = -1
-    name: str = ""
-
-
 class Worktrees(Struct, frozen=True):
     """Of one user. `checkouts`: where they are; `records`: what is known of them."""
 
@@ -165,8 +157,8 @@ class Worktrees(Struct, frozen=True):
         found = ((each, known.get(above)) for each, place in inside.items() for above in (place, *place.parents))
         return {each: worktree for each, worktree in found if worktree is not None}
 
-    def make(self, wish: WorktreeWish) -> Worktree:
-        """A new one, from the commit that is checked out where the user stands.
+    def make(self, asked: SessionRequest) -> Worktree:
+        """A new one for a session, from the commit that is checked out where the user stands.
 
         What is trusted there is trusted in it as far as it is the same: see `TrustStore.inherit`. What was allowed there is not
         allowed in it: an answer is about a directory, and about programs that may be others at this commit.
@@ -174,13 +166,13 @@ class Worktrees(Struct, frozen=True):
         Raises:
             WorktreeError: and nothing was made.
         """
-        repository = Repository.at(wish.directory, wish.variables, wish.umask)
+        repository = Repository.at(asked.cwd, asked.environment, asked.umask)
         commit = repository.head()
         with exclusive_lock(self.records.lock_of(repository.common)) as lock:
             repository = repository.locked(lock)
             self._clear_half_made(repository)
-            name = self._free(repository, wish.name) if wish.name else self._next(repository)
-            inside = os.path.relpath(os.path.realpath(wish.directory), repository.top)
+            name = self._free(repository, asked.worktree) if asked.worktree else self._next(repository)
+            inside = os.path.relpath(os.path.realpath(asked.cwd), repository.top)
             worktree = Worktree(
                 name=name,
                 state="making",
