@@ -10,7 +10,7 @@ import pytest
 from sould.agents.sessions.session import Session
 from sould.agents.wire.messages import ContextNote, Notification, SessionChanged
 from soultest.bench import Bench, Watcher, call, finish
-from soultest.bench.looks import prompt_of
+from soultest.bench.looks import choose, prompt_of
 
 SKILL = "---\ndescription: {}\n---\nKnit.\n"
 AGENT = "version: 1\nagent:\n  extend: default\n"
@@ -87,6 +87,17 @@ async def test_an_agent_that_the_user_wrote_can_be_chosen(bench: Bench, watcher:
     (folder / "own.yaml").write_text(AGENT)
     await told(watcher, lambda session: "own" in choices(session, "agent"))
     assert watcher.of(SessionChanged)[-1].options is not None
+
+
+async def test_what_the_user_chose_by_a_path_is_shown_once(bench: Bench, watcher: Watcher) -> None:
+    await settled(bench, watcher)
+    (bench.root / "own.yaml").write_text(AGENT)
+    await choose(watcher.session, "agent", str(bench.root / "own.yaml"))
+    write_skill(bench, "knit")
+    await told(watcher, lambda session: "skill:knit" in commands(session))
+    write_skill(bench, "purl")
+    await told(watcher, lambda session: "skill:purl" in commands(session))
+    assert len([change for change in watcher.of(SessionChanged) if change.options is not None]) == 1
 
 
 async def settled(bench: Bench, watcher: Watcher) -> None:

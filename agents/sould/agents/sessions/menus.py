@@ -16,7 +16,6 @@ from sould.agents.sessions.commands.slash import CommandRegistry
 from sould.agents.sessions.services import HostServices
 from sould.agents.sessions.session_builder import Parts
 from sould.agents.sessions.sessionturns import SessionTurns
-from sould.agents.sessions.settings.options import OptionChoice
 from sould.agents.soul.catalog import PROJECT_FOLDERS
 from sould.agents.soul.session_request import SessionRequest
 from sould.agents.soul.skills.discovery import MAX_DEPTH, MAX_DIRECTORIES, candidates
@@ -33,8 +32,6 @@ class Menus:
         self._host = parts.services.host
         self._config = self._host.configuration.live.now
         self._places: tuple[str, ...] = ()
-        self._offered: dict[str, tuple[OptionChoice, ...]] | None = None
-        """What is to be chosen, as it was found last."""
         self._due = False
         self._behind = Behind("looking at what can be chosen")
 
@@ -81,10 +78,7 @@ class Menus:
             await asyncio.to_thread(self._skills.look)
         if self._commands.all() != before:
             self._log.publish(SessionChanged(commands=True))
-        offered = {option.id: option.choices for option in self._options.all()}
-        if self._offered not in (None, offered):
-            self._options.show()
-        self._offered = offered
+        self._options.show_others()
 
 
 def _concerns(path: str, place: str) -> bool:

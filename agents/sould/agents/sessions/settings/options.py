@@ -67,6 +67,8 @@ class SessionOptions:
         self._state = state
         self._directory = directory
         self._sources: list[OptionSource] = []
+        self._choices: dict[str, tuple[OptionChoice, ...]] | None = None
+        """What was to be chosen when somebody looked last."""
 
     def offer(self, *sources: OptionSource) -> None:
         """From now on these can be chosen, too."""
@@ -110,4 +112,17 @@ class SessionOptions:
         """Options hold, whether they can be kept or not: that is said by who waits for it, or after the turn."""
         with suppress(JournalFullError):
             self._state.save(self._directory)
-        self._log.publish(SessionChanged(options={option.id: option.value for option in self.all()}))
+        options = self.all()
+        self._choices = _choices(options)
+        self._log.publish(SessionChanged(options={option.id: option.value for option in options}))
+
+    def show_others(self) -> None:
+        """Show them if there are others to choose from than at the last time; the first time is only looked."""
+        now = _choices(self.all())
+        if self._choices not in (None, now):
+            self.show()
+        self._choices = now
+
+
+def _choices(options: Iterable[SessionOption]) -> dict[str, tuple[OptionChoice, ...]]:
+    return {option.id: option.choices for option in options}
