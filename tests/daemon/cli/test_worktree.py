@@ -158,6 +158,28 @@ def test_what_both_changed_in_the_same_place_and_what_runs_by_itself_stays_as_it
     assert not (user.project / "sub" / "b.txt").exists()
 
 
+def test_a_text_of_any_encoding_is_merged_and_what_both_changed_side_by_side_or_is_no_text_is_not(user: User) -> None:
+    legacy, picture = TEXT.replace("line 10\n", "caf\xe9\n").encode("latin-1"), b"\x89PNG\0\0\n1\n2\n3\n4\n5\n"
+    (user.project / "legacy.txt").write_bytes(legacy)
+    (user.project / "picture.png").write_bytes(picture)
+    git(user, "add", ".")
+    git(user, "commit", "-q", "-m", "second")
+    place = Path(in_worktree(user)["worktree"]["cwd"])
+    (place / "legacy.txt").write_bytes(legacy.replace(b"line 2\n", b"theirs\n"))
+    (place / "picture.png").write_bytes(picture.replace(b"5\n", b"five\n"))
+    (place / "a.txt").write_text(TEXT.replace("line 5\n", "theirs\n"))
+    (user.project / "legacy.txt").write_bytes(legacy.replace(b"line 18\n", b"mine\n"))
+    (user.project / "picture.png").write_bytes(picture.replace(b"1\n", b"one\n"))
+    (user.project / "a.txt").write_text(TEXT.replace("line 6\n", "mine\n"))
+    done = user.sould("worktree", "merge", "work-1")
+    assert "legacy.txt" in done.stdout
+    merged = legacy.replace(b"line 2\n", b"theirs\n").replace(b"line 18\n", b"mine\n")
+    assert (user.project / "legacy.txt").read_bytes() == merged
+    assert "a.txt was left as it is: it was changed here as well, in the same place" in done.stderr
+    assert "picture.png was left as it is: it was changed here as well, in the same place" in done.stderr
+    assert (user.project / "a.txt").read_text() == TEXT.replace("line 6\n", "mine\n")
+
+
 def test_a_merge_keeps_the_names_of_a_file_and_changes_none_outside_the_project(user: User) -> None:
     place = Path(in_worktree(user)["worktree"]["cwd"])
     (place / "a.txt").write_text("theirs\n")
