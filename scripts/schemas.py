@@ -82,7 +82,7 @@ REQUESTS: Final[dict[str, tuple[type[BaseModel], type[msgspec.Struct]]]] = {
     "queue/remove": (acpparams.WaitingParams, acpshapes.ChangedQueue),
     "queue/edit": (acpparams.WaitingEditParams, acpshapes.ChangedQueue),
     "queue/move": (acpparams.WaitingMoveParams, acpshapes.ChangedQueue),
-    "timeline": (acpparams.TimelineParams, acpshapes.Timeline),
+    "timeline": (acpparams.TimelineParams, acpshapes.ShownTimeline),
     "rewind": (acpparams.RewindParams, acpshapes.Travelled),
     "undo": (acpparams.UndoTurnParams, acpshapes.Travelled),
     "redo": (acpparams.SessionParams, acpshapes.Travelled),

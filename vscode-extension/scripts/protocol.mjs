@@ -27,8 +27,8 @@ const USED = {
       "KeptConversations",
       "Queue",
       "SessionResources",
+      "ShownTimeline",
       "TaskOutput",
-      "Timeline",
       "Transcript",
       "Travelled",
     ],
@@ -45,7 +45,7 @@ const OTHERWISE = {
   "EndedItem.outcome": "answered",
   "BackgroundTask.kind": "shell",
   "BackgroundTask.status": "lost",
-  "Moment.kind": "event",
+  "ShownMoment.kind": "event",
 };
 
 /** Lists of which nothing may be left out: what has one that cannot be read cannot be read itself. */

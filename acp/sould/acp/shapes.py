@@ -198,7 +198,7 @@ class ChangedQueue(Struct, frozen=True):
     prompts: list[QueuedPrompt]
 
 
-class Moment(Struct, frozen=True):
+class ShownMoment(Struct, frozen=True):
     """A checkpoint: before a turn (`text`: its prompt) or a step; or an `event`, such as a compaction, which nothing goes back to.
 
     `did`: titles of the calls after it; `files`: what these changed. `reachable`: `_sould/rewind` goes there now.
@@ -213,10 +213,10 @@ class Moment(Struct, frozen=True):
     reachable: bool
 
 
-class Timeline(Struct, frozen=True, rename="camel"):
+class ShownTimeline(Struct, frozen=True, rename="camel"):
     """The oldest first."""
 
-    moments: list[Moment]
+    moments: list[ShownMoment]
     can_undo: bool
     can_redo: bool
 

@@ -5,7 +5,7 @@
  */
 import * as l10n from "@vscode/l10n";
 import { computed, signal, type ReadonlySignal } from "@preact/signals";
-import { changedQueue, taskOutput, type BackgroundTask, type Timeline } from "../../src/protocol/session";
+import { changedQueue, taskOutput, type BackgroundTask, type ShownTimeline } from "../../src/protocol/session";
 import { readBreakdown, type Breakdown } from "../session/breakdown";
 import { readQueue, sent, type Queued } from "../session/queue";
 import { object, text } from "../session/read";
@@ -318,7 +318,7 @@ export class Session {
 
   // --- time travel --------------------------------------------------------------------------------------------------
 
-  async timeline(): Promise<Timeline> {
+  async timeline(): Promise<ShownTimeline> {
     return readTimeline(await this.#client.request("_sould/timeline", { sessionId: this.id, steps: true }));
   }
 

@@ -1,13 +1,13 @@
 /** The checkpoints of a session, and what going back to one did. Pure. */
 import * as l10n from "@vscode/l10n";
-import { timeline, travelled, type Moment, type Timeline } from "../../src/protocol/session";
+import { shownTimeline, travelled, type ShownMoment, type ShownTimeline } from "../../src/protocol/session";
 
-const NOTHING: Timeline = { moments: [], canUndo: false, canRedo: false };
+const NOTHING: ShownTimeline = { moments: [], canUndo: false, canRedo: false };
 
 /** With its steps, whose calls and files count for the turn that they are of. */
-export function readTimeline(raw: unknown): Timeline {
-  const all = timeline(raw) ?? NOTHING;
-  const moments: Moment[] = [];
+export function readTimeline(raw: unknown): ShownTimeline {
+  const all = shownTimeline(raw) ?? NOTHING;
+  const moments: ShownMoment[] = [];
   for (const moment of all.moments) {
     const last = moments.at(-1);
     if (moment.kind === "step" && last !== undefined) {
@@ -59,7 +59,7 @@ export interface Prompted {
 }
 
 /** The checkpoint before a prompt: the last of the turns that began with it, counted from the end. */
-export function checkpointOf(timeline: Timeline, prompt: Prompted, fromEnd: number): Moment | undefined {
+export function checkpointOf(timeline: ShownTimeline, prompt: Prompted, fromEnd: number): ShownMoment | undefined {
   const turns = timeline.moments.filter(
     (moment) => moment.reachable && moment.text !== "" && isOf(moment.text, prompt),
   );

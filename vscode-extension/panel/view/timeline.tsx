@@ -3,13 +3,13 @@ import * as l10n from "@vscode/l10n";
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Session } from "../app/session";
-import type { Moment, Timeline as Turns } from "../../src/protocol/session";
+import type { ShownMoment, ShownTimeline } from "../../src/protocol/session";
 import { nameOf } from "../session/visible";
 import { usePanel } from "./context";
 
 export function Timeline({ session }: { readonly session: Session }): JSX.Element {
   const panel = usePanel();
-  const [turns, setTurns] = useState<Turns | undefined>(undefined);
+  const [turns, setTurns] = useState<ShownTimeline | undefined>(undefined);
   const [said, say] = useState("");
   const look = (): Promise<boolean> =>
     panel.attempt(async () => {
@@ -76,7 +76,7 @@ export function Timeline({ session }: { readonly session: Session }): JSX.Elemen
   );
 }
 
-function Place({ moment, onGo }: { readonly moment: Moment; readonly onGo: () => void }): JSX.Element {
+function Place({ moment, onGo }: { readonly moment: ShownMoment; readonly onGo: () => void }): JSX.Element {
   const files = moment.files.map(nameOf).join(", ");
   return (
     <li>

@@ -98,13 +98,9 @@ export interface MentionedResource {
   name: string;
   description: string;
 }
-/** The end of what a task has printed. */
-export interface TaskOutput {
-  text: string;
-}
 /** The oldest first. */
-export interface Timeline {
-  moments: Moment[];
+export interface ShownTimeline {
+  moments: ShownMoment[];
   canUndo: boolean;
   canRedo: boolean;
 }
@@ -113,7 +109,7 @@ export interface Timeline {
  *
  * `did`: titles of the calls after it; `files`: what these changed. `reachable`: `_sould/rewind` goes there now.
  */
-export interface Moment {
+export interface ShownMoment {
   kind: "event" | "step" | "turn";
   checkpoint: number;
   timestamp: number;
@@ -121,6 +117,10 @@ export interface Moment {
   did: string[];
   files: string[];
   reachable: boolean;
+}
+/** The end of what a task has printed. */
+export interface TaskOutput {
+  text: string;
 }
 /** A page of a conversation, oldest first. */
 export interface Transcript {
@@ -219,13 +219,12 @@ export const mentionedResource: Reader<MentionedResource> = /* @__PURE__ */ shap
   name: text,
   description: text,
 }));
-export const taskOutput: Reader<TaskOutput> = /* @__PURE__ */ shape(() => ({ text: text }));
-export const timeline: Reader<Timeline> = /* @__PURE__ */ shape(() => ({
-  moments: known(moment),
+export const shownTimeline: Reader<ShownTimeline> = /* @__PURE__ */ shape(() => ({
+  moments: known(shownMoment),
   canUndo: flag,
   canRedo: flag,
 }));
-export const moment: Reader<Moment> = /* @__PURE__ */ shape(() => ({
+export const shownMoment: Reader<ShownMoment> = /* @__PURE__ */ shape(() => ({
   kind: oneOf(["event", "step", "turn"], "event"),
   checkpoint: number,
   timestamp: number,
@@ -234,6 +233,7 @@ export const moment: Reader<Moment> = /* @__PURE__ */ shape(() => ({
   files: list(text),
   reachable: flag,
 }));
+export const taskOutput: Reader<TaskOutput> = /* @__PURE__ */ shape(() => ({ text: text }));
 export const transcript: Reader<Transcript> = /* @__PURE__ */ shape(() => ({
   updates: known(shownUpdate),
   before: nullable(number),

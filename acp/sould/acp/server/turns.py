@@ -31,10 +31,10 @@ from sould.acp.shapes import (
     BackgroundTask,
     BackgroundTasks,
     ChangedQueue,
-    Moment,
     Queue,
+    ShownMoment,
+    ShownTimeline,
     TaskOutput,
-    Timeline,
     Travelled,
     TravelledFile,
 )
@@ -148,7 +148,7 @@ async def timeline(client: AcpClient, params: TimelineParams) -> Json:
     """The places to go back to."""
     places = client.attached(params.session_id).session.travel.timeline()
     shown = [
-        Moment(
+        ShownMoment(
             kind=moment.kind,
             checkpoint=moment.checkpoint,
             timestamp=moment.timestamp,
@@ -160,7 +160,7 @@ async def timeline(client: AcpClient, params: TimelineParams) -> Json:
         for moment in places.moments
         if params.steps or moment.kind != "step"
     ]
-    return to_builtins(Timeline(shown, places.can_undo, places.can_redo))
+    return to_builtins(ShownTimeline(shown, places.can_undo, places.can_redo))
 
 
 async def rewind(client: AcpClient, params: RewindParams) -> Json:
