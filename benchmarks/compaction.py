@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sould.agents.base.tokens import tokens
+from sould.agents.base.text import tokens
 from sould.agents.journal.context import Context
 from sould.agents.llm.provider import ChatRequest
 from sould.agents.soul.compaction.strategies import Room, StrategyName, by_words, cosine, strategy_named, tf_idf

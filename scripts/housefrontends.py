@@ -13,10 +13,9 @@ BEHIND_PORTS = ("sessions", "soul", "files.edits", "files.reviewing", "files.pro
 MAY_IMPORT: dict[str, str] = {
     "sessions.port": "one live session",
     "sessions.hostport": "all sessions",
-    "sessions.storedsessions": "those that are kept, live or not",
+    "sessions.storedsessions": "those that are kept, live or not, and what was said in one, read in pages",
     "sessions.inbox": "what waits for a person in them",
     "sessions.ownworktrees": "worktrees that sessions have of their own, as they are",
-    "sessions.pages": "what was said in one session, read in pages",
     "files.projects.port": "one project",
     "files.reviewing.orders.Order": "a value: what `ProjectPort.review.decide` is asked for",
     "files.reviewing.listing": "values: what `ProjectPort` gives",

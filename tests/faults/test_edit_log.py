@@ -20,7 +20,7 @@ from tests.faults.test_full_disk import Disk, watched
 from sould.agents.base.diskfile import digest_of
 from sould.agents.base.workspace import WorkspaceError
 from sould.agents.files.edits.editlog import EditLogFile
-from sould.agents.files.edits.logopening import LOG
+from sould.agents.files.edits.logkeeping import LOG
 from sould.agents.files.edits.project import Project
 from sould.agents.files.edits.reviewstate import ReviewState
 from sould.agents.files.edits.snapshot import SNAPSHOT, Snapshots

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sould.agents.base.tokens import MEDIA_TOKENS, tokens, weight
+from sould.agents.base.text import MEDIA_TOKENS, tokens, weight
 from sould.agents.journal.context import Context
 from sould.agents.wire.content import ImagePart, MediaUrl, TextPart
 from sould.agents.wire.messages import StatusUpdate, TokenUsage, TurnBegin

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sould.agents.llm.mediahead import MediaHead, read_head
+from sould.agents.llm.pictures import MediaHead, read_head
 from sould.agents.toolapi.toolset import Toolset
 from sould.agents.wire.content import ImagePart, TextPart
 from sould.agents.wire.messages import ToolResult

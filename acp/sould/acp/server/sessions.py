@@ -38,9 +38,8 @@ from sould.agents.clients.params import absolute
 from sould.agents.journal.channel import Record
 from sould.agents.journal.pages import Page
 from sould.agents.sessions.hostport import HostPort
-from sould.agents.sessions.pages import SessionPages
 from sould.agents.sessions.store.imported.finding import kept_for
-from sould.agents.sessions.storedsessions import ListedSession
+from sould.agents.sessions.storedsessions import ListedSession, SessionPages
 from sould.agents.sessions.worktrees.worktrees import Worktree
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from sould.agents.base.tokens import MEDIA_TOKENS, weight
+from sould.agents.base.text import MEDIA_TOKENS, weight
 from sould.agents.journal.checkpoints import ContextCheckpoint, Undoable, newest, older, turns_in
 from sould.agents.journal.entries import (
     Result,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 import orjson
 from msgspec import Struct
 
-from sould.agents.base.tokens import MEDIA_TOKENS, weight
+from sould.agents.base.text import MEDIA_TOKENS, weight
 from sould.agents.llm.provider import ChatMessage
 from sould.agents.wire.content import AudioPart, ContentPart, ImagePart, TextPart, ThinkPart, UserInput, VideoPart
 from sould.agents.wire.messages import ServerState, ToolCall, ToolReturn, WireMessage

@@ -8,11 +8,10 @@ from functools import partial
 
 from sould.agents.sessions.commands.choosing import EditorContextCommands, ModeCommands, OptionCommands
 from sould.agents.sessions.commands.context import ContextCommands, SharingCommands, TravelCommands
-from sould.agents.sessions.commands.conversation import Conversation
 from sould.agents.sessions.commands.review import ReviewCommands
 from sould.agents.sessions.commands.servers import ServerCommands
 from sould.agents.sessions.commands.skills import FlowCommands, SkillCommands
-from sould.agents.sessions.commands.slash import CommandRegistry, Entry, SlashCommand
+from sould.agents.sessions.commands.slash import CommandRegistry, Conversation, Entry, SlashCommand
 from sould.agents.sessions.commands.status_commands import (
     GoOnInWorktree,
     ShowingCommands,

@@ -13,10 +13,9 @@ from msgspec.structs import replace
 
 from sould.agents.files.projects.port import ProjectPort
 from sould.agents.sessions.host import SessionHost
-from sould.agents.sessions.importing import turns_of
 from sould.agents.sessions.port import SessionPort
 from sould.agents.sessions.services import HostServices
-from sould.agents.sessions.store.imported.finding import Agent, read_kept, title_of
+from sould.agents.sessions.store.imported.finding import Agent, read_kept, title_of, turns_of
 from sould.agents.sessions.store.imported.shape import ImportedConversation
 from sould.agents.soul.session_request import SessionRequest
 

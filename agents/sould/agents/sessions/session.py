@@ -10,9 +10,8 @@ from contextlib import aclosing
 
 from sould.agents.base.workspace import TextFiles
 from sould.agents.journal.channel import Cursor, Record
-from sould.agents.sessions.commands.conversation import Conversation
 from sould.agents.sessions.commands.router import PromptRouter
-from sould.agents.sessions.commands.slash import CommandRegistry
+from sould.agents.sessions.commands.slash import CommandRegistry, Conversation
 from sould.agents.sessions.commands.status_commands import GoOnInWorktree
 from sould.agents.sessions.commandset import command_sources, make_loops, make_review
 from sould.agents.sessions.loops.controls import LoopControls

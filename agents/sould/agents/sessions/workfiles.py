@@ -13,7 +13,7 @@ from sould.agents.files.projects.findingwords import FindingWords
 from sould.agents.files.projects.lookedat import LookedAt
 from sould.agents.files.projects.othersessions import OtherSessions
 from sould.agents.files.projects.sessionfiles import Author, SessionFiles
-from sould.agents.files.reviewing.settlerule import certain_within
+from sould.agents.files.reviewing.gitreview import certain_within
 from sould.agents.journal.log import SessionLog
 from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.callfiles import CallFiles

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar, runtime
 from msgspec import Struct, field
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from sould.agents.base.workspace import ResolvedPath
+from sould.agents.base.workspace import ResolvedPath, WorkspaceError
 from sould.agents.llm.provider import ToolSpec
 from sould.agents.toolapi.custom import CustomMessage
 from sould.agents.toolapi.portable import inlined, portable
@@ -24,12 +24,8 @@ from sould.agents.wire.display import BriefBlock, DisplayBlock
 from sould.agents.wire.messages import CallPreview, Custom, Location, OutputSource, ToolKind, ToolReturn
 
 ParamsT = TypeVar("ParamsT", bound=BaseModel)
-
-
 LOOKS: frozenset[ToolKind] = frozenset({"read", "search", "think", "fetch"})
 """Kinds of tools that change nothing, by their makers' word."""
-
-
 REJECTED = "The user rejected this tool call. Stop what you are doing and wait for the user to say how to go on."
 
 
@@ -316,3 +312,14 @@ def _without_titles(schema: dict[str, Any]) -> dict[str, Any]:
         return node
 
     return strip(schema)
+
+
+def failure(error: WorkspaceError) -> ToolReturn:
+    """A workspace's error as a tool result."""
+    return tool_error(sentence(error), brief=str(error))
+
+
+def sentence(error: WorkspaceError) -> str:
+    """What it says, ended as a sentence."""
+    text = str(error)
+    return text if text.endswith((".", ")", "?")) else f"{text}."

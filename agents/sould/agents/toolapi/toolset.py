@@ -23,11 +23,19 @@ from sould.agents.base.text import fault
 from sould.agents.base.workspace import WorkspaceError
 from sould.agents.llm.pictures import with_fitting_pictures
 from sould.agents.llm.provider import ToolSpec
-from sould.agents.toolapi.base import CallView, Foreseen, PerCall, RefusedError, Tool, ToolCallContext, tool_error
+from sould.agents.toolapi.base import (
+    CallView,
+    Foreseen,
+    PerCall,
+    RefusedError,
+    Tool,
+    ToolCallContext,
+    failure,
+    tool_error,
+)
 from sould.agents.toolapi.coercion import coerced
 from sould.agents.toolapi.decorator import SERVICES, FunctionTool, InvalidToolError, ToolFunction, service_type
 from sould.agents.toolapi.loading import find_factory, resolve_alias
-from sould.agents.toolapi.paths import failure
 from sould.agents.toolapi.sources import Offer, ToolSources
 from sould.agents.wire.messages import CallPreview, ToolKind, ToolReturn
 

@@ -18,8 +18,7 @@ from sould.agents.base.process.searching import (
     run_program,
 )
 from sould.agents.permissions.callfiles import CallFiles
-from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
-from sould.agents.toolapi.paths import failure
+from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, failure, tool_error, tool_ok
 from sould.agents.tools.globmatch import VCS, GlobWalk, PatternError, otherwise, top_names
 from sould.agents.wire.messages import ToolKind, ToolReturn
 

@@ -30,8 +30,7 @@ from sould.agents.base.process.searching import (
 )
 from sould.agents.base.workspace import ResolvedPath, WorkspaceError
 from sould.agents.permissions.callfiles import CallFiles
-from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error
-from sould.agents.toolapi.paths import failure
+from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, failure, tool_error
 from sould.agents.toolapi.result import ToolResultBuilder
 from sould.agents.tools.globmatch import PatternError, otherwise
 from sould.agents.tools.searchquery import SearchQuery

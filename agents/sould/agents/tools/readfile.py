@@ -10,10 +10,9 @@ from pydantic import Field, JsonValue, field_validator
 from sould.agents.base.text import plural
 from sould.agents.base.textencoding import UTF_8
 from sould.agents.base.workspace import NotTextError, ResolvedPath, TextFile
-from sould.agents.llm.mediahead import HEAD, read_head
+from sould.agents.llm.pictures import HEAD, read_head
 from sould.agents.permissions.callfiles import CallFiles
-from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
-from sould.agents.toolapi.paths import failure
+from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, failure, tool_error, tool_ok
 from sould.agents.toolapi.toolset import Toolset
 from sould.agents.wire.messages import Location, ToolKind, ToolReturn
 

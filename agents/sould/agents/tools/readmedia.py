@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 
 from pydantic import Field, JsonValue
 
-from sould.agents.llm.mediahead import HEAD, MediaHead, read_head
+from sould.agents.llm.pictures import HEAD, MediaHead, read_head
 from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.toolapi.base import CallView, Tool, ToolCallContext, ToolParams, tool_error, tool_ok
 from sould.agents.toolapi.session import ModelCapabilities

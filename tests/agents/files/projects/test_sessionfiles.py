@@ -16,7 +16,7 @@ from sould.agents.base.localworkspace import LocalWorkspace
 from sould.agents.base.workspace import FileChangedError, TextFile, WorkspaceError
 from sould.agents.files.edits.blobs import BlobMissingError, BlobStore
 from sould.agents.files.edits.editlog import EditLogFile, Intent, Settled
-from sould.agents.files.edits.logopening import LOG
+from sould.agents.files.edits.logkeeping import LOG
 from sould.agents.files.edits.project import Project
 from sould.agents.files.edits.sessionlogs import OLD_LOG
 from sould.agents.files.edits.state import LoggedEdit

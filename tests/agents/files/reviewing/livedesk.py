@@ -14,7 +14,7 @@ from sould.agents.base.config import CaptureLimits
 from sould.agents.base.diskfile import digest_of
 from sould.agents.base.localworkspace import LocalWorkspace
 from sould.agents.base.workspace import Expected, FileChangedError, JustRead, TextFile, WorkspaceError
-from sould.agents.files.edits.logopening import LOG
+from sould.agents.files.edits.logkeeping import LOG
 from sould.agents.files.projects.capture import Capture
 from sould.agents.files.projects.clientfiles import ClientFiles
 from sould.agents.files.projects.findingwords import FindingWords

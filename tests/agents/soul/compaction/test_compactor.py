@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from sould.agents.base.tokens import tokens
+from sould.agents.base.text import tokens
 from sould.agents.journal.context import COMPACTED
 from sould.agents.sessions.session import Session
 from sould.agents.soul.compaction.compactor import DECLINED

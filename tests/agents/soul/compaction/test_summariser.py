@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from sould.agents.base.tokens import tokens
+from sould.agents.base.text import tokens
 from sould.agents.llm.provider import ChatRequest, ProviderStatusError
 from sould.agents.soul.compaction.strategies import Plan
 from sould.agents.soul.compaction.summariser import TRUNCATED, Summariser, chunks, summary_request

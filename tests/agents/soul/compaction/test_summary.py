@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sould.agents.base.tokens import tokens
+from sould.agents.base.text import tokens
 from sould.agents.soul.compaction.summary import (
     SECTIONS,
     FileState,

@@ -5,17 +5,48 @@ What the events say is the project's; nothing here reads one.
 
 import asyncio
 import contextlib
+import os
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from pathlib import Path
 from typing import Final, TypeAlias
 
+from sould.agents.base.errors import ProjectOpenElsewhereError
+from sould.agents.base.privatefile import write_private
 from sould.agents.base.tasks import Behind, run_shielded_in_thread, shared, shielded
 from sould.agents.files.edits.editlog import EditLogFile
 from sould.agents.files.edits.snapshot import Snapshot, Snapshots
 
+LOG: Final = "edits.jsonl"
+HOLDER: Final = "edits.pid"
+"""Beside it: which process had it open last; the lock itself is the kernel's."""
 UNKEPT_BYTES: Final = 50_000
 """Of the log, behind its snapshot: some 250 events. Folding them is what opening takes longer after a crash."""
 SnapshotMaker: TypeAlias = Callable[[], Snapshot]
 """Says what the project is now."""
+
+
+def opened(directory: Path, root: Path, undo: contextlib.ExitStack) -> EditLogFile:
+    """The log's file, open in this process alone; `undo` closes it, also when nobody waits for it any more. Reads no event."""
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    holder = _holder(directory)
+    try:
+        file = EditLogFile(directory / LOG, holder)
+        undo.callback(file.close)
+    except BlockingIOError:
+        raise ProjectOpenElsewhereError(
+            f"The edit log of {root} ({directory / LOG}) is open in pid {holder}; "
+            "stop that process, or work in the editor that started it."
+        ) from None
+    with contextlib.suppress(OSError):  # a full disk must not keep a project from being opened
+        write_private(directory / HOLDER, b"%d\n" % os.getpid())
+    return file
+
+
+def _holder(directory: Path) -> str:
+    try:
+        return (directory / HOLDER).read_text(encoding="ascii", errors="replace").strip() or "unknown"
+    except OSError:
+        return "unknown"
 
 
 class OpenLog:

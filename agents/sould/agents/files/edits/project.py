@@ -35,8 +35,7 @@ from sould.agents.files.edits.editlog import (
     Told,
     UserChanged,
 )
-from sould.agents.files.edits.logkeeping import OpenLog
-from sould.agents.files.edits.logopening import opened
+from sould.agents.files.edits.logkeeping import OpenLog, opened
 from sould.agents.files.edits.moments import moment
 from sould.agents.files.edits.outcomes import mode_held
 from sould.agents.files.edits.past import ProjectPast

@@ -14,7 +14,7 @@ from msgspec import Struct
 from sould.agents.base.gitplaces import work_tree_of
 from sould.agents.base.projectowners import Owners
 from sould.agents.files.edits.editlog import read_events
-from sould.agents.files.edits.logopening import LOG
+from sould.agents.files.edits.logkeeping import LOG
 from sould.agents.files.edits.logrecords import LogRecords
 from sould.agents.files.edits.ownership import ALONE
 from sould.agents.files.edits.sessionlogs import OLD_LOG

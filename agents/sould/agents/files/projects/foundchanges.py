@@ -16,8 +16,8 @@ from sould.agents.files.projects.borrowing import BorrowedProjects
 from sould.agents.files.projects.changes import CallChange, explained, halves
 from sould.agents.files.projects.projects import Projects
 from sould.agents.files.review.hunk import AgentCall
+from sould.agents.files.reviewing.gitreview import settle_rule
 from sould.agents.files.reviewing.listing import ReviewedHunk, listed
-from sould.agents.files.reviewing.settlerule import settle_rule
 
 
 def captured(change: CallChange, call: AgentCall, *, allowed: bool) -> Captured:

@@ -11,6 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from sould.agents.base.config import ReviewSettings, SettleRule
+from sould.agents.base.errors import ConfigError
 from sould.agents.base.liveconfig import LiveConfig
 from sould.agents.files.edits.editlog import Decided, Noted
 from sould.agents.files.edits.outcomes import outcome
@@ -21,12 +23,27 @@ from sould.agents.files.review.staging import HunkPart
 from sould.agents.files.review.useredit import How
 from sould.agents.files.reviewing.activity import Activities, RootActivity
 from sould.agents.files.reviewing.gitreading import Known, Moved, Past, noted, read_moved, stands
-from sould.agents.files.reviewing.settlerule import settle_rule
 
 BY_GIT = "git"
 """Who decided, in the log."""
 JUST_NOW: Final = 10.0
 """Seconds ago: what a command that has just ended wrote was noted within them."""
+
+
+def settle_rule(config: LiveConfig) -> SettleRule:
+    """The rule that holds now; the usual one where the configuration was never read without a mistake."""
+    try:
+        return config.look().review.settle
+    except ConfigError:
+        return "decision"
+
+
+def certain_within(config: LiveConfig) -> float:
+    """See `settle_rule`: the seconds of a command from which on what changed meanwhile may be the user's."""
+    try:
+        return config.look().review.certain_within
+    except ConfigError:
+        return ReviewSettings().certain_within
 
 
 class GitReview:

@@ -17,7 +17,7 @@ from sould.agents.files.directories.folderevents import FolderEvents
 from sould.agents.files.edits.reviewed import ReviewedFiles
 from sould.agents.files.reviewing.gitmoments import GitMoments
 from sould.agents.files.reviewing.gitreview import GitReview, is_pending
-from sould.agents.files.reviewing.saves import ExpectedSaves
+from sould.agents.files.reviewing.looking import ExpectedSaves
 
 LOCKED: Final = 1.0
 """Seconds that are left to a git that works: it writes files first, and says then what it did."""

@@ -7,7 +7,7 @@ from typing import cast, get_args
 from msgspec import Struct
 
 from sould.agents.base.errors import OptionError
-from sould.agents.sessions.commands.conversation import Conversation
+from sould.agents.sessions.commands.slash import Conversation
 from sould.agents.sessions.settings.modes import Modes
 from sould.agents.sessions.settings.modeswitch import AFK, GONE, YOLO, ModeSwitch
 from sould.agents.sessions.settings.options import SessionOptions

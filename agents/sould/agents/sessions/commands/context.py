@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from sould.agents.sessions.commands.conversation import Conversation
+from sould.agents.sessions.commands.slash import Conversation
 from sould.agents.sessions.operations.context import ModelContext, NotCompacted
 from sould.agents.sessions.operations.sharing import NotExportedError, NotImportedError, Sharing
 from sould.agents.sessions.operations.travel import (

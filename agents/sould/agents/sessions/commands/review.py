@@ -20,7 +20,7 @@ from sould.agents.files.reviewing.answers import Outcome
 from sould.agents.files.reviewing.listing import FileReview, ReviewedHunk
 from sould.agents.files.reviewing.shapes import Verdict
 from sould.agents.files.reviewing.shown import shown_file, shown_hunk, shown_outcome
-from sould.agents.sessions.commands.conversation import Conversation
+from sould.agents.sessions.commands.slash import Conversation
 from sould.agents.sessions.operations.reviews import HunkName, ReviewedProject, SessionReview
 from sould.agents.sessions.operations.reviewtext import Names, Speech, answer, described, left_line, listing
 from sould.agents.sessions.turns.immediate_commands import CommandAnswer, CommandAtOnce

@@ -6,9 +6,8 @@ What is meant as a command and is none is answered at once: no model need be pai
 from collections.abc import Mapping
 
 from sould.agents.base.errors import OptionError
-from sould.agents.sessions.commands.conversation import Conversation
 from sould.agents.sessions.commands.skills import calls_for_skill, require_known
-from sould.agents.sessions.commands.slash import CommandRegistry, meant_as_command
+from sould.agents.sessions.commands.slash import CommandRegistry, Conversation, meant_as_command
 from sould.agents.sessions.turns.immediate_commands import ImmediateCommand
 from sould.agents.sessions.turns.turns import Prompt
 from sould.agents.soul.flows.runner import NoChoiceError

@@ -16,8 +16,7 @@ from sould.agents.mcp.results import PromptDefinition
 from sould.agents.mcp.server import Server, UnavailableError
 from sould.agents.mcp.session import SessionServers
 from sould.agents.mcp.tools import listing
-from sould.agents.sessions.commands.conversation import Conversation
-from sould.agents.sessions.commands.slash import Entry, SlashCommand, for_people
+from sould.agents.sessions.commands.slash import Conversation, Entry, SlashCommand, for_people
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import Turn
 

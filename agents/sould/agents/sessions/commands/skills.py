@@ -10,8 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sould.agents.base.errors import OptionError
-from sould.agents.sessions.commands.conversation import Conversation
-from sould.agents.sessions.commands.slash import Entry, SlashCommand, for_people
+from sould.agents.sessions.commands.slash import Conversation, Entry, SlashCommand, for_people
 from sould.agents.soul.flows.graph import Flow, FlowError
 from sould.agents.soul.flows.runner import FlowRunner
 from sould.agents.soul.loop import Ending

@@ -1,4 +1,4 @@
-"""Slash commands as a session knows them: what it can do with a prompt that begins with a slash.
+"""Slash commands as a session knows them: what it can do with a prompt that begins with a slash, and what a command says and asks.
 
 Knows no command by name. A command's prompt and reply are shown and journaled, but are no part of the model's context.
 """
@@ -12,10 +12,15 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from sould.agents.base.liveconfig import LiveConfig
+from sould.agents.journal.log import SessionLog
 from sould.agents.permissions.visible import visible
-from sould.agents.soul.loop import Ending
+from sould.agents.soul.flows.runner import FlowAgent
+from sould.agents.soul.loop import Ending, StepExtension
+from sould.agents.soul.soul import NO_STEPS, Soul, needed
 from sould.agents.soul.turn import Turn
-from sould.agents.wire.content import UserInput, typed_text
+from sould.agents.wire.content import TextPart, UserInput, typed_text
+from sould.agents.wire.messages import ContextNote
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^a-z])")
 MOST_DESCRIBED = 100
@@ -40,8 +45,6 @@ Raises:
     OptionError: its words are wrong; the message is the answer.
     SouldError: it cannot; the turn ends with the error's message.
 """
-
-
 Entry: TypeAlias = tuple[SlashCommand, Handler]
 
 
@@ -97,3 +100,37 @@ def meant_as_command(user_input: UserInput) -> bool:
     """Whether a prompt that is no known command was meant as one: one line that begins with `/word`, and no path there is."""
     found = _MEANT.fullmatch(typed_text(user_input))
     return found is not None and not os.path.lexists(f"/{found[1]}")
+
+
+class Conversation(Struct, frozen=True):
+    """Of one session, in the turn of a command."""
+
+    log: SessionLog
+    soul: Soul
+    config: LiveConfig
+
+    def say(self, text: str) -> Ending:
+        """Reply to a command, to people only."""
+        self.log.publish(TextPart(text=text))
+        return Ending("finished")
+
+    def refuse(self, text: str) -> Ending:
+        """Say to people why the command does not do what it says: for whoever runs it in a script, it has failed."""
+        self.log.publish(TextPart(text=text))
+        return Ending("finished", failed=True)
+
+    async def ask(self, turn: Turn, prompt: str) -> Ending:
+        """Let the agent work on `prompt`, which people are not shown: they see the command."""
+        self._tell_attached(turn)
+        self.log.publish(ContextNote(text=prompt))
+        return await self.soul.turn(turn)
+
+    def agent(self, turn: Turn, extensions: tuple[StepExtension, ...] = ()) -> FlowAgent:
+        """The agent, for a flow that asks it step by step within the turn. Raises OptionError: it cannot be asked so."""
+        steps = needed(self.soul.steps, NO_STEPS)
+        self._tell_attached(turn)
+        return FlowAgent(self.log, steps, turn, self.config, extensions)
+
+    def _tell_attached(self, turn: Turn) -> None:
+        if turn.attached:
+            self.log.publish(ContextNote(text=f"The user attached this to what follows:\n{turn.attached}"))

@@ -13,8 +13,7 @@ from typing import Protocol, TypeAlias
 from msgspec import Struct
 
 from sould.agents.base.errors import OptionError, SouldError
-from sould.agents.sessions.commands.conversation import Conversation
-from sould.agents.sessions.commands.slash import CommandRegistry
+from sould.agents.sessions.commands.slash import CommandRegistry, Conversation
 from sould.agents.sessions.operations.directories import AddedDirectories
 from sould.agents.sessions.settings.trusting import TrustQuestion
 from sould.agents.sessions.worktrees.worktrees import Worktree, Worktrees

@@ -6,9 +6,8 @@ from msgspec import Struct
 
 from sould.agents.base.errors import OptionError
 from sould.agents.base.liveconfig import LiveConfig
-from sould.agents.sessions.commands.conversation import Conversation
 from sould.agents.sessions.commands.skills import FlowCommands, require_known, skill_prompt
-from sould.agents.sessions.commands.slash import CommandRegistry
+from sould.agents.sessions.commands.slash import CommandRegistry, Conversation
 from sould.agents.sessions.loops.controls import LoopControls, LoopOption, count, describe_loop, describe_loops
 from sould.agents.sessions.loops.request import USAGE, LoopRequest, parse_request
 from sould.agents.sessions.loops.run import LoopRun, LoopTask

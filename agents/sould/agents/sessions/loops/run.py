@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from sould.agents.base.config import FlowLimits
 from sould.agents.base.errors import JournalFullError
-from sould.agents.sessions.commands.conversation import Conversation
+from sould.agents.sessions.commands.slash import Conversation
 from sould.agents.sessions.loops.controls import LoopControls, count
 from sould.agents.sessions.loops.spending import Spending, ask_for_more
 from sould.agents.sessions.loops.state import LoopState, LoopStore, Status

@@ -15,7 +15,7 @@ from msgspec.structs import asdict
 from sould.agents.base.diskfile import replace_file
 from sould.agents.base.errors import OptionError, SessionNotFoundError, SouldError
 from sould.agents.base.tasks import run_shielded_in_thread
-from sould.agents.base.tokens import tokens
+from sould.agents.base.text import tokens
 from sould.agents.base.workspace import FileChangedError, Workspace, WorkspaceError
 from sould.agents.permissions.approval import Approval
 from sould.agents.sessions.operations.context import ModelContext

@@ -10,7 +10,7 @@ from typing import Protocol
 import orjson
 from msgspec import Struct
 
-from sould.agents.base.tokens import tokens, weight
+from sould.agents.base.text import tokens, weight
 from sould.agents.journal.entries import content_weight
 from sould.agents.journal.log import SessionLog
 from sould.agents.llm.provider import ChatMessage, ToolSpec

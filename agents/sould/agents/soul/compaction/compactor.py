@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from sould.agents.base.config import Compaction, LoopControl
 from sould.agents.base.liveconfig import LiveConfig
-from sould.agents.base.tokens import tokens
+from sould.agents.base.text import tokens
 from sould.agents.journal.log import SessionLog
 from sould.agents.llm.costs import Costs
 from sould.agents.llm.provider import (

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sould.agents.base.tokens import tokens
+from sould.agents.base.text import tokens
 from sould.agents.llm.provider import ChatMessage, ChatRequest, EmptyAnswerError, ProviderError
 from sould.agents.soul.compaction.strategies import Plan
 from sould.agents.soul.compaction.summary import Summary, fitted, merge, parse, repaired, shortened

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from sould.agents.base.tokens import tokens
+from sould.agents.base.text import tokens
 
 SECTIONS = ("current_focus", "environment", "completed_tasks", "active_issues", "code_state", "important_context")
 _UNIONS = ("environment", "completed_tasks", "important_context")

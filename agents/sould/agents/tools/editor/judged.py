@@ -16,7 +16,7 @@ from sould.agents.base.workspace import NotTextError, OutsideError, ResolvedPath
 from sould.agents.files.projects.borrowing import BorrowedProjects
 from sould.agents.files.reviewing.listing import FileReview, KnownDecision, Selection
 from sould.agents.permissions.callfiles import CallFiles
-from sould.agents.toolapi.paths import sentence
+from sould.agents.toolapi.base import sentence
 from sould.agents.tools.editor.errors import EditorToolError
 
 LOOK: Final = "Look at {} in the editor"

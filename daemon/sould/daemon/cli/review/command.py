@@ -20,6 +20,7 @@ from sould.daemon.cli.review.client import (
     Chosen,
     How,
     ReviewClient,
+    SurroundingLines,
     files_of,
     outcome_of,
     reviewing,
@@ -420,9 +421,8 @@ def _print_list(answer: Answer, cwd: str, paths: Sequence[str], *, colour: bool)
 
 def _shown(client: ReviewClient, answer: Answer, cwd: str, numbers: Sequence[int]) -> str:
     from sould.daemon.cli.review import screen  # noqa: PLC0415 -- as above
-    from sould.daemon.cli.review.files import ReviewedFiles  # noqa: PLC0415 -- as above
 
-    files = ReviewedFiles(client)
+    files = SurroundingLines(client)
     known = {hunk.id: hunk for file in files_of(answer) for hunk in file.hunks}
     hunks = [known[number] for number in dict.fromkeys(numbers) if number in known]
     return screen.shown(_names(cwd), [(hunk, files.text(hunk)) for hunk in hunks])

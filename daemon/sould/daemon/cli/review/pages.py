@@ -16,8 +16,7 @@ from sould.agents.files.reviewing.shapes import LeftHunk, ReviewOutcome, ShownHu
 from sould.agents.sessions.operations import reviewtext
 from sould.agents.sessions.operations.reviewtext import Names
 from sould.daemon.cli.output import CANCELLED
-from sould.daemon.cli.review.client import Chosen, How, ReviewClient, files_of, outcome_of
-from sould.daemon.cli.review.files import ReviewedFiles
+from sould.daemon.cli.review.client import Chosen, How, ReviewClient, SurroundingLines, files_of, outcome_of
 from sould.daemon.cli.review.parts import Fineness, Part, finer, parts
 from sould.daemon.cli.review.screen import SPEECH, hunk_lines
 from sould.daemon.cli.terminal import pager
@@ -136,7 +135,7 @@ class Pages:
         """As much of it as the screen holds."""
         answered = sum(map(len, self._answered))
         place = f"({answered + self._at + 1}/{answered + len(self._pages)}) hunk "
-        text = ReviewedFiles(self._client).text(page.hunk)
+        text = SurroundingLines(self._client).text(page.hunk)
         self._whole = list(hunk_lines(self._names, page.shown, text, place=place))
         now = screen()
         longest = now.columns * now.rows // SHARE if now is not None else sys.maxsize
