@@ -32,14 +32,6 @@ class ToolFields(TypedDict, total=False):
     _meta: Json
 
 
-class PermissionOption(TypedDict):
-    """One button."""
-
-    optionId: str
-    name: str
-    kind: Literal["allow_once", "allow_always", "reject_once"]
-
-
 class SelectOption(TypedDict):
     """One value of a config option."""
 

@@ -64,7 +64,7 @@ class Desk:
         self.file.write_text("on disk\n")
         disk = LocalWorkspace(root, (), no_commands)
         self.workspace = ClientTexts(
-            disk, self.editor, "s", reads=reads, writes=writes, tell=self.told.append, patience=0.05
+            disk, self.editor.request, "s", reads=reads, writes=writes, tell=self.told.append, patience=0.05
         )
 
     def type(self, text: str) -> None:

@@ -12,7 +12,6 @@ from sould.agents.journal.locking import lock_file
 from sould.agents.sessions.session import Session
 from sould.agents.sessions.store.info import write_info
 from sould.agents.sessions.store.store import SessionStore
-from sould.agents.sessions.storedsessions import PruneRule
 from soultest.bench import Bench, Watcher, finish
 
 DAY = 86_400.0
@@ -71,16 +70,16 @@ async def test_prune_removes_what_is_old_and_large_and_says_how_much_that_was(be
     make_old(bench, large, 50)
     async with bench.running():
         stored, month = bench.port.stored, 30 * DAY
-        would = await stored.prune(PruneRule(older_than=month), dry_run=True)
+        would = await stored.prune(older_than=month, dry_run=True)
         assert [each.info.id for each in would.removed] == [large.id, old.id]
         assert would.removed[0].size > 1_000_000 > would.removed[1].size > 0
-        done = await stored.prune(PruneRule(older_than=month, larger_than=500_000))
+        done = await stored.prune(older_than=month, larger_than=500_000)
         assert [each.info.id for each in done.removed] == [large.id]
         assert not (bench.state / "sessions" / large.id).exists()
-        assert (await stored.prune(PruneRule(older_than=month), only={fresh.id})).removed == ()
+        assert (await stored.prune(older_than=month, only={fresh.id})).removed == ()
         assert {info.id for info in (await stored.list(None, None)).items} == {old.id, fresh.id}
         with pytest.raises(OptionError, match="how old or how large"):
-            await stored.prune(PruneRule())
+            await stored.prune()
 
 
 @pytest.mark.parametrize("dry_run", [True, False])
@@ -90,10 +89,10 @@ async def test_prune_leaves_what_is_open_here_or_elsewhere(bench: Bench, *, dry_
         elsewhere = await ended(bench, "elsewhere")
         live = Watcher(await bench.new()).session
         lock = lock_file(bench.state / "sessions" / elsewhere.id / "wire.jsonl.lock")
-        done = await bench.port.stored.prune(PruneRule(larger_than=0), dry_run=dry_run)
+        done = await bench.port.stored.prune(larger_than=0, dry_run=dry_run)
         os.close(lock)
         assert done.removed == ()
-        reasons = {each.session.info.id: each.reason for each in done.left}
+        reasons = {each.info.id: reason for each, reason in done.left}
         assert reasons[live.id] == "The session is open; close it first."
         assert f"pid {os.getpid()}" in reasons[elsewhere.id]
         assert (bench.state / "sessions" / elsewhere.id / "wire.jsonl").exists()

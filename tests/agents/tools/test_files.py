@@ -14,7 +14,6 @@ from sould.agents.permissions.approval import Approval, Consent
 from sould.agents.permissions.policy import Mode
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.rules import Rule, Rules
-from sould.agents.sessions.settings.modes import Modes
 from sould.agents.tools import ToolCallContext, tool_rejected
 from sould.agents.wire.display import DiffBlock, DisplayBlock
 from soultest.bench.tools import RecordedApproval, ToolBench, no_commands, nobody, output
@@ -352,7 +351,7 @@ class JudgingApproval(Approval):
         self.rules = Rules()
         self.judged = asyncio.Event()
         where = PolicyContext(root=root)
-        super().__init__(ask=nobody, rules=lambda: self.rules, trust="trusted", modes=Modes("review"), where=where)
+        super().__init__(ask=nobody, rules=lambda: self.rules, trust="trusted", mode=lambda: "review", where=where)
 
     async def judge_to_edit(self, path: ResolvedPath, call: ToolCallContext) -> policy.Verdict:
         verdict = await super().judge_to_edit(path, call)

@@ -36,6 +36,5 @@ def approval_of(
     trust: Trust = "trusted",
 ) -> Approval:
     """What asks there."""
-    return Approval(
-        ask=ask, rules=rules, trust=trust, modes=mode if isinstance(mode, Modes) else Modes(mode), where=where
-    )
+    modes = mode if isinstance(mode, Modes) else Modes(mode)
+    return Approval(ask=ask, rules=rules, trust=trust, mode=lambda: modes.mode, where=where)

@@ -177,9 +177,13 @@ class AcpClient(ClientConnection):
         name = follows_as(self.info)
         if not name or self._host is None or self._editor_tools is not None:
             return
-        from sould.acp.connection.following import FollowingClient  # noqa: PLC0415 -- as above
+        from sould.acp.connection.following import FollowingClient, Point  # noqa: PLC0415 -- as above
 
-        self._host.editors.add(FollowingClient(self.id, name, self.attachments.get))
+        def shown(session_id: str) -> Point | None:
+            attachment = self.attachments.get(session_id)
+            return attachment.point if attachment is not None else None
+
+        self._host.editors.add(FollowingClient(self.id, name, shown))
 
     @property
     def _subscriptions(self) -> "list[Subscription]":
@@ -221,7 +225,7 @@ class AcpClient(ClientConnection):
 
         return ClientTexts(
             inner,
-            self.connection,
+            self.connection.request,
             session_id,
             reads=able.read_text_file,
             writes=able.write_text_file,

@@ -4,9 +4,9 @@ Nobody answers that, so nothing is claimed of it; and where the focus was asked 
 """
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
-from typing import ClassVar, Final, Protocol, TypeAlias
+from typing import ClassVar, Final, TypeAlias
 
 from sould.agents.tools.editor.backends import Arguments, EditorResult, Where
 from sould.agents.tools.editor.errors import EditorToolError
@@ -18,16 +18,10 @@ PATIENCE: Final = 5.0
 """Seconds in which a client takes what it was sent before."""
 
 
-class Pointing(Protocol):
-    """A session in the client."""
-
-    async def point(self, call_id: str, path: str, line: int) -> bool:
-        """Say where an open call of it is; False: the client knows no such call."""
-        ...
-
-
-Shown: TypeAlias = Callable[[str], Pointing | None]
-"""The session with this id, if the client shows it."""
+Point: TypeAlias = Callable[[str, str, int], Awaitable[bool]]
+"""Says where an open call is, by its id, path and line; False: the client knows no such call."""
+Shown: TypeAlias = Callable[[str], Point | None]
+"""What points in the session with this id, if the client shows it."""
 
 
 class FollowingClient:
@@ -58,11 +52,11 @@ class FollowingClient:
         return EditorResult(Opened(opened=False, by=self.name, pointed=True))
 
     async def _pointed(self, where: Where) -> bool:
-        session, line = self._shown(where.site.session_id), where.at.line if where.at is not None else 1
-        if session is None or where.file is None:
+        point, line = self._shown(where.site.session_id), where.at.line if where.at is not None else 1
+        if point is None or where.file is None:
             return False
         try:
             async with asyncio.timeout(PATIENCE):
-                return await session.point(where.call_id, str(where.file), line)
+                return await point(where.call_id, str(where.file), line)
         except TimeoutError:
             return False

@@ -7,9 +7,9 @@ written to a file whose text is not the one the caller read. An edit asks the cl
 import asyncio
 import hashlib
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -36,14 +36,8 @@ PATIENCE = 30.0
 GONE = "The editor disconnected: files are now read from and written to the disk, without its unsaved changes."
 
 
-class Requester(Protocol):
-    """The connection."""
-
-    async def request(self, method: str, params: dict[str, Any]) -> Any:
-        """Ask the client. Raises RpcError, ConnectionGoneError."""
-        ...
-
-
+Request: TypeAlias = Callable[[str, dict[str, Any]], Awaitable[Any]]
+"""Asks the client, by method and parameters. Raises RpcError, ConnectionGoneError."""
 ModelNotes: TypeAlias = Callable[[str], None]
 """Tells the model something it did not ask, with its next request."""
 
@@ -77,7 +71,7 @@ class ClientTexts:
     def __init__(
         self,
         inner: TextFiles,
-        connection: Requester,
+        request: Request,
         session_id: str,
         *,
         reads: bool,
@@ -87,7 +81,7 @@ class ClientTexts:
         reviews_as: str = "",
     ) -> None:
         self._inner = inner
-        self._connection = connection
+        self._request = request
         self._session_id = session_id
         self._reads = reads
         self._writes = writes
@@ -187,7 +181,7 @@ class ClientTexts:
         try:
             async with asyncio.timeout(self._patience):
                 asked = {"sessionId": self._session_id, "path": str(path), **params}
-                answer = await self._connection.request(method, asked)
+                answer = await self._request(method, asked)
                 return {} if answer is None else answer
         except (RpcError, TimeoutError):
             return None

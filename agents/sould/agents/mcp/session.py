@@ -221,7 +221,7 @@ class SessionServers:
         return [server for key, server in self._servers.items() if name == RESOURCES or may_be_of(name, key)]
 
     def server_of(self, tool: str) -> str:
-        """See `ToolOwners`: also of a tool that is gone, or has not come yet."""
+        """A `ServerOf`: also of a tool that is gone, or has not come yet."""
         seen = self._seen.get(tool)
         if seen is not None:
             return seen.server.spec.name

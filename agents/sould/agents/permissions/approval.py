@@ -7,7 +7,7 @@ A person's answer is bound to the exact action by a digest; what "for session" r
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -54,13 +54,8 @@ MOST_SHOWN: Final = 32
 """Questions shown at once; further ones wait their turn."""
 
 
-class CurrentMode(Protocol):
-    """The session's mode, which may be another one at every look."""
-
-    @property
-    def mode(self) -> Mode:
-        """What happens without asking."""
-        ...
+CurrentMode: TypeAlias = Callable[[], Mode]
+"""What happens without asking, which may be another mode at every look."""
 
 
 class Consent(Struct, frozen=True):
@@ -85,7 +80,7 @@ class Approval:
         ask: Ask,
         rules: RulesSource,
         trust: Trust,
-        modes: CurrentMode,
+        mode: CurrentMode,
         where: PolicyContext,
         lasting: Lasting | None = None,
     ) -> None:
@@ -110,7 +105,7 @@ class Approval:
         self.unanswered: set[str] = set()
         """Calls that wait for an answer, or were cancelled while they did: nothing of them has run."""
         self.trust: Trust = trust
-        self._modes = modes
+        self._mode = mode
 
     def _known_names(self) -> SecretNames:
         """As they were configured when this decision began."""
@@ -128,7 +123,7 @@ class Approval:
     @property
     def mode(self) -> Mode:
         """What goes ahead without asking. A change holds at once, also for questions being asked."""
-        return self._modes.mode
+        return self._mode()
 
     def forget(self, tool: str) -> None:
         """Ask again about a tool that is not what it was when it was allowed for this session."""

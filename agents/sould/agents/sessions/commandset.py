@@ -6,8 +6,8 @@ Each group is given the parts of the session that it is about, and nothing else.
 from collections.abc import Iterable
 from functools import partial
 
-from sould.agents.sessions.commands.choosing import EditorContextCommands, ModeCommands, OptionCommands
-from sould.agents.sessions.commands.context import ContextCommands, SharingCommands, TravelCommands
+from sould.agents.sessions.commands.choosing import ChoosingCommands
+from sould.agents.sessions.commands.context import ConversationCommands
 from sould.agents.sessions.commands.review import ReviewCommands
 from sould.agents.sessions.commands.servers import ServerCommands
 from sould.agents.sessions.commands.skills import FlowCommands, SkillCommands
@@ -16,7 +16,6 @@ from sould.agents.sessions.commands.status_commands import (
     GoOnInWorktree,
     ShowingCommands,
     WorkplaceCommands,
-    WorktreeCommands,
     WorktreeStatus,
 )
 from sould.agents.sessions.loops.commands import LoopCommands, LoopTasks
@@ -38,9 +37,17 @@ def command_sources(
     skills = SkillCommands(conversation, parts.services.workplace.skills)
     servers = ServerCommands(conversation, parts.mcp)
     loop = SlashCommand("loop", "Repeat a task until it is complete", "[N] prompt, or pause, off, resume, list, help")
+    operations = parts.operations
+    talk = ConversationCommands(conversation, operations.context, operations.sharing, operations.travel)
+    choosing = _choosing_commands(parts, conversation)
     return (
-        _about_conversation(parts, conversation, review),
-        _about_session(parts, conversation, registry, waiting, go_on),
+        _about_conversation(talk, choosing, review),
+        _about_session(
+            _showing_commands(parts, conversation, registry, waiting),
+            _workplace_commands(parts, conversation, go_on),
+            talk,
+            choosing,
+        ),
         ((SlashCommand("skills", "List the skills of this session"), skills.show),),
         skills,
         loops.tasks.flows,
@@ -49,11 +56,10 @@ def command_sources(
     )
 
 
-def _about_conversation(parts: Parts, conversation: Conversation, review: ReviewCommands) -> tuple[Entry, ...]:
+def _about_conversation(
+    talk: ConversationCommands, choosing: ChoosingCommands, review: ReviewCommands
+) -> tuple[Entry, ...]:
     """What the model knows, what it may do, and what became of it."""
-    operations, modes = parts.operations, _mode_commands(parts, conversation)
-    context = ContextCommands(conversation, operations.context)
-    travel = TravelCommands(conversation, operations.travel)
     init = "Analyze the project and write its AGENTS.md"
     plan = "Plan first: change nothing until a plan is approved"
     undo = "Undo the last turn, files included, or the /clear after it"
@@ -62,16 +68,16 @@ def _about_conversation(parts: Parts, conversation: Conversation, review: Review
         "reject", "Reject changes of the agent; what you typed stays", "NUMBER|FILE|all … [mine|drop] [- reason]"
     )
     return (
-        (SlashCommand("init", init, "what to focus on (optional)"), context.init),
-        (SlashCommand("context", "Show what fills the model's window"), context.show),
-        (SlashCommand("compact", "Compact the conversation", "[preview] [what to keep]"), context.compact),
-        (SlashCommand("clear", "Start over with an empty context", aliases=("reset",)), context.clear),
-        (SlashCommand("plan", plan, "[on|off|view|clear|what to plan]"), modes.plan),
-        (SlashCommand("yolo", "Stop asking in this session", "[off]"), modes.yolo),
-        (SlashCommand("afk", "Stop asking, and dismiss questions while you are away", "[off]"), modes.afk),
-        (SlashCommand("rewind", "Go back to an earlier point, files included", "[checkpoint]"), travel.rewind),
-        (SlashCommand("undo", undo, "[kept]"), travel.undo),
-        (SlashCommand("redo", "Redo what the last undo or rewind took back"), travel.redo),
+        (SlashCommand("init", init, "what to focus on (optional)"), talk.init),
+        (SlashCommand("context", "Show what fills the model's window"), talk.show),
+        (SlashCommand("compact", "Compact the conversation", "[preview] [what to keep]"), talk.compact),
+        (SlashCommand("clear", "Start over with an empty context", aliases=("reset",)), talk.clear),
+        (SlashCommand("plan", plan, "[on|off|view|clear|what to plan]"), choosing.plan),
+        (SlashCommand("yolo", "Stop asking in this session", "[off]"), choosing.yolo),
+        (SlashCommand("afk", "Stop asking, and dismiss questions while you are away", "[off]"), choosing.afk),
+        (SlashCommand("rewind", "Go back to an earlier point, files included", "[checkpoint]"), talk.rewind),
+        (SlashCommand("undo", undo, "[kept]"), talk.undo),
+        (SlashCommand("redo", "Redo what the last undo or rewind took back"), talk.redo),
         (show, partial(review.in_turn, "/review")),
         (SlashCommand("keep", "Keep changes of the agent", "NUMBER|FILE|all …"), partial(review.in_turn, "/keep")),
         (reject, partial(review.in_turn, "/reject")),
@@ -79,16 +85,9 @@ def _about_conversation(parts: Parts, conversation: Conversation, review: Review
 
 
 def _about_session(
-    parts: Parts, conversation: Conversation, registry: CommandRegistry, waiting: PromptQueue, go_on: GoOnInWorktree
+    showing: ShowingCommands, workplace: WorkplaceCommands, talk: ConversationCommands, choosing: ChoosingCommands
 ) -> tuple[Entry, ...]:
     """How the session stands, where it works, and what it is set to."""
-    showing = _showing_commands(parts, conversation, registry, waiting)
-    workplace = _workplace_commands(parts, conversation)
-    worktree = WorktreeCommands(conversation, go_on)
-    sharing = SharingCommands(conversation, parts.operations.sharing)
-    options = OptionCommands(conversation, parts.choices.options)
-    services = parts.services
-    editor = EditorContextCommands(conversation, services.host.memory, services.workplace.opening.cwd)
     btw = "Ask a side question, also while a turn runs; the agent does not remember it"
     shown = "Show or choose whether agents here may see what you have open in the editor"
     mode = SlashCommand("mode", "Show or choose what happens without asking", "[mode]")
@@ -101,19 +100,22 @@ def _about_session(
         (SlashCommand("add-dir", "Add a directory to the workspace", "path"), workplace.add_directory),
         (SlashCommand("trust", "Trust this project's own configuration, as it is now"), workplace.trust),
         (SlashCommand("tasks", "List, show or stop background tasks", "[output ID|stop ID]"), workplace.list_tasks),
-        (SlashCommand("worktree", "Go on in a git worktree of its own, as another session", "[name]"), worktree.begin),
+        (
+            SlashCommand("worktree", "Go on in a git worktree of its own, as another session", "[name]"),
+            workplace.begin_worktree,
+        ),
         (
             SlashCommand("export", "Export the conversation to a file", "[path ending in .md, .json or .jsonl]"),
-            sharing.export,
+            talk.export,
         ),
         (
             SlashCommand("import", "Import a conversation from a file or another session", "path or session id"),
-            sharing.bring,
+            talk.bring,
         ),
-        (mode, partial(options.choose, "mode")),
-        (SlashCommand("model", "Show or choose the model", "[model]"), partial(options.choose, "model")),
-        (agent, partial(options.choose, "agent")),
-        (SlashCommand("editor-context", shown, "[off|ask|on]"), editor.choose),
+        (mode, partial(choosing.choose, "mode")),
+        (SlashCommand("model", "Show or choose the model", "[model]"), partial(choosing.choose, "model")),
+        (agent, partial(choosing.choose, "agent")),
+        (SlashCommand("editor-context", shown, "[off|ask|on]"), choosing.share_editor),
     )
 
 
@@ -140,15 +142,17 @@ def make_loops(
     )
 
 
-def _mode_commands(parts: Parts, conversation: Conversation) -> ModeCommands:
-    choices, permission = parts.choices, parts.services.permission
-    return ModeCommands(conversation, choices.options, permission.modes, choices.mode_switch, permission.plan_mode)
+def _choosing_commands(parts: Parts, conversation: Conversation) -> ChoosingCommands:
+    services, choices = parts.services, parts.choices
+    modes, plan_mode = services.permission.modes, services.permission.plan_mode
+    memory, cwd = services.host.memory, services.workplace.opening.cwd
+    return ChoosingCommands(conversation, choices.options, modes, choices.mode_switch, plan_mode, memory, cwd)
 
 
-def _workplace_commands(parts: Parts, conversation: Conversation) -> WorkplaceCommands:
+def _workplace_commands(parts: Parts, conversation: Conversation, go_on: GoOnInWorktree) -> WorkplaceCommands:
     can_ask = "questions" in parts.services.workplace.opening.capabilities
     tasks = parts.work.tasks
-    return WorkplaceCommands(conversation, parts.operations.directories, parts.choices.trusting, tasks, can_ask)
+    return WorkplaceCommands(conversation, parts.operations.directories, parts.choices.trusting, tasks, can_ask, go_on)
 
 
 def _showing_commands(

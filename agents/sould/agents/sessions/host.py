@@ -9,9 +9,9 @@ import contextlib
 import logging
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from sould.agents.base.errors import (
@@ -121,20 +121,20 @@ class SessionHost:
             return await self._new_in_worktree(opening)
         self._require_directory(opening.cwd)
         stored = self._store.create(opening.cwd, additional=opening.additional)
-        listener = _Rested(self, stored.info.id)
+        rested = partial(self.came_to_rest, stored.info.id)
         try:
             log = await SessionLog.create(
                 stored.directory, self._services.storage.writer, session_id=stored.info.id, cwd=opening.cwd
             )
             async with closed_on_error(log) as opened:
-                parts = await compose(self._services, self._souls(opening), stored, log, opening, listener, opened)
+                parts = await compose(self._services, self._souls(opening), stored, log, opening, rested, opened)
                 parts.choices.state.begin_in(opening.cwd)
                 parts.choices.state.save(stored.directory)
                 await log.commit()
         except BaseException:
             self._store.delete(stored.info.id)
             raise
-        session = Session(parts, listener, _InWorktree(self, stored.info.id))
+        session = Session(parts, rested, partial(self._go_on_in_worktree, stored.info.id))
         self.inbox.watch(session.entry, session.log.channel)
         self._start(session)
         self._take_up_loops(opening)
@@ -173,14 +173,14 @@ class SessionHost:
                     live.restrict(opening.restricted)
                 return live
             stored = self._store.find(session_id)
-            listener = _Rested(self, session_id)
+            rested = partial(self.came_to_rest, session_id)
             began = load_state(stored.directory).directory
             self._require_worktree(stored.info.cwd)
             self._require_same_directory(stored.info.cwd, opening.cwd, began)
             log = await SessionLog.open(stored.directory, self._services.storage.writer)
             async with closed_on_error(log) as opened:
-                parts = await compose(self._services, self._souls(opening), stored, log, opening, listener, opened)
-                session = Session(parts, listener, _InWorktree(self, session_id))
+                parts = await compose(self._services, self._souls(opening), stored, log, opening, rested, opened)
+                session = Session(parts, rested, partial(self._go_on_in_worktree, session_id))
                 self.inbox.watch(session.entry, log.channel)
                 opened.callback(self.inbox.unwatch, session_id)
                 await session.recover()
@@ -222,6 +222,18 @@ class SessionHost:
         await fork.log.commit()
         fork.entry.continue_from(source.info)
         return fork
+
+    async def _go_on_in_worktree(self, session_id: str, name: str) -> tuple[str, Worktree]:
+        """See `GoOnInWorktree`. What a client brought comes with the client that opens it."""
+        source = self.sessions[session_id]
+        restricted = True if source.restricted else None
+        opening = replace(source.opening, worktree=name, mcp_servers=(), mode=None, restricted=restricted)
+        fork = await self.fork(session_id, opening)
+        worktree = self.worktrees.known.around(fork.info.cwd)
+        assert worktree is not None, "it was made for it"
+        self.stored.rename(fork.id, f"{source.info.title} ({worktree.name})".strip())
+        await self.detach(fork.id, "")
+        return fork.id, worktree
 
     async def detach(self, session_id: str, client_id: str) -> None:
         """A client vanished; the session stays as long as it has work or somebody looks (D12)."""
@@ -321,36 +333,6 @@ class SessionHost:
             raise WorkspaceGoneError(
                 f"This session belongs to {stored}, not to {asked}; open it there or start a new one."
             )
-
-
-class _InWorktree(Struct, frozen=True):
-    """Has one of the host's sessions go on in a worktree. A `GoOnInWorktree`."""
-
-    host: SessionHost
-    session_id: str
-
-    async def __call__(self, name: str) -> tuple[str, Worktree]:
-        """See `GoOnInWorktree`. What a client brought comes with the client that opens it."""
-        source = self.host.sessions[self.session_id]
-        restricted = True if source.restricted else None
-        opening = replace(source.opening, worktree=name, mcp_servers=(), mode=None, restricted=restricted)
-        fork = await self.host.fork(self.session_id, opening)
-        worktree = self.host.worktrees.known.around(fork.info.cwd)
-        assert worktree is not None, "it was made for it"
-        self.host.stored.rename(fork.id, f"{source.info.title} ({worktree.name})".strip())
-        await self.host.detach(fork.id, "")
-        return fork.id, worktree
-
-
-class _Rested(Struct, frozen=True):
-    """Tells the host that something of one of its sessions has come to rest. An `IdleListener`."""
-
-    host: SessionHost
-    session_id: str
-
-    def rested(self) -> None:
-        """See `IdleListener`."""
-        self.host.came_to_rest(self.session_id)
 
 
 @contextlib.asynccontextmanager

@@ -18,7 +18,7 @@ from sould.agents.sessions.settings.agents import offered_paths
 from sould.agents.sessions.told_once import UnreadInstructions
 from sould.agents.soul.change_capture import LookingBeside
 from sould.agents.soul.compaction.breakdown import ContextSize
-from sould.agents.soul.compaction.compactor import NOBODY, Audience, Compactor
+from sould.agents.soul.compaction.compactor import Audience, Compactor, no_audience
 from sould.agents.soul.dmail.dmail import DenwaRenji
 from sould.agents.soul.edit_previews import Foresight
 from sould.agents.soul.loop import AgentLoop, StepExtension
@@ -48,7 +48,7 @@ def build_loop(
     todos: TodoList,
     crew: Crew,
     extensions: tuple[StepExtension, ...] = (),
-    audience: Audience = NOBODY,
+    audience: Audience = no_audience,
 ) -> AgentLoop:
     """One agent with its own log, over what its session shares. A new log gets its system prompt.
 
@@ -64,7 +64,9 @@ def build_loop(
     size = ContextSize(log, toolset)
     meter = UsageCounter(log, model.costs, size)
     rewinder, judged = services.files.rewinder, services.files.judged
-    compactor = Compactor(log, size, model.models, model.costs, config, services.hooks, audience, services.session_id)
+    compactor = Compactor(
+        log, size, lambda: model.models.provider, model.costs, config, services.hooks, audience, services.session_id
+    )
     counts = services.host.models.providers.repairs
     return AgentLoop(
         log=log,
@@ -76,7 +78,7 @@ def build_loop(
             model.budgets,
             LeakedCalls(log, toolset, counts),
             PlanReminder(log, permission.approval),
-            AwayReminder(log, permission.modes, config),
+            AwayReminder(log, lambda: permission.modes.away, config),
             TimeMachine(crew.phone, rewinder, toolset, judged, permission.approval),
             ReviewNews(log, services.files.recorded.untold, judged.root, crew.market, crew.agent_id),
             FolderInstructions(

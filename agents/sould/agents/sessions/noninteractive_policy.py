@@ -23,12 +23,6 @@ from sould.agents.wire.messages import ApprovalRequest, ApprovalResponse
 UNASKED: Final = "This needs a person's yes, and over MCP nobody can be asked. Do it another way, or ask your user to."
 
 
-class _Reviews:
-    """What goes ahead unasked: as in the mode `review`. A `CurrentMode`."""
-
-    mode: Mode = "review"
-
-
 class Unasked(Struct, frozen=True):
     """For whoever works in a directory with an environment of theirs."""
 
@@ -52,9 +46,14 @@ class Unasked(Struct, frozen=True):
             ask=_deny,
             rules=policy.rules,
             trust=policy.trust.state(agent.cwd),
-            modes=_Reviews(),
+            mode=_mode,
             where=replace(where, secret_names=names),
         )
+
+
+def _mode() -> Mode:
+    """What goes ahead unasked."""
+    return "review"
 
 
 async def _deny(request: ApprovalRequest) -> ApprovalResponse:

@@ -33,7 +33,7 @@ def make_operations(
 ) -> Operations:
     """What can be done with the session that is no turn."""
     workplace, compactor = services.workplace, soul.compactor
-    context = ModelContext(log, compactor, mcp)
+    context = ModelContext(log, compactor, mcp.server_of)
     disk = services.files.clients.disk
     return Operations(
         TimeTravel(log, services.files.rewinder, compactor),

@@ -58,7 +58,7 @@ def make_approval(
         ask=asker,
         rules=policy.rules,
         trust=policy.trust.state(workspace),
-        modes=modes,
+        mode=lambda: modes.mode,
         where=replace(where, secret_names=lambda: _secret_names(config.look())),
         lasting=Lasting(
             policy.remembered,

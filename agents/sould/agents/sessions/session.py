@@ -35,15 +35,15 @@ from sould.agents.sessions.turns.turns import Turns
 from sould.agents.soul.attachedclients import MissedNotifications
 from sould.agents.soul.model_call import usage_of
 from sould.agents.soul.session_request import Client
-from sould.agents.toolapi.background import IdleListener
+from sould.agents.toolapi.background import Rested
 from sould.agents.wire.messages import StatusUpdate
 
 
 class Session:
     """One live session. Owned by the host, which runs `serve`."""
 
-    def __init__(self, parts: Parts, listener: IdleListener, go_on: GoOnInWorktree) -> None:
-        """`listener` is told when the last waiting turn has ended. `go_on`: for `/worktree`."""
+    def __init__(self, parts: Parts, rested: Rested, go_on: GoOnInWorktree) -> None:
+        """`rested` is told when the last waiting turn has ended. `go_on`: for `/worktree`."""
         services, choices, config = parts.services, parts.choices, parts.services.host.configuration.live
         self.id = parts.entry.info.id
         self.opening = services.workplace.opening
@@ -72,7 +72,7 @@ class Session:
         self._whose = AskingWhose(recorded.found, permission.questions, permission.presence, permission.approval)
         if recorded.capture is not None:
             recorded.capture.tell_unsure(self._whose)
-        self._turn_order = Turns(parts.log, listener)
+        self._turn_order = Turns(parts.log, rested)
         store = LoopStore(services.host.storage.directory / "loops")
         self.loops = LoopControls(self.id, parts.log, self._turn_order, store, choices.repeats)
         conversation, self.commands = Conversation(parts.log, self.soul, config), CommandRegistry()

@@ -41,7 +41,7 @@ from sould.agents.soul.hooks.engine import Hooks
 from sould.agents.soul.hooks.project import ProjectHooks
 from sould.agents.soul.session_request import SessionRequest
 from sould.agents.soul.soul import Soul
-from sould.agents.toolapi.background import BackgroundTasks, IdleListener
+from sould.agents.toolapi.background import BackgroundTasks, Rested
 from sould.agents.tools.editor.source import EditorTools
 from sould.agents.tools.external.registry import ExternalTools
 from sould.agents.tools.todo import TodoList
@@ -80,12 +80,12 @@ async def compose(
     stored: StoredSession,
     log: SessionLog,
     opening: SessionRequest,
-    listener: IdleListener,
+    rested: Rested,
     opened: AsyncExitStack,
 ) -> Parts:
     """Build the session's services, and over them its soul, which `souls` makes.
 
-    `listener` hears of its background tasks; `opened` closes what was opened when it fails.
+    `rested` is told of its background tasks; `opened` closes what was opened when it fails.
 
     Raises:
         ConfigError, InvalidToolError
@@ -111,7 +111,7 @@ async def compose(
     runner = HookRunner(host.guard, workplace.environment, opening.cwd)
     hooks = make_hooks(configuration.live, runner, project_hooks, log, stored)
     services = SessionServices(host, stored, workplace, files, permission, model, hooks, mailbox)
-    work = Work(BackgroundTasks(log, stored.directory, configuration.live, listener), TodoList(state.todos))
+    work = Work(BackgroundTasks(log, stored.directory, configuration.live, rested), TodoList(state.todos))
     session_hooks, external = SessionHooks(hooks, project_hooks), ExternalTools(log, permission.approval, attached)
     options.offer(switch)
     soul = await souls.make(SoulBasis(services, log, state, options, work, (external, session_hooks)))

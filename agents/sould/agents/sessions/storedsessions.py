@@ -91,25 +91,11 @@ class ListedSession(Struct, frozen=True):
     live: bool
 
 
-class PruneRule(Struct, frozen=True):
-    """Which sessions may go: last used more than `older_than` seconds ago and larger than so many bytes; None: any."""
-
-    older_than: float | None = None
-    larger_than: int | None = None
-
-
-class NotPruned(Struct, frozen=True):
-    """A session that the rule meets and that stays, with one sentence why."""
-
-    session: WeighedSession
-    reason: str
-
-
 class Pruned(Struct, frozen=True):
-    """What was removed, or would be, and what stayed; oldest first."""
+    """What was removed, or would be, and what stayed, with one sentence why; oldest first."""
 
     removed: tuple[WeighedSession, ...]
-    left: tuple[NotPruned, ...]
+    left: tuple[tuple[WeighedSession, str], ...]
 
 
 class StoredSessions:
@@ -233,21 +219,29 @@ class StoredSessions:
         self._loops.forget(session_id)
         self._inbox.forget(session_id)
 
-    async def prune(self, rule: PruneRule, *, only: Container[str] | None = None, dry_run: bool = False) -> Pruned:
+    async def prune(
+        self,
+        *,
+        older_than: float | None = None,
+        larger_than: int | None = None,
+        only: Container[str] | None = None,
+        dry_run: bool = False,
+    ) -> Pruned:
         """Remove the sessions that are old and large enough; never one that is open, here or elsewhere.
 
-        `only`: of these ids; `dry_run`: nothing is removed.
+        `older_than`: last used so many seconds ago; `larger_than`: bytes; None: any. `only`: of these ids; `dry_run`: nothing
+        is removed.
 
         Raises:
-            OptionError: the rule says neither how old nor how large.
+            OptionError: it is said neither how old nor how large.
         """
-        if rule.older_than is None and rule.larger_than is None:
+        if older_than is None and larger_than is None:
             raise OptionError("Choose sessions: how old or how large.")
-        before = None if rule.older_than is None else time.time() - rule.older_than
-        over = -1 if rule.larger_than is None else rule.larger_than
+        before = None if older_than is None else time.time() - older_than
+        over = -1 if larger_than is None else larger_than
         weighed = await asyncio.to_thread(self._store.weigh, before, over)
         removed: list[WeighedSession] = []
-        left: list[NotPruned] = []
+        left: list[tuple[WeighedSession, str]] = []
         for each in weighed:
             if only is not None and each.info.id not in only:
                 continue
@@ -256,7 +250,7 @@ class StoredSessions:
             except SessionNotFoundError:
                 continue  # somebody else was faster
             except SouldError as error:
-                left.append(NotPruned(each, error.message))
+                left.append((each, error.message))
             else:
                 removed.append(each)
         return Pruned(tuple(removed), tuple(left))

@@ -109,7 +109,7 @@ class WorktreeOffer(Struct, frozen=True):
 
     async def make(self) -> None:
         """Say it, where it holds."""
-        if not self.services.permission.presence.present:
+        if not self.services.permission.presence():
             return
         found = await asyncio.to_thread(self._first_at_work)
         if found is not None:

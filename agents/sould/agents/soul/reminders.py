@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Final, Protocol, TypeAlias
+from typing import Final, TypeAlias
 
 from msgspec import Struct, field
 
@@ -97,26 +97,21 @@ class PlanReminder(StepExtension, Struct):
                 self.log.publish(ContextNote(text=FULL if self._steps % (EVERY * EVERY) == 0 else BRIEF))
 
 
-class AwaySource(Protocol):
-    """Who knows whether the user has said that they are away."""
-
-    @property
-    def away(self) -> bool:
-        """They are."""
-        ...
+IsAway: TypeAlias = Callable[[], bool]
+"""Whether the user has said that they are away."""
 
 
 class AwayReminder(StepExtension, Struct):
     """Once that nobody is there to answer, and once that somebody is again; never under `skip_afk_prompt_injection`."""
 
     log: SessionLog
-    presence: AwaySource
+    is_away: IsAway
     config: LiveConfig
     _told: bool = False
 
     async def before_step(self, turn: Turn) -> None:
         """Publish a note when things changed."""
-        away = self.presence.away and not self.config.now.skip_afk_prompt_injection
+        away = self.is_away() and not self.config.now.skip_afk_prompt_injection
         if away != self._told:
             self._told = away
             self.log.publish(ContextNote(text=AWAY if away else BACK))

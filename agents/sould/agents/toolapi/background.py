@@ -12,7 +12,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 
 from msgspec import Struct, field
 from pydantic import Field, TypeAdapter, ValidationError
@@ -111,12 +111,8 @@ Work: TypeAlias = Callable[[Printed], Awaitable[TaskEnded]]
 _RECORDS: TypeAdapter[list[TaskRecord]] = TypeAdapter(list[TaskRecord], config=LATE)
 
 
-class IdleListener(Protocol):
-    """Who is told that something of a session has come to rest."""
-
-    def rested(self) -> None:
-        """The last task has ended, or the last turn."""
-        ...
+Rested: TypeAlias = Callable[[], None]
+"""Told that the last task of a session has ended, or its last turn."""
 
 
 class BackgroundTasks(Struct):
@@ -125,7 +121,7 @@ class BackgroundTasks(Struct):
     log: SessionLog
     directory: Path
     config: LiveConfig
-    listener: IdleListener
+    rested: Rested
     """Told when the last one has ended."""
     _records: dict[str, TaskRecord] = field(default_factory=dict[str, TaskRecord])
     _tasks: dict[str, "asyncio.Task[TaskEnded]"] = field(default_factory=dict[str, "asyncio.Task[TaskEnded]"])
@@ -342,7 +338,7 @@ class BackgroundTasks(Struct):
             )
         )
         if not self._tasks:
-            self.listener.rested()
+            self.rested()
 
     def _save(self) -> None:
         kept = list(self._records.values())[-_KEPT:]

@@ -227,16 +227,16 @@ class DaemonMethods:
         return session_row(host.stored.row(host.stored.find(fork.id).info))
 
     async def _prune(self, params: PruneSessions) -> PruneReport:
-        from sould.agents.sessions.storedsessions import PruneRule  # noqa: PLC0415 -- all is loaded by now
-
         host = await self._sessions.host()
-        rule = PruneRule(params.older_than, params.larger_than)
         done = await host.stored.prune(
-            rule, only=None if params.only is None else frozenset(params.only), dry_run=params.dry_run
+            older_than=params.older_than,
+            larger_than=params.larger_than,
+            only=None if params.only is None else frozenset(params.only),
+            dry_run=params.dry_run,
         )
         return PruneReport(
             removed=tuple(_pruned(host, each) for each in done.removed),
-            left=tuple(_pruned(host, each.session, each.reason) for each in done.left),
+            left=tuple(_pruned(host, each, reason) for each, reason in done.left),
         )
 
     async def _delete(self, params: DeleteSession) -> Done:

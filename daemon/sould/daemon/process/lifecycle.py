@@ -13,7 +13,7 @@ import socket
 import time
 from collections.abc import Callable
 from enum import Enum
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from sould.daemon.dial import BridgeError
 from sould.daemon.hello import VERSION
@@ -23,6 +23,9 @@ from sould.daemon.limits import IDLE_EXIT, Limits
 from sould.daemon.namewatch import LOOK, NameWatch
 from sould.daemon.paths import Paths, UnsafePathError, ensure_private
 from sould.daemon.process.server import Connection, Server
+
+if TYPE_CHECKING:
+    from sould.daemon.process.sessions import Sessions
 
 _log = logging.getLogger(__name__)
 
@@ -39,49 +42,17 @@ class Exit(Enum):
     REPLACED = "a newer version takes over"
 
 
-class SessionActivity(Protocol):
-    """What the lifecycle asks of the sessions."""
-
-    @property
-    def running_turns(self) -> int:
-        """Turns that run or wait in a queue."""
-        ...
-
-    @property
-    def turns_to_finish(self) -> int:
-        """Those of them that would be interrupted now."""
-        ...
-
-    @property
-    def background_tasks(self) -> int:
-        """Commands and subagents that go on by themselves: they keep the daemon from leaving idle, and from nothing else."""
-        ...
-
-    @property
-    def idle_exit(self) -> float | None:
-        """What the user's configuration says, once it was read."""
-        ...
-
-    async def stop_turns(self, reason: str) -> None:
-        """End every turn as interrupted, every session's files closed."""
-        ...
-
-    def reload(self) -> None:
-        """Read the user's configuration again."""
-        ...
-
-
 class Lifecycle:
     """Created before the server; `watch` runs until the daemon should leave."""
 
     def __init__(
-        self, paths: Paths, limits: Limits, work: SessionActivity, lock: int, *, activated: bool = False
+        self, paths: Paths, limits: Limits, sessions: "Sessions", lock: int, *, activated: bool = False
     ) -> None:
         """`activated`: a service manager listens under our name, too."""
         self._paths = paths
         self._lock = lock
         self._limits = limits
-        self._work = work
+        self._sessions = sessions
         self._woken = asyncio.Event()
         self._idle_since: float | None = time.monotonic()
         self._inode = inode_of(paths.socket)
@@ -128,7 +99,7 @@ class Lifecycle:
         """Seconds without client and turn after which the daemon leaves; 0 or less: never."""
         if self._limits.idle_exit is not None:
             return self._limits.idle_exit
-        return IDLE_EXIT if self._work.idle_exit is None else self._work.idle_exit
+        return IDLE_EXIT if self._sessions.idle_exit is None else self._sessions.idle_exit
 
     @property
     def stop_limit(self) -> float:
@@ -148,7 +119,7 @@ class Lifecycle:
 
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stop, number.name)
-        loop.add_signal_handler(signal.SIGHUP, self._work.reload)
+        loop.add_signal_handler(signal.SIGHUP, self._sessions.reload)
         loop.add_signal_handler(LOOK, self.look)
 
     # --- the watch ----------------------------------------------------------------------------------------------
@@ -157,7 +128,7 @@ class Lifecycle:
         """Return when it is time to leave; the socket has lost its name then."""
         checked = time.monotonic()
         while True:
-            if self.exit is not None and (self.force or self._work.turns_to_finish == 0):
+            if self.exit is not None and (self.force or self._sessions.turns_to_finish == 0):
                 if self.exit is not Exit.RESTART:
                     self._hide()
                 return self.exit
@@ -187,7 +158,7 @@ class Lifecycle:
         self._woken.clear()
 
     def _note_idle(self, server: Server) -> None:
-        if server.busy or self._work.running_turns or self._work.background_tasks:
+        if server.busy or self._sessions.running_turns or self._sessions.background_tasks:
             self._idle_since = None
         elif self._idle_since is None:
             self._idle_since = time.monotonic()

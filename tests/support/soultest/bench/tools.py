@@ -14,7 +14,6 @@ from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import Action, Mode
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.rules import Rules
-from sould.agents.sessions.settings.modes import Modes
 from sould.agents.tools import ToolCallContext, ToolReturn, Toolset
 from sould.agents.tools.todo import TodoList
 from sould.agents.wire.display import DisplayBlock
@@ -36,7 +35,7 @@ class RecordedApproval(Approval):
     """Judges as in mode `ask`, keeps what is asked about and answers with `answer` (None: go ahead)."""
 
     def __init__(self, root: Path, answer: ToolReturn | None = None, *, mode: Mode = "ask") -> None:
-        super().__init__(ask=nobody, rules=Rules, trust="trusted", modes=Modes(mode), where=PolicyContext(root=root))
+        super().__init__(ask=nobody, rules=Rules, trust="trusted", mode=lambda: mode, where=PolicyContext(root=root))
         self.answer = answer
         self.asked: list[tuple[Action, str, str, tuple[DisplayBlock, ...]]] = []
 

@@ -14,6 +14,7 @@ from typing import Protocol
 from msgspec import Struct, field
 
 from sould.agents.base.diskfile import is_passing
+from sould.agents.files.directories.ignored import Ignored
 from sould.agents.files.directories.tree import NEVER, Seen, TreeListing, TreeSnapshot, seen_of
 from sould.agents.files.directories.watching import Changed, WatchReader
 
@@ -30,14 +31,6 @@ class KnownTree(Protocol):
         ...
 
 
-class IgnoredNames(Protocol):
-    """What git passes over, see `Ignored`."""
-
-    def among(self, paths: Mapping[str, bool], deadline: float) -> Collection[str] | None:
-        """Those of the paths that are ignored; each with whether it is a directory. None: nobody knows just now."""
-        ...
-
-
 class GivenUpError(Exception):
     """Everything is to be looked at."""
 
@@ -48,7 +41,7 @@ class LookAgain(Struct):
     root: Path
     reader: WatchReader
     known: KnownTree
-    ignored: IgnoredNames
+    ignored: Ignored
     most: int
     deadline: float
     _found: dict[str, TreeListing] = field(default_factory=dict[str, TreeListing])

@@ -140,7 +140,7 @@ class LogRecords(Struct):
         return {log_id: each.root_now(found) or Path(each.record.root) for log_id, each in known}
 
     def has(self, directory: Path) -> bool:
-        """Whether there is a log about the directory. See `KnownProjects`."""
+        """Whether there is a log about the directory. An `IsProject`."""
         if self._by_id is None:
             self._read()
         candidates = self._by_root.get(str(directory), ())

@@ -7,9 +7,9 @@ temporary files are no projects, and nothing above them takes what lies in them:
 
 import os
 import tempfile
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, TypeAlias
 
 from sould.agents.base.gitplaces import is_work_tree
 
@@ -18,12 +18,8 @@ ALONE: Final = Path("/")
 _TEMPORARY: Final = ("/tmp", "/var/tmp")  # noqa: S108 -- named because they are no projects
 
 
-class KnownProjects(Protocol):
-    """The projects there are by now, from whatever session."""
-
-    def has(self, directory: Path) -> bool:
-        """Whether the directory is the root of one."""
-        ...
+IsProject: TypeAlias = Callable[[Path], bool]
+"""Whether a directory is the root of one of the projects there are by now, from whatever session."""
 
 
 def never_projects(home: Path, temporary: str = "") -> frozenset[Path]:
@@ -32,7 +28,7 @@ def never_projects(home: Path, temporary: str = "") -> frozenset[Path]:
     return frozenset(Path(os.path.realpath(each)) for each in named)
 
 
-def root_of(path: Path, directories: Collection[Path], known: KnownProjects, never: Collection[Path]) -> Path:
+def root_of(path: Path, directories: Collection[Path], is_project: IsProject, never: Collection[Path]) -> Path:
     """The root of the project that a file belongs to, by its resolved path, else ALONE; `directories`: where its session works.
 
     Asks the disk once for each directory above the file, so that a repository made or removed a moment ago counts. Blocks.
@@ -43,6 +39,6 @@ def root_of(path: Path, directories: Collection[Path], known: KnownProjects, nev
             break
         if is_work_tree(parent):
             return parent
-        if innermost == ALONE and (parent in directories or known.has(parent)):
+        if innermost == ALONE and (parent in directories or is_project(parent)):
             innermost = parent
     return innermost

@@ -7,7 +7,7 @@ import contextlib
 import stat
 import time
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -54,12 +54,11 @@ Follower: TypeAlias = Callable[[str], None]
 """Takes a file under review that changed."""
 
 
-class EditReader(Protocol):
-    """A session that is told what others make of files under review."""
+EditReader: TypeAlias = Callable[[str, TrackedFile | None, TrackedFile | None, ChangedBy], None]
+"""Tells a session what others made of a file under review: its path, before and after, and who.
 
-    def others_changed(self, path: str, before: TrackedFile | None, after: TrackedFile | None, by: ChangedBy) -> None:
-        """This. `before` None: it was not under review; `after`: it is elsewhere by now."""
-        ...
+None before: it was not under review; after: it is elsewhere by now.
+"""
 
 
 class _Change(Struct, frozen=True):
@@ -186,7 +185,7 @@ class ReviewedFiles:
     def _tell(self, change: _Change, before: TrackedFile | None) -> None:
         after = self.state.files.get(change.path)
         for reader in [each for name, each in self.readers.items() if name not in change.known_to]:
-            reader.others_changed(change.path, before, after, change.by)
+            reader(change.path, before, after, change.by)
 
     def _change(self, event: Event) -> _Change | None:
         match event:

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from sould.agents.base.errors import SouldError
 from sould.agents.files.projects.borrowing import BorrowedProjects
@@ -22,13 +22,8 @@ SessionNames: TypeAlias = Callable[[str], str]
 """The title of a session; its id where it has none. Blocks."""
 
 
-class Presence(Protocol):
-    """Knows whether somebody can be asked."""
-
-    @property
-    def present(self) -> bool:
-        """A person is there."""
-        ...
+Presence: TypeAlias = Callable[[], bool]
+"""Whether a person is there who can be asked."""
 
 
 class OtherSessions:
@@ -63,7 +58,7 @@ class OtherSessions:
     @property
     def can_ask(self) -> bool:
         """A person is there."""
-        return self._presence.present
+        return self._presence()
 
     def of_others(self, hunk: ReviewedHunk) -> bool:
         """Whether it is to be asked about before it is met: this session had no part in it, and nobody said yes yet."""

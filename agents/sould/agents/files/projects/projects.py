@@ -100,7 +100,7 @@ class Projects(Struct, dict=True):
 
     def place_of(self, path: Path, directories: Collection[Path], never: Collection[Path]) -> ProjectPlace:
         """Where the project of a file is, see `root_of`; some ten looks at the disk. Blocks. Raises OSError."""
-        root = root_of(path, directories, self._records, never)
+        root = root_of(path, directories, self._records.has, never)
         return ProjectPlace(root, place_identity(root))
 
     async def borrow(self, root: Path) -> tuple[str, Project]:

@@ -60,7 +60,7 @@ class SessionFiles:
             author.session_id, self.projects, self._texts, author.secrets, KnownTexts(author.directory)
         )
         if author.session_id:
-            self.projects.tell_edits(self.untold)
+            self.projects.tell_edits(self.untold.others_changed)
 
     @classmethod
     async def open(

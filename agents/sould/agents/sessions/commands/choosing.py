@@ -25,11 +25,16 @@ _SAID: dict[Sharing, str] = {
 }
 
 
-class OptionCommands(Struct, frozen=True):
-    """Of one session: `/mode`, `/model`, `/agent`."""
+class ChoosingCommands(Struct, frozen=True):
+    """Of one session, in `cwd`."""
 
     conversation: Conversation
     options: SessionOptions
+    modes: Modes
+    mode_switch: ModeSwitch
+    plan_mode: PlanMode
+    memory: ProjectMemory
+    cwd: Path
 
     async def choose(self, option_id: str, _: Turn, argument: str) -> Ending:
         """Choose what `argument` says; without one, show what there is."""
@@ -47,16 +52,6 @@ class OptionCommands(Struct, frozen=True):
         for choice in option.choices:
             about = choice.description or (choice.name if choice.name != choice.value else "")
             yield f"- `{choice.value}` {about}".rstrip()
-
-
-class ModeCommands(Struct, frozen=True):
-    """Of one session: `/plan`, `/yolo`, `/afk`, which are modes with a word of their own."""
-
-    conversation: Conversation
-    options: SessionOptions
-    modes: Modes
-    mode_switch: ModeSwitch
-    plan_mode: PlanMode
 
     async def plan(self, turn: Turn, argument: str) -> Ending:
         """`on` (or nothing), `off`, `view`, `clear`; anything else begins planning and is what to plan."""
@@ -92,15 +87,7 @@ class ModeCommands(Struct, frozen=True):
         await self.options.choose("mode", mode, "")
         return self.conversation.say(said)
 
-
-class EditorContextCommands(Struct, frozen=True):
-    """Of one session, in `cwd`."""
-
-    conversation: Conversation
-    memory: ProjectMemory
-    cwd: Path
-
-    async def choose(self, _: Turn, argument: str) -> Ending:
+    async def share_editor(self, _: Turn, argument: str) -> Ending:
         """Choose what `argument` says; without one, show what holds."""
         if argument and argument not in get_args(Sharing):
             return self.conversation.refuse(f"Say `off`, `ask` or `on`, not `{argument[:40]}`.")

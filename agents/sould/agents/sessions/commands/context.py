@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from sould.agents.sessions.commands.slash import Conversation
-from sould.agents.sessions.operations.context import ModelContext, NotCompacted
+from sould.agents.sessions.operations.context import ModelContext
 from sould.agents.sessions.operations.sharing import NotExportedError, NotImportedError, Sharing
 from sould.agents.sessions.operations.travel import (
     CLEARED,
@@ -30,11 +30,13 @@ SHOWN = 20
 _INIT_PROMPT = Path(__file__).with_name("init.md")
 
 
-class ContextCommands(Struct, frozen=True):
+class ConversationCommands(Struct, frozen=True):
     """Of one session."""
 
     conversation: Conversation
     context: ModelContext
+    sharing: Sharing
+    travel: TimeTravel
 
     async def init(self, turn: Turn, wishes: str) -> Ending:
         """Let the agent write AGENTS.md."""
@@ -49,30 +51,21 @@ class ContextCommands(Struct, frozen=True):
         """`preview` as the first word shows the summary before it is used."""
         first, _, rest = guidance.partition(" ")
         preview = first == "preview"
-        done = await self.context.compact(rest.strip() if preview else guidance, preview=preview)
-        if isinstance(done, NotCompacted):
-            return self.conversation.say(f"The context is unchanged. {done.reason}")
-        return self.conversation.say(COMPACTED)
+        unchanged = await self.context.compact(rest.strip() if preview else guidance, preview=preview)
+        return self.conversation.say(f"The context is unchanged. {unchanged}" if unchanged else COMPACTED)
 
     async def clear(self, _turn: Turn, _: str) -> Ending:
         """Begin with an empty context."""
         self.context.clear()
         return self.conversation.say(f"{CLEARED} The history stays readable.")
 
-
-class SharingCommands(Struct, frozen=True):
-    """Of one session."""
-
-    conversation: Conversation
-    sharing: Sharing
-
     async def export(self, turn: Turn, argument: str) -> Ending:
         """The conversation without the turn that asks for it; `argument` is a file or a directory."""
         try:
-            done = await self.sharing.export(argument, until=turn.id)
+            path = await self.sharing.export(argument, until=turn.id)
         except NotExportedError as error:
             return self.conversation.refuse(error.message)
-        return self.conversation.say(f"The conversation was exported to `{done.path}`.")
+        return self.conversation.say(f"The conversation was exported to `{path}`.")
 
     async def bring(self, _: Turn, argument: str) -> Ending:
         """`argument`: a file, or a session's id."""
@@ -80,17 +73,10 @@ class SharingCommands(Struct, frozen=True):
         if not argument:
             return self.conversation.refuse("Name what to import: `/import PATH`, or the id of another session.")
         try:
-            done = await self.sharing.bring(argument)
+            source, size = await self.sharing.bring(argument)
         except NotImportedError as error:
             return self.conversation.refuse(error.message)
-        return say(f"Imported {done.source}: about {done.tokens} tokens, which the agent now knows.")
-
-
-class TravelCommands(Struct, frozen=True):
-    """Of one session."""
-
-    conversation: Conversation
-    travel: TimeTravel
+        return say(f"Imported {source}: about {size} tokens, which the agent now knows.")
 
     async def rewind(self, turn: Turn, argument: str) -> Ending:
         """Without a number, the places to go back to; with one, go there."""

@@ -74,6 +74,7 @@ class WorkplaceCommands(Struct, frozen=True):
     trusting: TrustQuestion
     tasks: BackgroundTasks
     can_ask: bool
+    go_on: GoOnInWorktree
 
     async def add_directory(self, _: Turn, argument: str) -> Ending:
         """Without a path, where the session works."""
@@ -109,15 +110,8 @@ class WorkplaceCommands(Struct, frozen=True):
         fence = "`" * max([3, *(1 + len(run) for run in re.findall("`+", text))])
         return f"{fence}\n{text.rstrip()}\n{fence}\nThe full output is in `{path}`."
 
-
-class WorktreeCommands(Struct, frozen=True):
-    """Of one session."""
-
-    conversation: Conversation
-    go_on: GoOnInWorktree
-
-    async def begin(self, _: Turn, argument: str) -> Ending:
-        """`argument`: the worktree's name, "" for any."""
+    async def begin_worktree(self, _: Turn, argument: str) -> Ending:
+        """Go on there. `argument`: the worktree's name, "" for any."""
         try:
             session_id, worktree = await self.go_on(argument.strip())
         except SouldError as error:

@@ -5,23 +5,10 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from sould.agents.journal.log import SessionLog
-from sould.agents.soul.compaction.breakdown import Breakdown, ToolOwners
+from sould.agents.soul.compaction.breakdown import Breakdown, ServerOf
 from sould.agents.soul.compaction.compactor import Compactor
 from sould.agents.soul.soul import NO_COMPACTOR, needed
 from sould.agents.wire.messages import ContextCleared, ContextNote
-
-
-class Compacted(Struct, frozen=True):
-    """The conversation stands in a summary; the history stays readable."""
-
-    tokens: int
-    """Of the window that the next model call will take."""
-
-
-class NotCompacted(Struct, frozen=True):
-    """The context is as it was; `reason` is a sentence."""
-
-    reason: str
 
 
 class ModelContext(Struct, frozen=True):
@@ -32,7 +19,7 @@ class ModelContext(Struct, frozen=True):
 
     log: SessionLog
     compactor: Compactor | None
-    owners: ToolOwners
+    server_of: ServerOf
 
     @property
     def tokens(self) -> int:
@@ -49,18 +36,20 @@ class ModelContext(Struct, frozen=True):
     @property
     def breakdown(self) -> Breakdown:
         """What fills the window, as it is now."""
-        return self._needed.breakdown(self.owners)
+        return self._needed.breakdown(self.server_of)
 
     @property
     def free(self) -> int:
         """Tokens that can come before the conversation is compacted by itself."""
         return self._needed.free
 
-    async def compact(self, guidance: str = "", *, preview: bool = False) -> Compacted | NotCompacted:
-        """Compact the conversation. `guidance`: what to keep; `preview`: the user sees the summary first."""
+    async def compact(self, guidance: str = "", *, preview: bool = False) -> str:
+        """Compact the conversation: why it stays as it was, in a sentence, or "".
+
+        `guidance`: what to keep; `preview`: the user sees the summary first.
+        """
         compactor = self._needed
-        done = await compactor.compact(guidance, preview=preview)
-        return Compacted(compactor.used) if done else NotCompacted(compactor.why)
+        return "" if await compactor.compact(guidance, preview=preview) else compactor.why
 
     def clear(self) -> None:
         """Start over with an empty context."""

@@ -39,19 +39,6 @@ class NotImportedError(SouldError):
     kind = "not_imported"
 
 
-class ExportedConversation(Struct, frozen=True):
-    """The conversation is in this file."""
-
-    path: Path
-
-
-class TakenOver(Struct, frozen=True):
-    """The model knows the conversation from `source` now; it takes about so many tokens."""
-
-    source: str
-    tokens: int
-
-
 class Sharing(Struct, frozen=True):
     """Of one session. `files`: the user's, as they are on disk."""
 
@@ -61,8 +48,8 @@ class Sharing(Struct, frozen=True):
     files: Workspace
     approval: Approval
 
-    async def export(self, place: str, *, until: str = "") -> ExportedConversation:
-        """Write the conversation to `place`, a file or a directory; the file's ending chooses the form.
+    async def export(self, place: str, *, until: str = "") -> Path:
+        """The file that the conversation was written to: `place`, a file or a directory; the file's ending chooses the form.
 
         `until`: the id of a turn that is left out with all behind it.
 
@@ -87,10 +74,12 @@ class Sharing(Struct, frozen=True):
             raise NotExportedError(f"{path} already exists; name another file.") from None
         except WorkspaceError as error:
             raise NotExportedError(f"Nothing was exported: {error}.") from error
-        return ExportedConversation(path)
+        return path
 
-    async def bring(self, source: str) -> TakenOver:
+    async def bring(self, source: str) -> tuple[str, int]:
         """Bring in the conversation of a file, or of another session by its id (its beginning will do).
+
+        What people call it, and about how many tokens it takes.
 
         Raises:
             NotImportedError
@@ -106,7 +95,7 @@ class Sharing(Struct, frozen=True):
                 "room with `/compact` or `/clear`."
             )
         self.context.tell(_note(name, text))
-        return TakenOver(name, size)
+        return name, size
 
     async def _conversation(self, source: str) -> tuple[str, str]:
         """What people call the source, and its text."""

@@ -22,7 +22,7 @@ from sould.agents.files.reviewing.listing import ReviewedHunk, Selection
 from sould.agents.files.reviewing.orders import Order
 from sould.agents.files.reviewing.review import Review
 from sould.agents.files.reviewing.shown import shown_hunk
-from sould.agents.permissions.approval import CurrentMode
+from sould.agents.permissions.approval import Approval
 from sould.agents.permissions.questions import Questions
 from sould.agents.sessions.operations.reviewtext import glimpse
 from sould.agents.wire.messages import QuestionItem, QuestionOption
@@ -43,11 +43,11 @@ MOST_WAITING: Final = 100
 class AskingWhose:
     """Of one session. An `UnsureListener`. `serving` owns the task that asks, one question after the other."""
 
-    def __init__(self, found: FoundChanges, questions: Questions, presence: Presence, modes: CurrentMode) -> None:
+    def __init__(self, found: FoundChanges, questions: Questions, presence: Presence, approval: Approval) -> None:
         self._found = found
         self._questions = questions
         self._presence = presence
-        self._modes = modes
+        self._approval = approval
         self._calls: asyncio.Queue[AgentCall] = asyncio.Queue(MOST_WAITING)
 
     def found_unsure(self, call: AgentCall) -> None:
@@ -67,7 +67,7 @@ class AskingWhose:
 
     async def _settle(self, call: AgentCall) -> None:
         found = self._unsure(call)
-        if not found or not self._presence.present or self._modes.mode == "full":
+        if not found or not self._presence() or self._approval.mode == "full":
             return
         item = _question([hunk for _, hunk in found])
         answers = await first_of(self._questions.ask(f"whose-{secrets.token_hex(4)}", (item,)), self._decided(call))

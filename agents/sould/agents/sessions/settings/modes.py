@@ -124,12 +124,11 @@ def usual_mode(config: Config, remembered: Mode | None, suits_client: Mode) -> M
 
 
 class UserPresence(Struct, frozen=True):
-    """Of one session. An `Audience` of compactions."""
+    """Of one session. A `Presence`, and the `Audience` of its compactions."""
 
     clients: AttachedClients
     modes: Modes
 
-    @property
-    def present(self) -> bool:
+    def __call__(self) -> bool:
         """A person looks at the session and is not away; programs are no company."""
         return self.clients.person and not self.modes.away

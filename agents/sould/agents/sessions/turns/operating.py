@@ -4,9 +4,9 @@ It is done behind the running turn and before the prompts that wait, in the sess
 """
 
 import asyncio
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from sould.agents.base.errors import SouldError
 from sould.agents.base.tasks import shared
@@ -16,15 +16,10 @@ from sould.agents.wire.messages import ContextNote, DirectoryAdded, SessionChang
 _LASTING = (ContextNote, DirectoryAdded, SessionChanged, StepBegin)
 """The model is told or asked something, or the user chose something."""
 ResultT = TypeVar("ResultT")
-ResultT_co = TypeVar("ResultT_co", covariant=True)
 
 
-class OperationWork(Protocol[ResultT_co]):
-    """What is to be done."""
-
-    async def __call__(self) -> ResultT_co:
-        """Do it, once."""
-        ...
+OperationWork: TypeAlias = Callable[[], Awaitable[ResultT]]
+"""Does what is to be done, once."""
 
 
 class OperationCancelledError(SouldError):

@@ -19,7 +19,7 @@ from sould.agents.llm.pictures import with_fitting_pictures
 from sould.agents.sessions.turns.operating import Operation, OperationCancelledError, OperationWork
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import new_turn_id
-from sould.agents.toolapi.background import IdleListener
+from sould.agents.toolapi.background import Rested
 from sould.agents.wire.content import UserInput
 from sould.agents.wire.messages import PromptQueued, StopReason, TurnBegin, TurnEnd, TurnError
 
@@ -91,10 +91,10 @@ class Prompt(Struct, eq=False):
 class Turns:
     """The queue and the running turn."""
 
-    def __init__(self, log: SessionLog, listener: IdleListener) -> None:
-        """`listener` is told when no turn runs or waits any more."""
+    def __init__(self, log: SessionLog, rested: Rested) -> None:
+        """`rested` is told when no turn runs or waits any more."""
         self._log = log
-        self._listener = listener
+        self._rested = rested
         self._waiting: deque[Prompt] = deque()
         self._operations: deque[Operation[Any]] = deque()
         """The first one runs, or is next."""
@@ -223,7 +223,7 @@ class Turns:
                 else:
                     await self._take(self._waiting.popleft(), run)
             if not self._closed:
-                self._listener.rested()
+                self._rested()
 
     async def close(self, *, handing_over: bool = False) -> None:
         """End the running turn as interrupted, refuse the waiting ones, let `serve` return once the turn's end is on disk.

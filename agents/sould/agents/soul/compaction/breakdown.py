@@ -4,8 +4,8 @@ Nobody counts that but by the whole: how it divides is estimated from the texts,
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias
 
 import orjson
 from msgspec import Struct
@@ -17,13 +17,8 @@ from sould.agents.llm.provider import ChatMessage, ToolSpec
 from sould.agents.toolapi.toolset import Toolset
 from sould.agents.wire.stream import piece
 
-
-class ToolOwners(Protocol):
-    """Knows whose tools are whose."""
-
-    def server_of(self, tool: str) -> str:
-        """The MCP server that a tool is of; "" for all others."""
-        ...
+ServerOf: TypeAlias = Callable[[str], str]
+"""The MCP server that a tool is of; "" for all others."""
 
 
 class ToolShare(Struct, frozen=True):
@@ -69,7 +64,7 @@ def spec_tokens(spec: ToolSpec) -> int:
 
 
 def broken_down(
-    prompt: str, messages: Sequence[ChatMessage], specs: Iterable[ToolSpec], owners: ToolOwners, sizes: Sizes
+    prompt: str, messages: Sequence[ChatMessage], specs: Iterable[ToolSpec], server_of: ServerOf, sizes: Sizes
 ) -> Breakdown:
     """Divide a context by where it comes from."""
     calls, used, said = _weighed(messages)
@@ -80,7 +75,7 @@ def broken_down(
     def share(quarters: int) -> int:
         return round(quarters * scale)
 
-    servers = {tool: owners.server_of(tool) for tool in (*calls, *described)}
+    servers = {tool: server_of(tool) for tool in (*calls, *described)}
     shares = [
         ToolShare(
             name,
@@ -144,8 +139,8 @@ class ContextSize(Struct):
             self._tool_tokens = (len(specs), sum(map(spec_tokens, specs)))
         return self._tool_tokens[1]
 
-    def breakdown(self, owners: ToolOwners, window: int) -> Breakdown:
+    def breakdown(self, server_of: ServerOf, window: int) -> Breakdown:
         """What it is made of."""
         context = self.log.context
         sizes = Sizes(self.used, window, bool(context.token_count))
-        return broken_down(context.system_prompt, context.messages, self.toolset.specs, owners, sizes)
+        return broken_down(context.system_prompt, context.messages, self.toolset.specs, server_of, sizes)

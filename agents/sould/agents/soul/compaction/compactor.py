@@ -7,8 +7,8 @@ Never compacts twice without a new message in between (D8).
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Sequence
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -28,11 +28,12 @@ from sould.agents.llm.provider import (
     ProviderError,
 )
 from sould.agents.llm.retry import RetryPolicy, stream_with_retry
-from sould.agents.soul.compaction.breakdown import Breakdown, ContextSize, ToolOwners
+from sould.agents.soul.compaction.breakdown import Breakdown, ContextSize, ServerOf
 from sould.agents.soul.compaction.preview import Draft, Preview
 from sould.agents.soul.compaction.strategies import Plan, Room, Similarity, by_embeddings, by_words, strategy_named
 from sould.agents.soul.compaction.summariser import Summariser
 from sould.agents.soul.compaction.transcript import language, last_request, message_tokens
+from sould.agents.soul.hooks.engine import Hooks
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.messages import CompactionBegin, CompactionEnd, StatusUpdate
 from sould.agents.wire.notice import notice
@@ -52,39 +53,15 @@ DECLINED = "The conversation is unchanged."
 LARGER = "A summary would be longer than what it replaces: there is little to compact yet."
 
 
-class CurrentModel(Protocol):
-    """The model that answers, which may be another one at every look."""
-
-    @property
-    def provider(self) -> ChatProvider:
-        """Where it is asked."""
-        ...
+CurrentProvider: TypeAlias = Callable[[], ChatProvider]
+"""Where the model that answers is asked, which may be another one at every look."""
+Audience: TypeAlias = Callable[[], bool]
+"""Whether a person looks, and is not away, who could be asked whether a summary will do."""
 
 
-class CompactionHooks(Protocol):
-    """Told of `PreCompact` and `PostCompact`."""
-
-    async def compaction(self, event: str, trigger: str, tokens: int) -> None:
-        """`trigger` is what began the compaction, `tokens` those of the context."""
-        ...
-
-
-class Audience(Protocol):
-    """Who could be asked whether a summary will do."""
-
-    @property
-    def present(self) -> bool:
-        """A person looks, and is not away."""
-        ...
-
-
-class NoAudience(Struct, frozen=True):
-    """Of an agent that nobody talks to. An `Audience`."""
-
-    present: bool = False
-
-
-NOBODY = NoAudience()
+def no_audience() -> bool:
+    """Of an agent that nobody talks to."""
+    return False
 
 
 class Compactor(Struct):
@@ -92,11 +69,11 @@ class Compactor(Struct):
 
     log: SessionLog
     size: ContextSize
-    models: CurrentModel
+    provider: CurrentProvider
     costs: Costs
     """Told what a summary cost."""
     config: LiveConfig
-    hooks: CompactionHooks
+    hooks: Hooks
     audience: Audience
     session_id: str
     why: str = ""
@@ -120,7 +97,7 @@ class Compactor(Struct):
         if used < self._not_before:
             return
         window = self._info.max_context_size
-        asks = self._settings.confirm == "ask" and self.audience.present and not unattended
+        asks = self._settings.confirm == "ask" and self.audience() and not unattended
         await self._compact("", preview=asks, must=used >= FULL * window)
 
     async def compact(self, guidance: str = "", *, preview: bool = False, must: bool = False) -> bool:
@@ -141,9 +118,9 @@ class Compactor(Struct):
         """Tokens that the model takes in all."""
         return self._info.max_context_size
 
-    def breakdown(self, owners: ToolOwners) -> Breakdown:
+    def breakdown(self, server_of: ServerOf) -> Breakdown:
         """What the context is made of."""
-        return self.size.breakdown(owners, self.window)
+        return self.size.breakdown(server_of, self.window)
 
     @property
     def free(self) -> int:
@@ -168,7 +145,7 @@ class Compactor(Struct):
 
     @property
     def _info(self) -> ModelInfo:
-        return self.models.provider.info
+        return self.provider().info
 
     @property
     def _reserve(self) -> int:
@@ -256,7 +233,7 @@ class Compactor(Struct):
 
     async def _plan(self, messages: Sequence[ChatMessage], room: Room) -> Plan | None:
         name = self._settings.strategy
-        provider, model = self.models.provider, self._settings.embedding_model
+        provider, model = self.provider(), self._settings.embedding_model
         if model and isinstance(provider, Embeds):
             try:
                 return await strategy_named(name, _embedded(provider, model)).plan(messages, room)
@@ -294,7 +271,7 @@ class Compactor(Struct):
         return Draft(summary.text, note, self.used, int((fixed + said + left) * measured), grows)
 
     async def _ask(self, request: ChatRequest) -> str:
-        provider = self.models.provider
+        provider = self.provider()
         said: list[str] = []
         room = MOST_CHARS
         async with stream_with_retry(provider, request, RetryPolicy.of(self._limits), lambda _: None) as stream:
