@@ -132,7 +132,7 @@ async def _at_every_write(bench: Bench, disk: Disk, step: int) -> dict[str, list
         _assert_honest(n, end, watcher, bench.project)
         after = await finish(watcher.session, "three")
         assert (after.stop_reason, after.error) == ("finished", None), n
-        todos = [each.title for each in load_state(watcher.session.directory).todos]
+        todos = [each.title for each in load_state(watcher.session.parts.services.directory).todos]
         assert todos == ["look"] or not _listed(watcher), n
         said[watcher.session.id] = list(messages_of(watcher.session))
         cut_off += end.error is not None
@@ -194,7 +194,7 @@ async def test_a_choice_on_a_full_disk_holds_is_shown_and_is_kept_once_there_is_
         with pytest.raises(JournalFullError, match="disk is full"):
             await choose(session, "mode", "review", "watcher")
         quota.give_back()
-        assert session.modes.mode == "review"
+        assert session.parts.services.permission.modes.mode == "review"
         assert (watcher.of(SessionChanged)[-1].options or {})["mode"] == "review"
         await finish(session, "two")
-        assert load_state(session.directory).mode == "review"
+        assert load_state(session.parts.services.directory).mode == "review"

@@ -95,7 +95,7 @@ async def test_restarts_end_after_five_and_a_new_session_tries_again(bench: Benc
         watcher = await open_session(bench, asked("bad", "crash", mark))
 
         def given_up() -> bool:
-            return "not started again" in watcher.session.mcp.servers["bad"].trouble
+            return "not started again" in watcher.session.parts.mcp.servers["bad"].trouble
 
         await watcher.wait_for(StatusUpdate, lambda _: given_up())
         states = [
@@ -225,6 +225,6 @@ async def test_a_project_starts_nothing_until_trusted_and_nothing_again_after_on
         script.write_text(script.read_text() + "\n")
         changed = await open_session(bench)
         assert "changed since you trusted this project" in (await changed.wait_for(Notification)).body
-        assert not changed.session.mcp.servers
+        assert not changed.session.parts.mcp.servers
         trust.set(bench.project, "trusted")
         await state_of(await open_session(bench), "mine", "connected")

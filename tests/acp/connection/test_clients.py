@@ -322,7 +322,7 @@ async def test_an_editor_killed_in_mid_stream_ends_nothing_else(bench: Bench, co
             client.stream.vanish()
         live = host.sessions.get(session)
         assert live is not None
-        assert not live.clients.any
+        assert not live.parts.attached.any
         async with connect() as other:
             await joined(other, bench, session)
             assert (await other.prompt(session, "again"))["stopReason"] == "end_turn"

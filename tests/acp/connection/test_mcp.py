@@ -62,7 +62,7 @@ async def test_an_entry_that_cannot_be_used_is_named_and_costs_nothing_else(benc
         assert told[2].startswith("Entry 4 of the editor's MCP servers")
         assert told[3].startswith("Entry 5 of the editor's MCP servers")
         assert len(told) == 4
-        assert [server.spec.command for server in host.sessions[session].mcp.servers.values()] == [sys.executable]
+        assert [server.spec.command for server in host.sessions[session].parts.mcp.servers.values()] == [sys.executable]
         await second.initialize(FULL)
         more = [*servers, {"type": "pigeon", "name": "loft"}]
         await second.request("session/load", sessionId=session, cwd=str(bench.project), mcpServers=more)
@@ -83,7 +83,7 @@ async def test_a_second_client_may_bring_further_servers(bench: Bench, connect: 
         await second.request("session/load", sessionId=session, cwd=str(bench.project), mcpServers=[stdio()])
         live = host.sessions.get(session)
         assert live is not None
-        assert list(live.mcp.servers) == ["box"]
+        assert list(live.parts.mcp.servers) == ["box"]
 
 
 async def test_a_server_that_hangs_delays_neither_the_session_nor_the_answer_for_long(
@@ -192,7 +192,7 @@ async def test_a_servers_tools_leave_with_its_editor_and_return_with_it(patient:
             await state_of(watcher, "editor", "connected")
             await stays.initialize()
             await stays.request("session/load", sessionId=session, cwd=str(patient.project), mcpServers=[])
-        await watcher.wait_for(StatusUpdate, lambda _: not watcher.session.mcp.servers)
+        await watcher.wait_for(StatusUpdate, lambda _: not watcher.session.parts.mcp.servers)
         assert not [name for name in tools_of(watcher.session) if name.startswith("editor__")]
         async with connect() as client:
             await client.initialize()
@@ -204,9 +204,9 @@ async def test_a_servers_tools_leave_with_its_editor_and_return_with_it(patient:
             await client.prompt(session, "call it")
             assert "again" in str(client.updates("tool_call_update"))
             await client.request("session/load", where)  # the same once more keeps it
-            assert list(watcher.session.mcp.servers) == ["editor"]
+            assert list(watcher.session.parts.mcp.servers) == ["editor"]
             await client.request("session/close", sessionId=session)
-            await watcher.wait_for(StatusUpdate, lambda _: not watcher.session.mcp.servers)
+            await watcher.wait_for(StatusUpdate, lambda _: not watcher.session.parts.mcp.servers)
 
 
 async def test_what_answers_nothing_asked_is_dropped(patient: Bench, connect: Connect) -> None:

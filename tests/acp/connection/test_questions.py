@@ -226,7 +226,7 @@ async def test_a_question_in_words_ends_when_it_is_answered_elsewhere_or_its_tur
         live = host.sessions.get(session)
         assert live is not None
         (pending,) = live.log.channel.pending
-        live.clients.answer(QuestionResponse(request_id=pending.id, answers={"Which?": "a"}), "another")
+        live.parts.attached.answer(QuestionResponse(request_id=pending.id, answers={"Which?": "a"}), "another")
         await client.wait_update("agent_message_chunk", lambda update: "So a." in update["content"]["text"])
         assert await client.prompt(session, "again") == {"stopReason": "end_turn"}
         client.notify("session/cancel", sessionId=session)
@@ -249,7 +249,7 @@ async def test_what_nobody_can_be_shown_outside_of_a_turn_waits_and_the_user_is_
             said = "Which colour?\n\nFor the gate.\n\nWhich tools?\n\nWhat name?\n\nAnswer in a terminal, with `sould answer q1`"
             await client.wait_update("agent_message_chunk", lambda update: update["content"]["text"].startswith(said))
             answer = QuestionResponse(request_id="q1", answers={"What name?": "Gate"})
-            assert live.clients.answer(answer, "terminal").outcome == "accepted", "it waits"
+            assert live.parts.attached.answer(answer, "terminal").outcome == "accepted", "it waits"
         response = asking.result()
         assert isinstance(response, QuestionResponse)
         assert response.answers == {"What name?": "Gate"}

@@ -115,7 +115,7 @@ async def test_meta_never_overrides_a_parameter(bench: Bench, connect: Connect) 
         session = await client.new_session(bench.project, _meta={"cwd": "/", "traceparent": "00-1"})
         live = host.sessions.get(session)
         assert live is not None
-        assert live.opening.cwd == bench.project
+        assert live.parts.services.workplace.opening.cwd == bench.project
 
 
 async def test_an_unknown_request_is_refused_and_an_unknown_notification_ignored(connect: Connect) -> None:

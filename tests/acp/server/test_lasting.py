@@ -368,7 +368,7 @@ async def test_what_was_not_offered_is_not_kept_whatever_a_client_answers(bench:
         asked = await watcher.wait_for(ApprovalRequest)
         assert [each.scope for each in asked.lasting] == ["project"]
         answer = ApprovalResponse(request_id=asked.id, response="approve_for_session", lasting="always")
-        session.clients.answer(answer, "watcher")
+        session.parts.attached.answer(answer, "watcher")
         await turn.outcome()
         assert (bench.project / "b.txt").exists()
         assert not (bench.config / FILE).exists()

@@ -440,7 +440,7 @@ async def test_what_a_call_was_about_to_write_vanishes_when_the_user_does_not_al
         turn = watcher.session.turns.prompt("go", "watcher")
         await client.wait_for(streaming_in("new.txt", [["new\n"]]))
         request = await watcher.wait_for(ApprovalRequest)
-        watcher.session.clients.answer(ApprovalResponse(request_id=request.id, response="reject"), "watcher")
+        watcher.session.parts.attached.answer(ApprovalResponse(request_id=request.id, response="reject"), "watcher")
         await client.wait_for(streaming_in("new.txt", []))
         await turn.outcome()
         assert (await client.request("_sould/review/list", cwd=str(bench.project)))["files"] == []
@@ -461,7 +461,7 @@ async def test_a_client_that_subscribes_later_is_shown_what_a_call_is_about_to_w
         request = await watcher.wait_for(ApprovalRequest)
         await client.request("_sould/review/subscribe", cwd=str(bench.project))
         await client.wait_for(streaming_in("new.txt", [["new\n"]]))
-        watcher.session.clients.answer(ApprovalResponse(request_id=request.id, response="reject"), "watcher")
+        watcher.session.parts.attached.answer(ApprovalResponse(request_id=request.id, response="reject"), "watcher")
         await client.wait_for(streaming_in("new.txt", []))
         await turn.outcome()
 

@@ -39,7 +39,7 @@ async def test_relative_additional_directories_are_refused_and_absolute_ones_kep
         session = await client.new_session(bench.project, additionalDirectories=[str(bench.root), 5])
         live = host.sessions.get(session)
         assert live is not None
-        assert live.opening.additional == (bench.root,)
+        assert live.parts.services.workplace.opening.additional == (bench.root,)
 
 
 async def test_a_directory_that_is_missing_is_refused(bench: Bench, connect: Connect) -> None:

@@ -81,7 +81,9 @@ async def test_only_a_tool_that_its_server_calls_read_only_goes_beside_what_has_
         prompt = watcher.session.turns.prompt("go", "watcher")
         for sender in ("box__echo", "Shell", "box__sum"):
             request = await watcher.wait_for(ApprovalRequest, lambda request, sender=sender: request.sender == sender)
-            watcher.session.clients.answer(ApprovalResponse(request_id=request.id, response="approve"), "watcher")
+            watcher.session.parts.attached.answer(
+                ApprovalResponse(request_id=request.id, response="approve"), "watcher"
+            )
         assert (await prompt.outcome()).stop_reason == "finished"
     first_answer = watcher.messages.index(watcher.of(ApprovalResponse)[0])
     before = [message.sender for message in watcher.messages[:first_answer] if isinstance(message, ApprovalRequest)]
@@ -261,7 +263,9 @@ async def test_a_question_for_a_password_comes_with_a_warning(bench: Bench) -> N
         watcher = await open_session(bench)
         watcher.answers = {}
         schema = {"properties": {"pass": {"type": "string", "title": "Your password"}}}
-        assert await watcher.session.mcp.elicit("box", Elicitation("Sign in, please", schema)) == Elicited("cancel")
+        assert await watcher.session.parts.mcp.elicit("box", Elicitation("Sign in, please", schema)) == Elicited(
+            "cancel"
+        )
         assert "Type no password or key here" in watcher.of(QuestionRequest)[0].questions[0].body
 
 

@@ -44,7 +44,7 @@ async def answer(watcher: Watcher, number: int, response: str = "approve", feedb
     await watcher.wait_for(ApprovalRequest, wanted)
     request = watcher.of(ApprovalRequest)[number]
     given = ApprovalResponse.model_validate({"request_id": request.id, "response": response, "feedback": feedback})
-    watcher.session.clients.answer(given, "watcher")
+    watcher.session.parts.attached.answer(given, "watcher")
     return request
 
 

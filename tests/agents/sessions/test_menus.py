@@ -34,7 +34,12 @@ def commands(session: Session) -> dict[str, str]:
 
 
 def choices(session: Session, option_id: str) -> set[str]:
-    return {choice.value for option in session.options.all() if option.id == option_id for choice in option.choices}
+    return {
+        choice.value
+        for option in session.parts.choices.options.all()
+        if option.id == option_id
+        for choice in option.choices
+    }
 
 
 async def told(watcher: Watcher, holds: Callable[[Session], bool]) -> None:

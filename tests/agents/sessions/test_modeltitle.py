@@ -44,7 +44,7 @@ async def test_the_model_names_a_session_after_its_first_turn(tmp_path: Path) ->
 
 async def test_a_title_of_the_user_stays(tmp_path: Path) -> None:
     async with watched(tmp_path) as (watcher, server):
-        watcher.session.entry.rename("Parser")
+        watcher.session.parts.entry.rename("Parser")
         await finish(watcher.session, "mend the parser")
         await finish(watcher.session, "and its tests")
         assert watcher.session.info.title == "Parser"

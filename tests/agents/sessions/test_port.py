@@ -103,7 +103,7 @@ async def test_a_fork_has_what_was_undone_between_turns_undone(bench: Bench) -> 
     async with bench.running():
         session = (await worked(bench)).session
         await SessionPort(session).travel.undo("me")
-        fork = await bench.host.fork(session.id, session.opening)
+        fork = await bench.host.fork(session.id, session.parts.services.workplace.opening)
         assert not messages_of(fork)
 
 

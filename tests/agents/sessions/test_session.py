@@ -14,11 +14,11 @@ from soultest.summaries import summary_of
 async def test_a_mode_is_remembered_for_the_project_and_full_is_not(bench: Bench) -> None:
     async with bench.running():
         session = await bench.new()
-        assert session.modes.mode == "ask"
+        assert session.parts.services.permission.modes.mode == "ask"
         await choose(session, "mode", "plan")
-        assert (await bench.new()).modes.mode == "plan"
+        assert (await bench.new()).parts.services.permission.modes.mode == "plan"
         await choose(session, "mode", "full")
-        assert (await bench.new()).modes.mode == "plan"
+        assert (await bench.new()).parts.services.permission.modes.mode == "plan"
 
 
 async def test_a_programs_choice_holds_for_its_session_only(bench: Bench) -> None:
@@ -26,8 +26,8 @@ async def test_a_programs_choice_holds_for_its_session_only(bench: Bench) -> Non
         watcher = Watcher(await bench.new())
         watcher.chooses_for_project = False
         await choose(watcher.session, "mode", "review", watcher.id)
-        assert watcher.session.modes.mode == "review"
-        assert (await bench.new()).modes.mode == "ask"
+        assert watcher.session.parts.services.permission.modes.mode == "review"
+        assert (await bench.new()).parts.services.permission.modes.mode == "ask"
 
 
 async def test_an_unknown_option_or_value_names_what_there_is(bench: Bench) -> None:

@@ -194,7 +194,7 @@ async def test_a_command_given_with_an_edit_runs_after_it_and_is_asked_about_aft
         for sender in ("WriteFile", "Shell"):
             asked = await watcher.wait_for(ApprovalRequest, lambda request, sender=sender: request.sender == sender)
             assert [request.id for request in watcher.session.log.channel.pending] == [asked.id]
-            watcher.session.clients.answer(ApprovalResponse(request_id=asked.id, response="approve"), "c")
+            watcher.session.parts.attached.answer(ApprovalResponse(request_id=asked.id, response="approve"), "c")
         await prompt.outcome()
         written, *shown = [result.return_value for result in watcher.of(ToolResult)]
     assert not written.is_error
@@ -213,10 +213,10 @@ async def test_what_stands_behind_a_rejected_call_runs_unless_the_turn_ends(
         prompt = watcher.session.turns.prompt("go", "c")
         first = await watcher.wait_for(ApprovalRequest)
         rejected = ApprovalResponse(request_id=first.id, response="reject", feedback=feedback)
-        watcher.session.clients.answer(rejected, "c")
+        watcher.session.parts.attached.answer(rejected, "c")
         if made:
             second = await watcher.wait_for(ApprovalRequest, lambda request: request.id != first.id)
-            watcher.session.clients.answer(ApprovalResponse(request_id=second.id, response="approve"), "c")
+            watcher.session.parts.attached.answer(ApprovalResponse(request_id=second.id, response="approve"), "c")
         end = await prompt.outcome()
         results = [result.return_value for result in watcher.of(ToolResult)]
     assert end.stop_reason == ("finished" if made else "tool_rejected")

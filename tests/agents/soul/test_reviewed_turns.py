@@ -132,7 +132,7 @@ async def turn_of(session: Session) -> AsyncGenerator["asyncio.Task[TurnEnd]"]:
 async def approve(watcher: Watcher, action: str) -> None:
     """Answer the question about it."""
     request = await watcher.wait_for(ApprovalRequest, lambda request: request.action == action)
-    watcher.session.clients.answer(ApprovalResponse(request_id=request.id, response="approve"), "watcher")
+    watcher.session.parts.attached.answer(ApprovalResponse(request_id=request.id, response="approve"), "watcher")
 
 
 async def test_a_reject_waits_until_the_calls_of_the_step_have_ended(bench: Bench) -> None:

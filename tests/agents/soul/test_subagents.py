@@ -379,7 +379,7 @@ async def test_the_time_of_a_subagent_does_not_run_while_it_waits_for_the_user(b
         asked = await watcher.wait_for(ApprovalRequest)
         await asyncio.sleep(0.3)
         assert not results(watcher)
-        watcher.session.clients.answer(ApprovalResponse(request_id=asked.id, response="approve"), "watcher")
+        watcher.session.parts.attached.answer(ApprovalResponse(request_id=asked.id, response="approve"), "watcher")
         await prompt.outcome()
     assert "did not finish within 0.2 seconds" in results(watcher)[0].message
 

@@ -89,8 +89,8 @@ async def test_what_a_task_had_printed_and_nobody_had_read_is_kept_when_it_is_st
         await finish(watcher.session, "go")
         (bench.project / "go").touch()
         until((bench.project / "printed").exists)  # nothing else runs in this loop meanwhile, so nobody reads
-        await watcher.session.tasks.stop("shell_1", "enough")
-        printed, _ = watcher.session.tasks.output("shell_1")
+        await watcher.session.parts.work.tasks.stop("shell_1", "enough")
+        printed, _ = watcher.session.parts.work.tasks.output("shell_1")
     assert printed == "late\n"
 
 
@@ -101,7 +101,7 @@ async def test_the_user_stops_a_task_by_command(bench: Bench) -> None:
         await finish(watcher.session, "go")
         await finish(watcher.session, "/tasks stop shell_1")
         await finish(watcher.session, "/tasks stop shell_7")
-        assert watcher.session.tasks.running == 0
+        assert watcher.session.parts.work.tasks.running == 0
     said = [part.text for part in watcher.of(TextPart)]
     assert "`shell_1` stopped: Serve" in said
     assert "There is no task 'shell_7'; there are: shell_1." in said
@@ -128,7 +128,7 @@ async def test_no_more_than_four_run(bench: Bench) -> None:
     async with bench.running():
         watcher = Watcher(await bench.new("full"))
         await finish(watcher.session, "go")
-        assert watcher.session.tasks.running == 4
+        assert watcher.session.parts.work.tasks.running == 4
     assert sum("4 background tasks are already running" in result for result in results(watcher)) == 1
 
 
@@ -200,7 +200,7 @@ async def test_a_subagent_works_in_the_background(bench: Bench) -> None:
         (bench.project / "go").touch()
         told = await watcher.wait_for(Notification, lambda notice: notice.category == "task")
         assert told.type == "task.completed"
-        text, _ = watcher.session.tasks.output(told.source_id)
+        text, _ = watcher.session.parts.work.tasks.output(told.source_id)
     assert text in {"report", "x"}
     assert task_of(watcher).startswith("agent_")
     assert watcher.of(TextPart)

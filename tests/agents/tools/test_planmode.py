@@ -41,7 +41,7 @@ async def answer(session: Session, watcher: Watcher, text: str | None, question:
     """Answer the question that comes; None dismisses it."""
     request = await watcher.wait_for(QuestionRequest)
     answers = {} if text is None else {question: text}
-    session.clients.answer(QuestionResponse(request_id=request.id, answers=answers), "watcher")
+    session.parts.attached.answer(QuestionResponse(request_id=request.id, answers=answers), "watcher")
     return request
 
 
@@ -106,7 +106,7 @@ async def test_an_approved_plan_ends_plan_mode_and_the_turn_goes_on(tmp_path: Pa
         prompt = session.turns.prompt("go", "watcher")
         request = await answer(session, watcher, APPROVE)
         assert (await prompt.outcome()).stop_reason == "finished"
-        assert session.modes.mode == "review"
+        assert session.parts.services.permission.modes.mode == "review"
         assert request.questions[0].body == PLAN
         assert [option.label for option in request.questions[0].options] == [APPROVE, "Revise", REJECT, REJECT_AND_EXIT]
         shown = watcher.of(PlanDisplay)[0]
@@ -131,10 +131,10 @@ async def test_a_plan_that_waited_when_sould_was_stopped_is_asked_about_again_an
         opening = bench.opening(default_mode="review", capabilities=frozenset({"questions"}))
         session = await bench.host.open(session.id, opening)
         watcher = Watcher(session)
-        assert session.modes.mode == "plan"
+        assert session.parts.services.permission.modes.mode == "plan"
         assert (await answer(session, watcher, APPROVE)).id == asked.id
         assert (await watcher.wait_for(TurnEnd)).stop_reason == "finished"
-        assert session.modes.mode == "review"
+        assert session.parts.services.permission.modes.mode == "review"
         said = [record.message for record in session.log.replay()]
         assert len([shown for shown in said if isinstance(shown, PlanDisplay)]) == 1
         assert not watcher.of(RequestClosed)
@@ -151,7 +151,7 @@ async def test_a_chosen_approach_is_told_to_the_model(tmp_path: Path) -> None:
         await answer(session, watcher, "Rewrite")
         await prompt.outcome()
         assert "They chose: Rewrite" in watcher.of(ToolResult)[0].return_value.message
-        assert session.modes.mode == "ask"
+        assert session.parts.services.permission.modes.mode == "ask"
 
 
 async def test_a_plan_and_its_approaches_are_shown_with_nothing_that_cannot_be_seen(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ async def test_a_plan_that_is_not_approved_changes_nothing(
         prompt = session.turns.prompt("go", "watcher")
         await answer(session, watcher, said)
         assert (await prompt.outcome()).stop_reason == stop
-        assert session.modes.mode == mode
+        assert session.parts.services.permission.modes.mode == mode
         if said == "Test first":
             assert "Test first" in watcher.of(ToolResult)[0].return_value.message
 
@@ -211,9 +211,9 @@ async def test_plan_mode_entered_by_the_agent_is_not_the_project_s_usual_mode(tm
     async with bench.running():
         session = await planner(bench, "review")
         await finish(session, "go")
-        assert session.modes.mode == "plan"
-        opening = replace(session.opening, mode=None)
-        assert (await bench.host.new(opening)).modes.mode == "ask"
+        assert session.parts.services.permission.modes.mode == "plan"
+        opening = replace(session.parts.services.workplace.opening, mode=None)
+        assert (await bench.host.new(opening)).parts.services.permission.modes.mode == "ask"
 
 
 QUESTIONS = [
@@ -230,7 +230,7 @@ async def test_the_model_gets_the_user_s_answers(tmp_path: Path, given: dict[str
         watcher = Watcher(session)
         prompt = session.turns.prompt("go", "watcher")
         request = await watcher.wait_for(QuestionRequest)
-        session.clients.answer(QuestionResponse(request_id=request.id, answers=given), "watcher")
+        session.parts.attached.answer(QuestionResponse(request_id=request.id, answers=given), "watcher")
         assert (await prompt.outcome()).stop_reason == "finished"
         output = json.loads(str(watcher.of(ToolResult)[0].return_value.output))
         assert output["answers"] == given
@@ -265,7 +265,7 @@ async def test_the_plan_command_enters_shows_forgets_and_leaves(tmp_path: Path) 
         session = await planner(bench)
         watcher = Watcher(session)
         await finish(session, "/plan")
-        assert session.modes.mode == "plan"
+        assert session.parts.services.permission.modes.mode == "plan"
         prompt = session.turns.prompt("/plan change a.txt", "watcher")
         await answer(session, watcher, REJECT)
         assert (await prompt.outcome()).stop_reason == "tool_rejected"
@@ -274,4 +274,4 @@ async def test_the_plan_command_enters_shows_forgets_and_leaves(tmp_path: Path) 
             await finish(session, f"/plan {command}")
         said = [part.text for part in watcher.of(TextPart)][1:]
         assert said == [PLAN, "The plan was cleared.", "There is no plan yet.", "Plan mode is off; the mode is ask."]
-        assert session.modes.mode == "ask"
+        assert session.parts.services.permission.modes.mode == "ask"

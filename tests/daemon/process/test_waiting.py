@@ -20,7 +20,7 @@ async def asked(watcher: Watcher, number: int) -> ApprovalRequest:
 
 def approve(session: Session, request: ApprovalRequest, scope: Scope) -> None:
     params = AnswerParams(id=request.id, decision="approve", scope=scope)
-    assert session.clients.answer(response_to(request, params), "the command line").outcome == "accepted"
+    assert session.parts.attached.answer(response_to(request, params), "the command line").outcome == "accepted"
 
 
 async def test_a_makefile_that_the_agent_rewrote_is_asked_about_until_it_may_change(bench: Bench) -> None:

@@ -84,7 +84,7 @@ async def test_a_client_whose_library_tells_it_no_ids_is_told_which_question_is_
         live = bench.host.sessions.get(session)
         assert live is not None
         [request] = live.log.channel.pending
-        live.clients.answer(ApprovalResponse(request_id=request.id, response="approve"), "somebody")
+        live.parts.attached.answer(ApprovalResponse(request_id=request.id, response="approve"), "somebody")
         assert await editor.wait_told("_sould/message/withdrawn") == {"token": asked["token"]}
         await editor.wait_told("window/showMessage", lambda params: params["message"] == "done")
 

@@ -101,7 +101,7 @@ class SessionHost:
         """MCP servers that are not configured any more end; a session at work follows with its next turn."""
         for session in self.sessions.values():
             if not session.turns.busy:
-                session.mcp.follow()
+                session.parts.mcp.follow()
         self._services.mcp.end_unused()
 
     async def require_model(self, opening: SessionRequest) -> None:
@@ -135,7 +135,7 @@ class SessionHost:
             self._store.delete(stored.info.id)
             raise
         session = Session(parts, rested, partial(self._go_on_in_worktree, stored.info.id))
-        self.inbox.watch(session.entry, session.log.channel)
+        self.inbox.watch(session.parts.entry, session.log.channel)
         self._start(session)
         self._take_up_loops(opening)
         return session
@@ -147,7 +147,7 @@ class SessionHost:
         except BaseException:
             await self.worktrees.discard(made, opening)
             raise
-        session.operations.context.tell(
+        session.parts.operations.context.tell(
             f"You work in {made.directory}, a git worktree of {made.repository} made for this session, on the branch "
             f"{made.branch}. What is not committed or not tracked there, such as installed dependencies, is not here."
         )
@@ -167,8 +167,8 @@ class SessionHost:
         async with self.sessions.lock(session_id):
             live = self.sessions.get(session_id)
             if live is not None:
-                live.mcp.add(opening.mcp_servers)
-                live.operations.directories.add(opening.additional)
+                live.parts.mcp.add(opening.mcp_servers)
+                live.parts.operations.directories.add(opening.additional)
                 if opening.restricted is not None:
                     live.restrict(opening.restricted)
                 return live
@@ -181,7 +181,7 @@ class SessionHost:
             async with closed_on_error(log) as opened:
                 parts = await compose(self._services, self._souls(opening), stored, log, opening, rested, opened)
                 session = Session(parts, rested, partial(self._go_on_in_worktree, session_id))
-                self.inbox.watch(session.entry, log.channel)
+                self.inbox.watch(session.parts.entry, log.channel)
                 opened.callback(self.inbox.unwatch, session_id)
                 await session.recover()
             self._start(session)
@@ -213,21 +213,23 @@ class SessionHost:
         fork = await self.new(opening)
         try:
             if opening.worktree is None:  # else its files are others
-                await fork.operations.travel.rewinder.files.projects.inherit(session_id, source.directory)
+                await fork.parts.operations.travel.rewinder.files.projects.inherit(session_id, source.directory)
         except OSError as error:
             raise JournalFullError(f"The edits of {session_id} cannot be saved: {error.strerror}.") from error
         for message in SessionLog.finished_messages(source.directory):
             if not isinstance(message, SystemPrompt | SessionChanged | DirectoryAdded):
                 fork.log.publish(message)
         await fork.log.commit()
-        fork.entry.continue_from(source.info)
+        fork.parts.entry.continue_from(source.info)
         return fork
 
     async def _go_on_in_worktree(self, session_id: str, name: str) -> tuple[str, Worktree]:
         """See `GoOnInWorktree`. What a client brought comes with the client that opens it."""
         source = self.sessions[session_id]
         restricted = True if source.restricted else None
-        opening = replace(source.opening, worktree=name, mcp_servers=(), mode=None, restricted=restricted)
+        opening = replace(
+            source.parts.services.workplace.opening, worktree=name, mcp_servers=(), mode=None, restricted=restricted
+        )
         fork = await self.fork(session_id, opening)
         worktree = self.worktrees.known.around(fork.info.cwd)
         assert worktree is not None, "it was made for it"
@@ -241,9 +243,10 @@ class SessionHost:
         if session is None:
             return
         session.detach(client_id)
-        if not session.clients.any and self._services.configuration.live.look().daemon.on_last_detach == "cancel":
+        config = self._services.configuration.live
+        if not session.parts.attached.any and config.look().daemon.on_last_detach == "cancel":
             session.turns.cancel(None)
-            session.tasks.cancel("The last client disconnected.")
+            session.parts.work.tasks.cancel("The last client disconnected.")
         self._unload_soon(session)
 
     async def close(self, session_id: str, client_id: str) -> None:
@@ -252,7 +255,8 @@ class SessionHost:
             session = self.sessions.get(session_id)
             if session is None:
                 return
-            if set(session.clients.by_id) <= {client_id}:  # the client stays until then: its hooks are told of the end
+            if set(session.parts.attached.by_id) <= {client_id}:
+                # the client stays until then: its hooks are told of the end
                 cancelled = session.turns.prompts
                 session.turns.cancel(None)
                 for prompt in cancelled:  # ended by a person, before the session's end can be taken for the reason

@@ -99,7 +99,7 @@ class HostPort:
             session.log.publish(message)
         await session.log.commit()
         turns = sum(each.who == "user" for each in found.said)
-        session.entry.continue_from(replace(session.entry.info, turns=turns))
+        session.parts.entry.continue_from(replace(session.parts.entry.info, turns=turns))
         self.stored.rename(session.id, f"{title_of(found)} (from {found.agent})".strip())
         return SessionPort(session), found
 

@@ -30,7 +30,7 @@ class SessionPort:
     def __init__(self, session: "Session") -> None:
         self._session = session
         self.id = session.id
-        self.clients = session.clients
+        self.clients = session.parts.attached
         """Who looks at it now, and answers; `attach` and `detach` change it."""
         self.turns = session.turns
         """Prompts, steering, cancelling."""
@@ -39,16 +39,16 @@ class SessionPort:
         self.loops = session.loops
         self.queue = session.queue
         """The prompts that wait; all clients are shown it with every change."""
-        self.tasks = session.tasks
-        self.client_tools = session.client_tools
+        self.tasks = session.parts.work.tasks
+        self.client_tools = session.parts.client_tools
         """Those that clients run for the agent."""
-        self.options = session.options
+        self.options = session.parts.choices.options
         """What can be chosen; a choice is told to all clients."""
         self.commands = session.commands
         """The slash commands on offer."""
-        self.context = session.operations.context
+        self.context = session.parts.operations.context
         """What fills the model's window; what the model must know of a client is told here."""
-        self.applying = session.operations.applying
+        self.applying = session.parts.operations.applying
         """Puts a text of the agent's into a file, pending in the review."""
 
     def __eq__(self, other: object) -> bool:
@@ -70,7 +70,7 @@ class SessionPort:
     @property
     def resources(self) -> Mapping[str, tuple[ResourceDefinition, ...]]:
         """What its MCP servers let a prompt mention as it is, by server, as far as they are connected."""
-        servers = self._session.mcp.servers.items()
+        servers = self._session.parts.mcp.servers.items()
         return {name: tuple(each for each in server.resources if not each.template) for name, server in servers}
 
     @property
@@ -112,7 +112,7 @@ class SessionPort:
         The notices that it is to be told, because nobody was there when they came, or because they came from `since` on.
         """
         news = self._session.attach(client, since)
-        self._session.hooks.hooks.subscribe(client.id, list(hooks))
+        self._session.parts.hooks.hooks.subscribe(client.id, list(hooks))
         return news
 
     def detach(self, client_id: str) -> None:
@@ -121,7 +121,7 @@ class SessionPort:
 
     def miss_servers(self, names: Iterable[str]) -> None:
         """MCP servers that a client had brought to a daemon that was killed: each is said to be missing."""
-        self._session.mcp.miss(tuple(names))
+        self._session.parts.mcp.miss(tuple(names))
 
     async def commit_message(self) -> str:
         """A message for the commit of what is staged, else of what the user accepted of the session, by its model.
@@ -132,4 +132,4 @@ class SessionPort:
             NothingToCommitError
             ProviderError: the model did not answer.
         """
-        return await self._session.side_questions.answer(await self._session.operations.committing.question())
+        return await self._session.side_questions.answer(await self._session.parts.operations.committing.question())

@@ -175,8 +175,8 @@ class StoredSessions:
         live = self._live.get(session_id)
         if live is None:
             return self._store.rename(session_id, title)
-        live.entry.rename(title)
-        return live.entry.info
+        live.parts.entry.rename(title)
+        return live.parts.entry.info
 
     def archive(self, session_id: str, *, archived: bool = True) -> SessionInfo:
         """Take a session out of lists and search, or back into them; the next prompt in it does that, too.

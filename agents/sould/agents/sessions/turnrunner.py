@@ -139,15 +139,13 @@ class TurnPreparation:
 class TurnRunner:
     """Runs the turns of one session."""
 
-    def __init__(
-        self, parts: Parts, turns: Turns, router: PromptRouter, loop_commands: LoopCommands, title: ModelTitle
-    ) -> None:
+    def __init__(self, parts: Parts, turns: Turns, router: PromptRouter, loop_commands: LoopCommands) -> None:
         self._parts = parts
         self._config = parts.services.host.configuration.live
         self._turns = turns
         self._router = router
         self._loop_commands = loop_commands
-        self._title = title
+        self.title = ModelTitle(parts.entry, parts.soul.model)
         self._preparation = TurnPreparation(parts)
 
     async def run(self, prompt: Prompt) -> Ending:
@@ -196,7 +194,7 @@ class TurnRunner:
         if ending.stop_reason == "refusal":
             self._forget_refused()
         if ending.stop_reason == "finished" and self._names_itself(prompt):
-            self._title.after_turn(prompt.user_input)
+            self.title.after_turn(prompt.user_input)
         self._take_leftovers(prompt)
 
     def _names_itself(self, prompt: Prompt) -> bool:

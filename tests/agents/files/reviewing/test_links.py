@@ -74,7 +74,7 @@ async def test_in_full_what_is_written_through_a_link_out_of_the_project_is_revi
         session = await bench.new("full")
         watcher = Watcher(session)
         await finish(session, "go")
-        review = session.operations.review
+        review = session.parts.operations.review
         [hunk] = [hunk for each in await review.pending() for hunk in each.hunks]
         assert (hunk.path, hunk.texts) == (str(outside), ("two\n",))
         await finish(watcher.session, f"/reject elsewhere:{hunk.id}")
@@ -139,7 +139,7 @@ async def test_what_a_tool_wrote_under_another_name_is_no_change_of_the_users(be
         results = [result.return_value.message for result in watcher.of(ToolResult)]
         assert "It is the same file as same.txt (hard links)." in results[1]
         assert not watcher.of(ContextNote)
-        review = watcher.session.operations.review
+        review = watcher.session.parts.operations.review
         pending = [(Path(hunk.path).name, hunk.texts) for each in await review.pending() for hunk in each.hunks]
         assert pending == [("b.txt", ("two\n",)), ("same.txt", ("three\n",))]
         await finish(watcher.session, "/reject all")

@@ -40,7 +40,7 @@ async def question(at: Desk) -> QuestionRequest:
 
 def answer(at: Desk, request: QuestionRequest, words: str) -> None:
     given = {request.questions[0].question: words}
-    at.watcher.session.clients.answer(QuestionResponse(request_id=request.id, answers=given), "watcher")
+    at.watcher.session.parts.attached.answer(QuestionResponse(request_id=request.id, answers=given), "watcher")
 
 
 async def until(at: Desk, met: Callable[[Sequence[ReviewedHunk]], bool]) -> None:

@@ -92,9 +92,9 @@ async def test_the_option_of_the_session_makes_its_prompts_loop_and_is_kept(benc
         assert loop_of(bench, watcher.session).limit == 3
     async with bench.running():
         again = await bench.host.open(watcher.session.id, bench.alone())
-        assert {option.id: option.value for option in again.options.all()}["loop"] == "3"
+        assert {option.id: option.value for option in again.parts.choices.options.all()}["loop"] == "3"
         await choose(again, "loop", "unlimited", "watcher")
-        assert {option.id: option.value for option in again.options.all()}["loop"] == "unlimited"
+        assert {option.id: option.value for option in again.parts.choices.options.all()}["loop"] == "unlimited"
 
 
 async def test_a_pause_waits_for_the_user_and_goes_on_when_resumed(bench: Bench) -> None:
@@ -193,7 +193,9 @@ async def test_a_file_the_user_changed_since_survives_a_rollback_and_is_named(be
             )
             if number == 2:
                 (bench.project / "b.txt").write_text("user\n")
-            watcher.session.clients.answer(ApprovalResponse(request_id=request.id, response="approve"), "watcher")
+            watcher.session.parts.attached.answer(
+                ApprovalResponse(request_id=request.id, response="approve"), "watcher"
+            )
         await turn.outcome()
         told = "\n".join(asked(watcher.session))
     assert (bench.project / "b.txt").read_text() == "user\n"

@@ -32,7 +32,7 @@ async def asked(watcher: Watcher, number: int = 1) -> QuestionRequest:
 
 def answer(watcher: Watcher, request: QuestionRequest, words: str) -> None:
     answers = {request.questions[0].question: words} if words else {}
-    watcher.session.clients.answer(QuestionResponse(request_id=request.id, answers=answers), "watcher")
+    watcher.session.parts.attached.answer(QuestionResponse(request_id=request.id, answers=answers), "watcher")
 
 
 async def ask_once(watcher: Watcher, command: str, words: str) -> tuple[QuestionRequest, TurnEnd]:

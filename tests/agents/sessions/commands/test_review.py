@@ -184,7 +184,7 @@ async def test_they_work_while_a_turn_runs(tmp_path: Path) -> None:
         asked = await watcher.wait_for(ApprovalRequest)
         assert "- `1` line 2, +2" in await say(session, watcher, "/review")
         assert await say(session, watcher, "/keep area.py") == "Kept hunk 1 in `area.py`."
-        session.clients.answer(ApprovalResponse(request_id=asked.id, response="approve"), "watcher")
+        session.parts.attached.answer(ApprovalResponse(request_id=asked.id, response="approve"), "watcher")
         assert (await turn.outcome()).stop_reason == "finished"
         assert "/keep" not in str(messages_of(session))
 
@@ -286,7 +286,7 @@ async def test_what_the_user_wrote_before_a_command_changed_it_too_comes_back(tm
         turn = session.turns.prompt("go", "watcher")
         asked = await watcher.wait_for(ApprovalRequest)
         (bench.project / "area.py").write_text(f"{CHECKED}z=3\n")
-        session.clients.answer(ApprovalResponse(request_id=asked.id, response="approve"), "watcher")
+        session.parts.attached.answer(ApprovalResponse(request_id=asked.id, response="approve"), "watcher")
         assert (await turn.outcome()).stop_reason == "finished"
         assert (bench.project / "area.py").read_text() == f"{CHECKED}z = 3\n"
         assert (await say(session, watcher, "/reject all")).startswith("Rejected hunks 1 and 2 in `area.py`.")
@@ -361,7 +361,9 @@ async def test_what_a_call_is_about_to_write_is_listed_and_cannot_be_decided_yet
         assert await say(session, watcher, "/reject area.py") == left
         assert await say(session, watcher, "/keep all") == f"Kept hunk 1 in `b.txt`.\n\n{left}"
         assert (bench.project / "area.py").read_text() == AREA
-        session.clients.answer(ApprovalResponse(request_id=request.id, response="reject", feedback="no"), "watcher")
+        session.parts.attached.answer(
+            ApprovalResponse(request_id=request.id, response="reject", feedback="no"), "watcher"
+        )
         await turn.outcome()
         assert "about to" not in await say(session, watcher, "/review")
 

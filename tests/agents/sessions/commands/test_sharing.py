@@ -47,7 +47,7 @@ async def test_a_session_goes_to_every_form_and_comes_back_from_each(tmp_path: P
             assert "Imported" in await said(other, f"/import {source}")
             assert "write it" in known(other)
             assert "The file is written." in known(other)
-        journal = session.directory / "wire.jsonl"
+        journal = session.parts.services.directory / "wire.jsonl"
         other = await bench.new()
         await said(other, f"/import {journal}")
         assert "The file is written." in known(other)

@@ -118,7 +118,7 @@ async def test_a_file_that_begins_like_a_command_is_none(bench: Bench) -> None:
         session = await bench.new()
         await session.turns.prompt((OPEN_FILE.model_copy(update={"text": "/yolo"}),), "watcher").outcome()
         assert asked(session) == ["/yolo"]
-        assert session.modes.mode == "ask"
+        assert session.parts.services.permission.modes.mode == "ask"
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ async def test_the_words_that_tell_the_model_when_to_use_a_skill_stay_with_the_m
 async def test_the_values_of_options_say_what_they_are(bench: Bench) -> None:
     bench.settings["model"] = {"capabilities": ["thinking"]}
     async with bench.running():
-        options = (await bench.new()).options.all()
+        options = (await bench.new()).parts.choices.options.all()
     shown = {option.id: [choice.name for choice in option.choices] for option in options}
     assert shown["thought_level"] == ["Thinking off", "Thinking low", "Thinking medium", "Thinking high"]
     assert shown["loop"][:2] == ["No loop", "Loop up to 1 more time"]

@@ -37,7 +37,9 @@ async def test_a_chosen_agent_works_from_the_next_turn_on(bench: Bench) -> None:
         await choose(session, "agent", "default")
         await finish(session, "hello")
         assert "StrReplaceFile" in tool_names(session)
-    assert [choice for option in session.options.all() if option.id == "agent" for choice in option.choices]
+    assert [
+        choice for option in session.parts.choices.options.all() if option.id == "agent" for choice in option.choices
+    ]
 
 
 async def test_the_choice_survives_a_restart(bench: Bench) -> None:
@@ -48,7 +50,7 @@ async def test_the_choice_survives_a_restart(bench: Bench) -> None:
     bench.script("text: one")
     async with bench.running():
         again = await bench.open(session.id)
-        assert next(option.value for option in again.options.all() if option.id == "agent") == "reviewer"
+        assert next(option.value for option in again.parts.choices.options.all() if option.id == "agent") == "reviewer"
         assert tool_names(again) == ["Grep"]
 
 

@@ -29,7 +29,7 @@ async def test_away_questions_are_dismissed_and_protected_changes_refused(tmp_pa
         session = await asking(bench)
         watcher = Watcher(session, answer=None)
         await finish(session, "/afk")
-        assert session.modes.mode == "full"
+        assert session.parts.services.permission.modes.mode == "full"
         await finish(session, "go")
         asked, changed, planned = (result.return_value for result in watcher.of(ToolResult))
         assert "dismissed" in str(asked.output)
@@ -37,7 +37,7 @@ async def test_away_questions_are_dismissed_and_protected_changes_refused(tmp_pa
         assert "away" in planned.message
         assert not (bench.project / ".git").exists()
         await finish(session, "/afk off")
-        assert session.modes.mode == "ask"
+        assert session.parts.services.permission.modes.mode == "ask"
         await finish(session, "I am back")
         assert [note.text for note in watcher.of(ContextNote)] == [AWAY, BACK]
 
@@ -62,7 +62,7 @@ async def test_away_holds_at_once_also_while_a_turn_asks(tmp_path: Path) -> None
         prompt = session.turns.prompt("go", "watcher")
         await watcher.wait_for(QuestionRequest)
         assert (await session.turns.prompt("/afk", "watcher").outcome()).stop_reason == "finished"
-        assert session.modes.mode == "full"
+        assert session.parts.services.permission.modes.mode == "full"
         assert (await prompt.outcome()).stop_reason == "finished"
         assert (bench.project / "b").exists()
 
@@ -76,7 +76,7 @@ async def test_full_access_ends_in_the_mode_before(tmp_path: Path) -> None:
         await finish(session, "go")
         assert not watcher.of(ApprovalRequest)
         await finish(session, "/yolo off")
-        assert session.modes.mode == "review"
+        assert session.parts.services.permission.modes.mode == "review"
 
 
 async def test_full_access_ends_in_a_mode_that_asks_also_after_a_plan_within_it(tmp_path: Path) -> None:
@@ -85,9 +85,12 @@ async def test_full_access_ends_in_a_mode_that_asks_also_after_a_plan_within_it(
         session = Watcher(await bench.new("review")).session
         for command in ("/afk", "/plan on", "/plan off"):
             await finish(session, command)
-        assert (session.modes.mode, session.modes.away) == ("full", False)
+        assert (session.parts.services.permission.modes.mode, session.parts.services.permission.modes.away) == (
+            "full",
+            False,
+        )
         await finish(session, "/yolo off")
-        assert session.modes.mode == "review"
+        assert session.parts.services.permission.modes.mode == "review"
 
 
 @pytest.mark.parametrize(
@@ -105,10 +108,10 @@ async def test_the_configuration_chooses_the_first_mode(
     bench = make_bench(tmp_path, settings, ["text: hello"])
     async with bench.running():
         session = await bench.new()
-        assert session.modes.mode == mode
-        assert session.modes.before_plan == after_a_plan
-        chosen = await bench.host.new(replace(session.opening, mode="ask"))
-        assert chosen.modes.mode == "ask"
+        assert session.parts.services.permission.modes.mode == mode
+        assert session.parts.services.permission.modes.before_plan == after_a_plan
+        chosen = await bench.host.new(replace(session.parts.services.workplace.opening, mode="ask"))
+        assert chosen.parts.services.permission.modes.mode == "ask"
 
 
 async def test_a_session_is_not_put_back_into_plan_mode(tmp_path: Path) -> None:
@@ -118,4 +121,4 @@ async def test_a_session_is_not_put_back_into_plan_mode(tmp_path: Path) -> None:
         await finish(session, "/plan off")
         identity = session.id
     async with bench.running():
-        assert (await bench.open(identity)).modes.mode == "ask"
+        assert (await bench.open(identity)).parts.services.permission.modes.mode == "ask"

@@ -32,7 +32,7 @@ async def question(watcher: Watcher, number: int = 1) -> QuestionRequest:
 
 def answer(watcher: Watcher, request: QuestionRequest, words: str) -> str:
     asked = request.questions[0].question
-    watcher.session.clients.answer(QuestionResponse(request_id=request.id, answers={asked: words}), "watcher")
+    watcher.session.parts.attached.answer(QuestionResponse(request_id=request.id, answers={asked: words}), "watcher")
     return asked
 
 

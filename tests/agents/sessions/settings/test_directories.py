@@ -32,13 +32,13 @@ async def test_a_directory_is_added_for_tools_rules_and_prompt_and_kept(tmp_path
         identity = session.id
     async with bench.running():
         again = await bench.open(identity)
-        assert tuple(again.directories) == (library,)
+        assert tuple(again.parts.services.workplace.directories) == (library,)
         assert again.info.additional == (library,)
         Watcher(again)
         await choose(again, "mode", "review", "watcher")
-        path = again.operations.sharing.files.resolve(str(library / "b.txt"))
+        path = again.parts.operations.sharing.files.resolve(str(library / "b.txt"))
         assert path.inside
-        assert again.operations.sharing.approval.judge(EditFile(path, "modify")).decision == "allow"
+        assert again.parts.operations.sharing.approval.judge(EditFile(path, "modify")).decision == "allow"
 
 
 async def test_links_are_followed_before_a_directory_is_judged(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ async def test_links_are_followed_before_a_directory_is_judged(tmp_path: Path) -
         session = await bench.new()
         watcher = Watcher(session)
         await finish(session, f"/add-dir {tmp_path}/link")
-        assert tuple(session.directories) == (library,)
+        assert tuple(session.parts.services.workplace.directories) == (library,)
         for wrong, told in (
             ("../library", "already"),
             ("a.txt", "not a directory"),
@@ -69,4 +69,4 @@ async def test_a_second_client_brings_its_directories(tmp_path: Path) -> None:
         Watcher(session)
         opening = bench.opening(additional=(library,))
         assert await bench.host.open(session.id, opening) is session
-        assert session.operations.sharing.files.resolve(str(library / "b.txt")).inside
+        assert session.parts.operations.sharing.files.resolve(str(library / "b.txt")).inside

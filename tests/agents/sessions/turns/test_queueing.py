@@ -39,7 +39,7 @@ async def test_waiting_prompts_are_listed_and_changed_at_once(tmp_path: Path) ->
         assert (await queue("move 2 1"))[1] == "1. third\n2. /help"
         for wrong in ("remove 9", "edit 1", "move 1 x", "burn 1", "remove"):
             assert "/queue remove NUMBER" in (await queue(wrong))[0]
-        session.clients.answer(ApprovalResponse(request_id=asked.id, response="approve"), "watcher")
+        session.parts.attached.answer(ApprovalResponse(request_id=asked.id, response="approve"), "watcher")
         for prompt in (running, second, third):
             assert (await prompt.outcome()).stop_reason == "finished"
         begun = [(turn.user_input, turn.command) for turn in watcher.of(TurnBegin)]
@@ -53,13 +53,13 @@ async def test_what_is_steered_while_hooks_are_asked_is_still_this_turn_s(tmp_pa
     async with bench.running():
         session = await bench.new()
         watcher = Watcher(session)
-        session.hooks.hooks.subscribe("watcher", [Subscription("s", "Stop")])
+        session.parts.hooks.hooks.subscribe("watcher", [Subscription("s", "Stop")])
         running = session.turns.prompt("go", "watcher")
         asked = await watcher.wait_for(HookRequest)
         assert session.turns.steer("and this")
-        session.clients.answer(HookResponse(request_id=asked.id), "watcher")
+        session.parts.attached.answer(HookResponse(request_id=asked.id), "watcher")
         later = await watcher.wait_for(HookRequest, lambda request: request.id != asked.id)
-        session.clients.answer(HookResponse(request_id=later.id), "watcher")
+        session.parts.attached.answer(HookResponse(request_id=later.id), "watcher")
         assert (await running.outcome()).stop_reason == "finished"
         assert [each.user_input for each in watcher.of(SteerInput)] == ["and this"]
         assert len(watcher.of(TurnBegin)) == 1
@@ -73,7 +73,7 @@ async def test_words_beside_a_rejection_are_its_feedback(tmp_path: Path) -> None
         running = session.turns.prompt("go", "watcher")
         asked = await watcher.wait_for(ApprovalRequest)
         assert session.turns.steer("not like this")
-        session.clients.answer(ApprovalResponse(request_id=asked.id, response="reject"), "watcher")
+        session.parts.attached.answer(ApprovalResponse(request_id=asked.id, response="reject"), "watcher")
         assert (await running.outcome()).stop_reason == "finished"
         assert "another way" in [part.text for part in watcher.of(TextPart)]
 
@@ -83,11 +83,11 @@ async def test_what_comes_too_late_to_steer_is_the_next_prompt(tmp_path: Path) -
     async with bench.running():
         session = await bench.new()
         watcher = Watcher(session)
-        session.hooks.hooks.subscribe("watcher", [Subscription("f", "StopFailure")])
+        session.parts.hooks.hooks.subscribe("watcher", [Subscription("f", "StopFailure")])
         running = session.turns.prompt("go", "watcher")
         asked = await watcher.wait_for(HookRequest)
         assert session.turns.steer("are you there?")
-        session.clients.answer(HookResponse(request_id=asked.id), "watcher")
+        session.parts.attached.answer(HookResponse(request_id=asked.id), "watcher")
         assert (await running.outcome()).stop_reason == "error"
         await watcher.wait_for(TextPart, lambda part: part.text == "answered")
         assert [turn.user_input for turn in watcher.of(TurnBegin)] == ["go", "are you there?"]

@@ -82,7 +82,7 @@ async def test_what_a_call_asked_before_the_question_that_is_offered_again_is_no
         watcher = Watcher(session, answer=None)
         session.turns.prompt("go", "watcher")
         read = await watcher.wait_for(ApprovalRequest)
-        session.clients.answer(ApprovalResponse(request_id=read.id, response="approve"), "watcher")
+        session.parts.attached.answer(ApprovalResponse(request_id=read.id, response="approve"), "watcher")
         edit = await watcher.wait_for(ApprovalRequest, lambda request: request.id != read.id)
     bench.script("text: done")
     async with bench.running():
@@ -157,7 +157,7 @@ async def test_a_subagent_s_question_is_asked_again_and_all_above_it_goes_on(ben
         session = await bench.host.open(session.id, opening)
         watcher = Watcher(session)
         assert (await watcher.wait_for(QuestionRequest)).id == asked.id
-        session.clients.answer(QuestionResponse(request_id=asked.id, answers={"Which one?": "b"}), "watcher")
+        session.parts.attached.answer(QuestionResponse(request_id=asked.id, answers={"Which one?": "b"}), "watcher")
         assert (await watcher.wait_for(TurnEnd)).stop_reason == "finished"
         assert watcher.of(ToolResult)[-1].return_value.output == "b it is"
         assert not watcher.of(RequestClosed)

@@ -208,7 +208,7 @@ def answering(watcher: Watcher, *answers: tuple[str, str]) -> None:
             assert message.questions[0].question == question
             given = {question: answer} if answer else {}
             response = QuestionResponse(request_id=message.id, answers=given)
-            asyncio.get_running_loop().call_soon(watcher.session.clients.answer, response, "watcher")
+            asyncio.get_running_loop().call_soon(watcher.session.parts.attached.answer, response, "watcher")
 
     def sink(record: object) -> bool:
         take(record.message)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownArgumentType, reportUnknownMemberType] -- a record

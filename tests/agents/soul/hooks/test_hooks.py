@@ -229,14 +229,16 @@ async def test_a_client_that_asked_for_an_event_decides(tmp_path: Path, action: 
     async with bench.running():
         session = await bench.new("full")
         watcher = Watcher(session)
-        session.hooks.hooks.subscribe(
+        session.parts.hooks.hooks.subscribe(
             "watcher", [Subscription("h1", "PreToolUse", "Write"), Subscription("x", "Never")]
         )
-        assert session.hooks.hooks.counts() == {"PreToolUse": 1}
+        assert session.parts.hooks.hooks.counts() == {"PreToolUse": 1}
         prompt = session.turns.prompt("go", "watcher")
         request = await watcher.wait_for(HookRequest)
         assert request.subscription_id == "h1"
-        session.clients.answer(HookResponse(request_id=request.id, action=action, reason="client says"), "watcher")
+        session.parts.attached.answer(
+            HookResponse(request_id=request.id, action=action, reason="client says"), "watcher"
+        )
         await prompt.outcome()
         assert (bench.project / "new.txt").exists() is runs
 
@@ -246,14 +248,14 @@ async def test_a_client_that_does_not_answer_or_leaves_forbids_nothing(tmp_path:
     async with bench.running():
         session = await bench.new("full")
         watcher = Watcher(session)
-        session.hooks.hooks.subscribe("watcher", [Subscription("h1", "PreToolUse", timeout=0.05)])
+        session.parts.hooks.hooks.subscribe("watcher", [Subscription("h1", "PreToolUse", timeout=0.05)])
         prompt = session.turns.prompt("go", "watcher")
         await watcher.wait_for(HookRequest)
         session.detach("watcher")
         await prompt.outcome()
         assert (bench.project / "new.txt").exists()
         assert not session.log.channel.pending
-        assert not session.hooks.hooks.counts()
+        assert not session.parts.hooks.hooks.counts()
 
 
 async def test_hooks_of_a_project_run_only_as_the_user_trusted_them(tmp_path: Path) -> None:

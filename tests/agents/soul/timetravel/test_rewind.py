@@ -167,7 +167,9 @@ async def test_a_restore_cut_off_by_a_crash_is_finished_when_the_session_is_open
         session = watcher.session
         # what the journal holds when the daemon dies right after a restore was announced
         calls = tuple(
-            edit.call_id for edits in session.operations.travel.rewinder.files.projects.edits.values() for edit in edits
+            edit.call_id
+            for edits in session.parts.operations.travel.rewinder.files.projects.edits.values()
+            for edit in edits
         )
         session.log.publish(FilesRestoring(restore_id="r", calls=calls, checkpoint_id=0))
         await session.log.commit()
@@ -204,7 +206,7 @@ async def test_going_back_ends_an_agent_that_went_on_in_the_background_after_a_r
         watcher = Watcher(await bench.open(waiting.session.id), answer=None)
         await watcher.wait_for(ApprovalRequest)
         await finish(watcher.session, "/undo")
-        assert not watcher.session.tasks.running
+        assert not watcher.session.parts.work.tasks.running
     (journal,) = bench.state.glob("sessions/*/subagents/*/wire.jsonl")
     assert "goes back to its checkpoint 0, before this one began" in journal.read_text()
     assert not (bench.project / "b.txt").exists()

@@ -52,11 +52,11 @@ class Editor:
         """See `Client`."""
 
     def register(self, *tools: Any) -> tuple[tuple[str, ...], dict[str, str]]:
-        done = self.session.client_tools.register(tools, self.id)
+        done = self.session.parts.client_tools.register(tools, self.id)
         return done.accepted, {each.name: each.reason for each in done.rejected}
 
     def answer(self, request: ToolCallRequest, answer: object = FINE) -> str:
-        return self.session.client_tools.answer(request.id, answer, self.id).outcome
+        return self.session.parts.client_tools.answer(request.id, answer, self.id).outcome
 
 
 async def opened(bench: Bench, *scripts: str, mode: str = "full") -> tuple[Watcher, Editor]:
@@ -85,8 +85,8 @@ async def test_a_client_runs_a_tool_and_everybody_is_asked_and_told(bench: Bench
         assert [detail.title for detail in watcher.of(ToolCallDetail)] == ["editor: open_file"]
         assert (request.name, request.arguments) == ("open_file", '{"path":"a.txt"}')
         assert request in watcher.session.log.channel.pending
-        assert watcher.session.client_tools.answer(request.id, FINE, "watcher").outcome == "not_yours"
-        assert watcher.session.client_tools.answer("nothing", FINE, "editor").outcome == "unknown"
+        assert watcher.session.parts.client_tools.answer(request.id, FINE, "watcher").outcome == "not_yours"
+        assert watcher.session.parts.client_tools.answer("nothing", FINE, "editor").outcome == "unknown"
         assert editor.answer(request) == "accepted"
         assert editor.answer(request) == "already"
         assert (await turn.outcome()).stop_reason == "finished"
@@ -182,7 +182,7 @@ async def test_a_client_that_goes_while_a_person_is_asked_is_not_waited_for(benc
         turn = watcher.session.turns.prompt("go", "watcher")
         request = await watcher.wait_for(ApprovalRequest)
         watcher.session.detach(editor.id)
-        watcher.session.clients.answer(ApprovalResponse(request_id=request.id, response="approve"), "watcher")
+        watcher.session.parts.attached.answer(ApprovalResponse(request_id=request.id, response="approve"), "watcher")
         await turn.outcome()
         assert "was a tool of editor" in result(watcher).message
         assert watcher.of(ToolCallRequest) == []

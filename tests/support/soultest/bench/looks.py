@@ -26,8 +26,8 @@ def turns_of(session: Session) -> tuple[int, ...]:
 
 def toolset_of(session: Session) -> Toolset:
     """The tools of its agent."""
-    assert session.soul.toolset is not None
-    return session.soul.toolset
+    assert session.parts.soul.toolset is not None
+    return session.parts.soul.toolset
 
 
 def tool_names(session: Session) -> list[str]:
@@ -42,16 +42,16 @@ def tools_of(session: Session) -> set[str]:
 
 def model_of(session: Session) -> ModelCaller:
     """The model that its agent asks."""
-    assert session.soul.model is not None
-    return session.soul.model
+    assert session.parts.soul.model is not None
+    return session.parts.soul.model
 
 
 def used_of(session: Session) -> int:
     """How many tokens of the model's window are used."""
-    assert session.soul.compactor is not None
-    return session.soul.compactor.used
+    assert session.parts.soul.compactor is not None
+    return session.parts.soul.compactor.used
 
 
 async def choose(session: Session, option: str, value: str, client: str = "c") -> None:
     """What a client does when its user sets an option."""
-    await session.options.choose(option, value, client)
+    await session.parts.choices.options.choose(option, value, client)

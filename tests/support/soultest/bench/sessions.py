@@ -87,10 +87,10 @@ class Watcher:
         self._changed.set()
         if isinstance(record.message, ApprovalRequest) and self._answer is not None:
             response = ApprovalResponse(request_id=record.message.id, response=self._answer, feedback=self._feedback)
-            asyncio.get_running_loop().call_soon(self.session.clients.answer, response, "watcher")
+            asyncio.get_running_loop().call_soon(self.session.parts.attached.answer, response, "watcher")
         if isinstance(record.message, QuestionRequest) and self.answers is not None:
             answer = QuestionResponse(request_id=record.message.id, answers=self.answers)
-            asyncio.get_running_loop().call_soon(self.session.clients.answer, answer, "watcher")
+            asyncio.get_running_loop().call_soon(self.session.parts.attached.answer, answer, "watcher")
         return True
 
 
