@@ -13,6 +13,7 @@ import sys
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -31,7 +32,7 @@ from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.permissions.policy import MODES, Mode
 from sould.agents.permissions.policycontext import PolicyContext
 from sould.agents.permissions.protected import account_places
-from sould.agents.sessions.workfiles import CommandRunner
+from sould.agents.sessions.workfiles import run_command
 from sould.agents.toolapi.base import Tool, parameters_schema
 from sould.agents.toolapi.session import ModelCapabilities
 from sould.agents.tools import ToolCallContext, ToolReturn, Toolset, Workspace
@@ -308,7 +309,7 @@ async def session(world: Path, mode: Mode, answer: ApprovalKind) -> AsyncGenerat
     guard = ProcessGuard()
     environment = environment_of(world / "home", os.environ["PATH"])
     project = world / "project"
-    disk = Recorder(project, (), CommandRunner(guard, environment).run, world / "home")
+    disk = Recorder(project, (), partial(run_command, guard, environment), world / "home")
     disk.opened = []
     state = world.parent / "state"
     recorded = await SessionFiles.open(disk, Projects(state), Author("session", state, state))

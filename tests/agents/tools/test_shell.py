@@ -5,6 +5,7 @@ import os
 import secrets
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from sould.agents.base.localworkspace import LocalWorkspace
 from sould.agents.base.process.guard import ProcessGuard
 from sould.agents.base.terminaltext import UPDATE_SIZE, LastFrames, PlainText, Updates
 from sould.agents.permissions.callfiles import CallFiles
-from sould.agents.sessions.workfiles import CommandRunner
+from sould.agents.sessions.workfiles import run_command
 from sould.agents.toolapi.base import CallReporter, ToolCallContext
 from sould.agents.tools.commands import OutputDirectory
 from sould.agents.tools.shell import Params, Shell
@@ -62,7 +63,7 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
         return ApprovalResponse(request_id=request.id, response=answer)
 
     approval = approval_of(approve, place_of(root, environment))
-    workspace = LocalWorkspace(root, (), CommandRunner(guard, environment).run)
+    workspace = LocalWorkspace(root, (), partial(run_command, guard, environment))
     outputs = OutputDirectory(tmp_path / "outputs")
     config = Config(tools=ToolLimits(shell_timeout_s=1))
     made.append(

@@ -73,8 +73,8 @@ async def find_files(client: AcpClient, params: FindFilesParams) -> Json:
         raise RpcError(INVALID_PARAMS, f"There is no directory {params.cwd[:200]!r}.")
     process = client.services.client
     place = OtherAgent(client.name, directory, process.environment, process.umask)
-    found = await (await client.host()).finder.find(place, params.query, params.limit)
-    return to_builtins(FoundFiles([FoundFile(str(each.path), each.name) for each in found.files], found.partial))
+    found, partly = await (await client.host()).finder.find(place, params.query, params.limit)
+    return to_builtins(FoundFiles([FoundFile(str(each.path), each.name) for each in found], partly))
 
 
 async def context(client: AcpClient, params: BreakdownParams) -> Json:
@@ -102,8 +102,8 @@ async def apply(client: AcpClient, params: ApplyParams) -> Json:
     """Write it where what was seen is still there. What the client said of its buffers is known first."""
     session = client.attached(params.session_id).session
     await client.reports_taken()
-    done = await session.applying.apply(params.path, partial(_changed, params))
-    return to_builtins(Applied("applied" if done.changed else "unchanged", str(done.path)))
+    path, changed = await session.applying.apply(params.path, partial(_changed, params))
+    return to_builtins(Applied("applied" if changed else "unchanged", str(path)))
 
 
 async def commit_message(client: AcpClient, params: CommitMessageParams) -> Json:

@@ -192,6 +192,6 @@ async def register_tools(client: AcpClient, params: RegisterToolsParams) -> Json
     """The client's tools for a session, in place of those it registered before; the answer says what became of each."""
     if not client.capabilities.own.tools:
         raise RpcError(INVALID_REQUEST, "Say `tools` in `_meta.sould` of the clientCapabilities to register tools.")
-    done = client.attached(params.session_id).session.client_tools.register(params.tools, client.id)
-    rejected = [{"name": each.name, "reason": each.reason} for each in done.rejected]
-    return {"accepted": list(done.accepted), "rejected": rejected}
+    tools = client.attached(params.session_id).session.client_tools
+    accepted, rejected = tools.register(params.tools, client.id)
+    return {"accepted": list(accepted), "rejected": [{"name": name, "reason": reason} for name, reason in rejected]}

@@ -40,13 +40,6 @@ class FileMatch(Struct, frozen=True):
     name: str
 
 
-class FileMatches(Struct, frozen=True):
-    """The best first. `partial`: the project could not be listed in time, so this is not all."""
-
-    files: tuple[FileMatch, ...]
-    partial: bool = False
-
-
 class _Listed(Struct, frozen=True):
     """The names in a directory, as they are and as they are compared."""
 
@@ -63,8 +56,10 @@ class FileFinder:
         self._ripgrep = Ripgrep()
         self._listed: dict[Path, _Listed] = {}
 
-    async def find(self, place: OtherAgent, query: str, limit: int) -> FileMatches:
-        """At most `limit` that have every word of `query`, or its letters in this order; the ones to be judged first.
+    async def find(self, place: OtherAgent, query: str, limit: int) -> tuple[Sequence[FileMatch], bool]:
+        """At most `limit` that have every word of `query`, or its letters in this order; the best first.
+
+        Also whether the project could not be listed in time, so that this is not all.
 
         Raises:
             SouldError: nothing can be listed.
@@ -73,7 +68,7 @@ class FileFinder:
         ranked = await _ranked(query.casefold().split(), listed.names)
         approval = self._unasked.approval(place, self._unasked.environment(place))
         found = await asyncio.to_thread(_allowed, approval, place.cwd, ranked[: limit * _JUDGED], limit)
-        return FileMatches(found, listed.partial)
+        return found, listed.partial
 
     async def _names(self, place: OtherAgent) -> _Listed:
         known = self._listed.get(place.cwd)

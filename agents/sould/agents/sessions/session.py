@@ -7,6 +7,7 @@ clients see the same session.
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
+from functools import partial
 
 from sould.agents.base.workspace import TextFiles
 from sould.agents.journal.channel import Cursor, Record
@@ -26,7 +27,7 @@ from sould.agents.sessions.store.store import SessionInfo
 from sould.agents.sessions.turnrunner import TurnRunner
 from sould.agents.sessions.turns import queueing, sidequestions
 from sould.agents.sessions.turns.approval_requests import Standstill
-from sould.agents.sessions.turns.immediate_commands import AwayCommand, CommandsAtOnce
+from sould.agents.sessions.turns.immediate_commands import CommandsAtOnce, away_at_once
 from sould.agents.sessions.turns.queueing import PromptQueue
 from sould.agents.sessions.turns.recovery import leave_waiting, recover
 from sould.agents.sessions.turns.sidequestions import SideQuestions
@@ -54,7 +55,7 @@ class Session:
         permission, recorded = services.permission, services.files.recorded
         self._whose = AskingWhose(recorded.found, permission.questions, permission.presence, permission.approval)
         if recorded.capture is not None:
-            recorded.capture.tell_unsure(self._whose)
+            recorded.capture.tell_unsure(self._whose.found_unsure)
         self._turn_order = Turns(parts.log, rested)
         store = LoopStore(services.host.storage.directory / "loops")
         self.loops = LoopControls(self.id, parts.log, self._turn_order, store, choices.repeats)
@@ -69,7 +70,7 @@ class Session:
             {
                 sidequestions.PREFIX: self.side_questions.take,
                 queueing.PREFIX: self.queue.take,
-                BY: AwayCommand(choices.mode_switch, self._turn_order).take,
+                BY: partial(away_at_once, choices.mode_switch, self._turn_order),
                 COMMAND: self.loops.take,
                 **dict.fromkeys(review.at_once, self._operating.take),
             }

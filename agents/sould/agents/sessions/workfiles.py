@@ -20,7 +20,7 @@ from sould.agents.permissions.callfiles import CallFiles
 from sould.agents.sessions.services import HostServices, Permission, WorkFiles
 from sould.agents.sessions.settings.workspace_info import Workplace
 from sould.agents.sessions.store.store import SessionStore, StoredSession
-from sould.agents.soul.change_capture import LateNotices
+from sould.agents.soul.change_capture import tell_found_late
 from sould.agents.soul.dmail.dmail import Mailbox
 from sould.agents.soul.timetravel.rewind import Rewinder
 from sould.agents.tools.editor.newproblems import NewProblems
@@ -51,7 +51,7 @@ def make_files(
     words = FindingWords(files.projects, stored.info.id, limits.max_files, names)
     is_certain_within = partial(certain_within, host.configuration.live)
     capture = Capture(files.found, files.commands, looked_at, words, host.files.writers, is_certain_within)
-    capture.tell(LateNotices(log))
+    capture.tell(partial(tell_found_late, log))
     files.watch(capture)
     others = OtherSessions(stored.info.id, files.projects, names, permission.presence, projects.at_work)
     site = partial(site_of, workplace, permission.approval, clients, stored.info.id)
@@ -63,8 +63,8 @@ def make_files(
 def local_workspace(guard: ProcessGuard, workplace: Workplace) -> LocalWorkspace:
     """The disk, and commands under the daemon's guard."""
     opening, environment = workplace.opening, workplace.environment
-    runner = CommandRunner(guard, environment)
-    return LocalWorkspace(opening.cwd, workplace.directories, runner.run, environment.home, umask=opening.umask)
+    run = partial(run_command, guard, environment)
+    return LocalWorkspace(opening.cwd, workplace.directories, run, environment.home, umask=opening.umask)
 
 
 def _session_name(store: SessionStore, session_id: str) -> str:
@@ -86,23 +86,16 @@ def site_of(workplace: Workplace, approval: Approval, clients: ClientFiles, sess
     )
 
 
-class CommandRunner:
-    """`run` is what a workspace takes as its `run`."""
+async def run_command(guard: ProcessGuard, environment: Environment, command: Command) -> RunningCommand:
+    """Start the exact text of `command.line`.
 
-    def __init__(self, guard: ProcessGuard, environment: Environment) -> None:
-        self._guard = guard
-        self._environment = environment
-
-    async def run(self, command: Command) -> RunningCommand:
-        """Start the exact text of `command.line`.
-
-        Raises:
-            CommandStartError: nothing was started.
-        """
-        return await self._guard.start(
-            [self._environment.shell, "--noprofile", "--norc", "-c", command.line],
-            command.cwd,
-            {**self._environment.variables, **command.variables},
-            timeout=command.timeout,
-            umask=self._environment.umask,
-        )
+    Raises:
+        CommandStartError: nothing was started.
+    """
+    return await guard.start(
+        [environment.shell, "--noprofile", "--norc", "-c", command.line],
+        command.cwd,
+        {**environment.variables, **command.variables},
+        timeout=command.timeout,
+        umask=environment.umask,
+    )

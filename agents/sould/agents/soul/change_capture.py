@@ -30,14 +30,9 @@ class LookingBeside(StepExtension, Struct, frozen=True):
         return ending
 
 
-class LateNotices(Struct, frozen=True):
-    """Tells the user of the session."""
-
-    log: SessionLog
-
-    def found_late(self, title: str, findings: Findings) -> None:
-        """See `LateListener`."""
-        what = f"`{title}`" if title else "A command"
-        changed = f"{what} changed more than its result says: {named(findings.paths)}." if findings.paths else ""
-        body = f"{changed} {findings.note}".strip()
-        self.log.publish(notice("found_late", "What a command changed was found late", body))
+def tell_found_late(log: SessionLog, title: str, findings: Findings) -> None:
+    """Tell the user of the session. A `LateListener`, given the log."""
+    what = f"`{title}`" if title else "A command"
+    changed = f"{what} changed more than its result says: {named(findings.paths)}." if findings.paths else ""
+    body = f"{changed} {findings.note}".strip()
+    log.publish(notice("found_late", "What a command changed was found late", body))

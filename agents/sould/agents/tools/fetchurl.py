@@ -77,9 +77,9 @@ class FetchURL(Tool[Params]):
                     note = f" {error} The page was fetched directly instead."
         page = await fetch(url, gate.allow, self._environment.variables, private, limits)
         result = ToolResultBuilder(limit=self._limits.output_chars)
-        read = await readable(page, limits.seconds)
-        result.write(read.text)
-        if read.whole and not self._has_told:
+        text, whole = await readable(page, limits.seconds)
+        result.write(text)
+        if whole and not self._has_told:
             self._has_told = True
             note += f" This is all of its text. For the main text alone, the user can run: {extra_command()}"
         if page.status >= 400:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from sould.agents.base.rpc.framing import ByteStream
 from sould.agents.clients.connections import ClientProcess, ConnectionRecord, ConnectionServices, Resumable, mark
 from sould.daemon.hello import VERSION
-from sould.daemon.partial_lines import LineTail, NewTail
+from sould.daemon.partial_lines import NewTail
 from sould.daemon.paths import Paths
 from sould.daemon.process.records import StoredRecord, read_record, record_path
 from sould.daemon.process.server import Connection
@@ -102,34 +102,26 @@ def _opened(path: str, flags: int) -> int:
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | flags, 0o600)
 
 
-class ConnectionHost:
-    """One object serves all connections of one frontend."""
-
-    def __init__(self, paths: Paths, sessions: Sessions, protocol: FrontendProtocol, tail: NewTail = LineTail) -> None:
-        """`tail`: what finds the beginning of a message that has not come whole."""
-        self._tail = tail
-        self._paths = paths
-        self._sessions = sessions
-        self._protocol = protocol
-
-    async def __call__(self, connection: Connection) -> int:
-        """Serve until the client is gone."""
-        path = record_path(self._paths.runtime, connection.hello.token)
-        resume = _resume(path, connection)  # before a record of our own takes its place
-        notes = NotesFile(notes_path(self._paths.runtime, connection.hello.token))
-        recorder = ResumeRecorder(StoredRecord(path), resume, connection, self._sessions, notes)
-        stream = connection.open_stream(recorder, self._tail())
-        hello = connection.hello
-        umask = self._sessions.umask if hello.umask is None else hello.umask
-        process = ClientProcess(hello.environment, umask)
-        services = ConnectionServices(self._sessions.host, self._sessions.load, process, recorder, VERSION)
-        try:
-            await self._protocol(stream, services)
-        except asyncio.CancelledError:
-            recorder.let_go()  # somebody goes on with this connection
-            raise
-        recorder.forget()
-        return 0
+async def serve_connection(
+    paths: Paths, sessions: Sessions, protocol: FrontendProtocol, tail: NewTail, connection: Connection
+) -> int:
+    """Serve one connection of a frontend until the client is gone. `tail` finds the beginning of a message that has not come whole."""
+    path = record_path(paths.runtime, connection.hello.token)
+    resume = _resume(path, connection)  # before a record of our own takes its place
+    notes = NotesFile(notes_path(paths.runtime, connection.hello.token))
+    recorder = ResumeRecorder(StoredRecord(path), resume, connection, sessions, notes)
+    stream = connection.open_stream(recorder, tail())
+    hello = connection.hello
+    umask = sessions.umask if hello.umask is None else hello.umask
+    process = ClientProcess(hello.environment, umask)
+    services = ConnectionServices(sessions.host, sessions.load, process, recorder, VERSION)
+    try:
+        await protocol(stream, services)
+    except asyncio.CancelledError:
+        recorder.let_go()  # somebody goes on with this connection
+        raise
+    recorder.forget()
+    return 0
 
 
 def _resume(path: str, connection: Connection) -> ConnectionRecord | None:

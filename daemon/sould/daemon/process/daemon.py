@@ -20,9 +20,9 @@ from sould.daemon.fdstream import Released
 from sould.daemon.hello import PROTOCOL, VERSION
 from sould.daemon.launch import inherited
 from sould.daemon.limits import Limits
-from sould.daemon.partial_lines import FrameTail
+from sould.daemon.partial_lines import FrameTail, LineTail
 from sould.daemon.paths import Paths
-from sould.daemon.process.connection_host import ConnectionHost
+from sould.daemon.process.connection_host import serve_connection
 from sould.daemon.process.handover import HandedConnection, HandoverState, give, hand_over
 from sould.daemon.process.handshake import RefusedHelloError
 from sould.daemon.process.lifecycle import Exit, Lifecycle, describe_clients
@@ -49,8 +49,8 @@ class Daemon:
         self._command = build.command
         self.lifecycle = Lifecycle(paths, limits, self.sessions, inheritance.lock, activated=inheritance.activated)
         serve = partial(serve_acp, accounts=StoredAccounts(paths, self.sessions))
-        acp = ConnectionHost(paths, self.sessions, serve)
-        lsp = ConnectionHost(paths, self.sessions, _serve_lsp, FrameTail)
+        acp = partial(serve_connection, paths, self.sessions, serve, LineTail)
+        lsp = partial(serve_connection, paths, self.sessions, _serve_lsp, FrameTail)
         frontends = {"acp": acp, "lsp": lsp, "control": self._control, "wire": _absent}
         self.server = Server(inheritance.listener, frontends, limits, admit=self._admit, changed=self._changed)
         self._inheritance = inheritance

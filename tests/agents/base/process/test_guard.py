@@ -13,7 +13,7 @@ import pytest
 from sould.agents.base.environment import Environment
 from sould.agents.base.process.guard import CommandStartError, ProcessGuard
 from sould.agents.base.workspace import Command
-from sould.agents.sessions.workfiles import CommandRunner
+from sould.agents.sessions.workfiles import run_command
 from soultest.processes import MARK, descriptors, marked
 
 REACH = ("--inh-caps", "+dac_override", "--ambient-caps", "+dac_override")
@@ -138,8 +138,8 @@ async def test_the_runner_runs_the_exact_line_with_bash_and_no_start_up_files(
     (tmp_path / "evil").write_text("echo evil\n")
     (tmp_path / ".bashrc").write_text("echo evil\n")
     session = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "BASH_ENV": str(tmp_path / "evil"), "WORD": "given"}
-    runner = CommandRunner(guard, Environment(session, provider_keys=(), umask=0o027))
-    running = await runner.run(Command("umask; echo \"$WORD\" 'a  b'; echo err >&2", tmp_path, timeout=10))
+    command = Command("umask; echo \"$WORD\" 'a  b'; echo err >&2", tmp_path, timeout=10)
+    running = await run_command(guard, Environment(session, provider_keys=(), umask=0o027), command)
     assert b"".join([piece async for piece in running.output()]) == b"0027\ngiven a  b\nerr\n"
     assert (await running.wait()).code == 0
 

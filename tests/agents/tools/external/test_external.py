@@ -52,8 +52,8 @@ class Editor:
         """See `Client`."""
 
     def register(self, *tools: Any) -> tuple[tuple[str, ...], dict[str, str]]:
-        done = self.session.parts.client_tools.register(tools, self.id)
-        return done.accepted, {each.name: each.reason for each in done.rejected}
+        accepted, rejected = self.session.parts.client_tools.register(tools, self.id)
+        return tuple(accepted), dict(rejected)
 
     def answer(self, request: ToolCallRequest, answer: object = FINE) -> str:
         return self.session.parts.client_tools.answer(request.id, answer, self.id).outcome

@@ -388,7 +388,7 @@ class Capture(Struct):
 
     def _ask_about(self, interval: Interval) -> None:
         if interval.doubts and self._unsure is not None:
-            self._unsure.found_unsure(interval.call)
+            self._unsure(interval.call)
 
     async def _with_met(self, found: Findings) -> Findings:
         """With what it met of other sessions, in words."""
@@ -402,7 +402,7 @@ class Capture(Struct):
             merged = (*before.changes, *findings.changes)
             self._found[call_id] = Findings(merged, findings.note or before.note)
         elif self._listener is not None and (findings.paths or findings.note):
-            self._listener.found_late(self._unsettled[call_id].title, findings)
+            self._listener(self._unsettled[call_id].title, findings)
 
     # --- looking -----------------------------------------------------------------------------------------------------
 

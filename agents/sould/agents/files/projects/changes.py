@@ -1,9 +1,9 @@
 """What a call did to files, as it is kept and told. Pure."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -56,20 +56,10 @@ def together(found: Sequence[Findings]) -> Findings:
     return Findings(changes, next((each.note for each in found if each.note), ""))
 
 
-class LateListener(Protocol):
-    """Is told what was found when the call's result had been given."""
-
-    def found_late(self, title: str, findings: Findings) -> None:
-        """This, of the call with that title."""
-        ...
-
-
-class UnsureListener(Protocol):
-    """Is told of calls that have ended, some of whose changes may be the user's."""
-
-    def found_unsure(self, call: AgentCall) -> None:
-        """This one."""
-        ...
+LateListener: TypeAlias = Callable[[str, Findings], None]
+"""Is told, with the call's title, what was found when its result had been given."""
+UnsureListener: TypeAlias = Callable[[AgentCall], None]
+"""Is told of a call that has ended, some of whose changes may be the user's."""
 
 
 def explained(found: CallChange, own: Sequence[LoggedEdit]) -> Iterator[CallChange]:

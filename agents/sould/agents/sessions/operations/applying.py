@@ -35,13 +35,6 @@ Raises:
 """
 
 
-class AppliedText(Struct, frozen=True):
-    """What the file holds. `changed`: it held something else before."""
-
-    path: Path
-    changed: bool
-
-
 class Applying(Struct, frozen=True):
     """Of one session."""
 
@@ -49,8 +42,10 @@ class Applying(Struct, frozen=True):
     approval: Approval
     context: ModelContext
 
-    async def apply(self, named: str, change: Change) -> AppliedText:
+    async def apply(self, named: str, change: Change) -> tuple[Path, bool]:
         """Write it, in the editor that has the file open or on disk; the model is told.
+
+        The file, and whether it held something else before.
 
         Raises:
             NotAppliedError: with the reason.
@@ -64,7 +59,7 @@ class Applying(Struct, frozen=True):
             self.context.tell(
                 f"The user applied text of yours to {self.files.paths.shown(path.path)}; it is pending in the review."
             )
-        return AppliedText(path.path, changed)
+        return path.path, changed
 
     async def _admitted(self, named: str) -> ResolvedPath:
         path = self.files.resolve(named)

@@ -41,7 +41,7 @@ MOST_WAITING: Final = 100
 
 
 class AskingWhose:
-    """Of one session. An `UnsureListener`. `serving` owns the task that asks, one question after the other."""
+    """Of one session. `serving` owns the task that asks, one question after the other."""
 
     def __init__(self, found: FoundChanges, questions: Questions, presence: Presence, approval: Approval) -> None:
         self._found = found
@@ -51,7 +51,7 @@ class AskingWhose:
         self._calls: asyncio.Queue[AgentCall] = asyncio.Queue(MOST_WAITING)
 
     def found_unsure(self, call: AgentCall) -> None:
-        """See `UnsureListener`."""
+        """An `UnsureListener`."""
         if not self._calls.full():
             self._calls.put_nowait(call)
 

@@ -24,18 +24,12 @@ ImmediateCommand: TypeAlias = Callable[[UserInput, str], Prompt | None]
 """Does what a client's prompt says, or begins to, if it cannot wait; None: it can."""
 
 
-class AwayCommand(Struct, frozen=True):
-    """`/afk` while a turn runs holds for this turn already, and answers what it is asking."""
-
-    mode_switch: ModeSwitch
-    turns: Turns
-
-    def take(self, user_input: UserInput, client_id: str) -> Prompt | None:
-        """See `ImmediateCommand`."""
-        if self.turns.current is None or typed_text(user_input).strip() != BY:
-            return None
-        self.mode_switch.go_away()
-        return Prompt.answered(user_input, client_id)
+def away_at_once(mode_switch: ModeSwitch, turns: Turns, user_input: UserInput, client_id: str) -> Prompt | None:
+    """`/afk` while a turn runs holds for this turn already, and answers what it is asking. An `ImmediateCommand`."""
+    if turns.current is None or typed_text(user_input).strip() != BY:
+        return None
+    mode_switch.go_away()
+    return Prompt.answered(user_input, client_id)
 
 
 class CommandAnswer(Struct, frozen=True):

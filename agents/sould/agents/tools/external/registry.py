@@ -91,20 +91,6 @@ RESERVED: Final = frozenset({*REFERENCE_TOOLS, RESOURCES})
 """Names of built-in tools, which another agent of the session may have."""
 
 
-class Rejection(Struct, frozen=True):
-    """A tool that is not offered, and why, as a clause."""
-
-    name: str
-    reason: str
-
-
-class Registration(Struct, frozen=True):
-    """What became of the tools that a client registered."""
-
-    accepted: tuple[str, ...] = ()
-    rejected: tuple[Rejection, ...] = ()
-
-
 class ExternalTools(StepExtension, Struct):
     """A `ToolSource` of one session. Tools are offered in the order of their names, whoever comes first."""
 
@@ -129,14 +115,17 @@ class ExternalTools(StepExtension, Struct):
         """Said once, of the main agent: no tool of a client has the name of one in its toolset. None: it takes no tools of clients."""
         self._toolset = toolset
 
-    def register(self, given: Sequence[Mapping[str, object]], client_id: str) -> Registration:
+    def register(
+        self, given: Sequence[Mapping[str, object]], client_id: str
+    ) -> tuple[Sequence[str], Sequence[tuple[str, str]]]:
         """The tools that an attached client runs, in place of those it registered before; they go when it is detached.
 
         Each has `name`, `description`, `parameters` (a JSON schema) and `kind`, and is accepted, or refused with a reason.
+        The names of those that are offered, and of those that are not with why, as a clause.
         """
         others = {name: tool for name, tool in self._tools.items() if tool.client_id != client_id}
         own: dict[str, ExternalTool] = {}
-        rejected: list[Rejection] = []
+        rejected: list[tuple[str, str]] = []
         for each in given:
             try:
                 if self._toolset is None:
@@ -144,11 +133,11 @@ class ExternalTools(StepExtension, Struct):
                 definition = read_definition(each)
                 self._require_free(definition.name, own, others, self._toolset)
             except InvalidDefinitionError as error:
-                rejected.append(Rejection(str(each.get("name", ""))[:64], str(error)))
+                rejected.append((str(each.get("name", ""))[:64], str(error)))
                 continue
             own[definition.name] = self._tool(definition, client_id, self.clients.name(client_id))
         self._offer(others | own)
-        return Registration(tuple(own), tuple(rejected))
+        return tuple(own), rejected
 
     def left(self, client_id: str) -> None:
         """A client is gone, its tools with it; calls that wait for it end."""

@@ -287,13 +287,6 @@ async def read_body(response: "httpx2.Response", most: int) -> tuple[bytes, bool
     return bytes(body), False
 
 
-class PageText(Struct, frozen=True):
-    """What a person would read, without characters that cannot be shown. `whole`: with menus and all else around it."""
-
-    text: str
-    whole: bool = False
-
-
 def extra_command() -> str:
     """The command that installs what the extra `web` names beside this sould."""
     lines = (line.partition(";") for line in importlib.metadata.requires("sould") or ())
@@ -305,8 +298,8 @@ def extra_command() -> str:
     return shlex.join([*installer, *wanted])
 
 
-async def readable(page: WebPage, seconds: float) -> PageText:
-    """The text of a page.
+async def readable(page: WebPage, seconds: float) -> tuple[str, bool]:
+    """What a person would read of a page, without characters that cannot be shown; and whether menus and all else are in it.
 
     Raises:
         FetchError: it is no text, or its text could not be found within `seconds`.
@@ -314,9 +307,9 @@ async def readable(page: WebPage, seconds: float) -> PageText:
     kind = page.content_type or "text/html"
     if kind in ("text/html", "application/xhtml+xml"):
         found, whole = await _text_of(page, seconds)
-        return PageText(await asyncio.to_thread(plain, found), whole)
+        return await asyncio.to_thread(plain, found), whole
     if kind.startswith("text/") or kind in _TEXT or kind.endswith(("+json", "+xml")):
-        return PageText(await asyncio.to_thread(plain, _decoded(page).encode(errors="replace")))
+        return await asyncio.to_thread(plain, _decoded(page).encode(errors="replace")), False
     raise FetchError(f"This is {kind}, not a page of text.")
 
 

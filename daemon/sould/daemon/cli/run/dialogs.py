@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
 import click
-from msgspec import Struct
 from pydantic import BaseModel, Field, JsonValue, ValidationError
 
 from sould.agents.base.rpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
@@ -125,15 +124,11 @@ class PermissionDialog(BaseModel):
         return "\n  ".join([*(diffs(self.tool_call) if whole else ()), title, *command, *words, offered])
 
 
-class DialogChoice(Struct, frozen=True):
-    """The id of the chosen option, and what the agent is told with a rejection."""
+async def ask(asked: PermissionDialog) -> tuple[str, str] | None:
+    """The id of the chosen option, and what the agent is told with a rejection; None at the end of input.
 
-    option_id: str
-    why: str = ""
-
-
-async def ask(asked: PermissionDialog) -> DialogChoice | None:
-    """What was chosen; None at the end of input. Words behind the key of a rejection are the reason."""
+    Words behind the key of a rejection are that.
+    """
     choices = asked.choices
     click.echo(asked.question(), err=True)
     while line := await read_line():
@@ -141,7 +136,7 @@ async def ask(asked: PermissionDialog) -> DialogChoice | None:
         key = key.lower().rstrip(",:")
         option = choices.get(WORDS.get(key, key))
         if option is not None and (not why or option.kind == "reject_once"):
-            return DialogChoice(option.option_id, why.strip())
+            return option.option_id, why.strip()
         if key == ALL and not why:
             click.echo(asked.question(whole=True), err=True)
             continue
@@ -236,8 +231,9 @@ class TerminalDialogs:
         if chosen is None:
             self._run.give_up(self._needs_approval(asked))
             return {"outcome": {"outcome": "cancelled"}}
-        why = {"_meta": {"sould": {"feedback": chosen.why}}} if chosen.why else {}
-        return {"outcome": {"outcome": "selected", "optionId": chosen.option_id}, **why}
+        option_id, why = chosen
+        told = {"_meta": {"sould": {"feedback": why}}} if why else {}
+        return {"outcome": {"outcome": "selected", "optionId": option_id}, **told}
 
     async def _form(self, form: Form) -> Params:
         call: Update = {"toolCallId": form.call_id} if form.call_id else {}
