@@ -83,24 +83,16 @@ class McpCarrier:
     """
 
     def __init__(self, client_id: str, connection: Connection) -> None:
-        self._id = client_id
+        self.id = client_id
+        """See `Carrier`."""
         self._connection = connection
-        self._gone = asyncio.Event()
+        self.gone = asyncio.Event()
+        """See `Carrier`."""
         self._active: dict[tuple[str, str], Heard] = {}
-
-    @property
-    def id(self) -> str:
-        """See `Carrier`."""
-        return self._id
-
-    @property
-    def gone(self) -> asyncio.Event:
-        """See `Carrier`."""
-        return self._gone
 
     def end(self) -> None:
         """The client is gone."""
-        self._gone.set()
+        self.gone.set()
 
     async def ask(self, server_id: str, request_id: str, method: str, params: Json | None, heard: Heard) -> Json:
         """See `Carrier`."""

@@ -58,28 +58,24 @@ class Environment:
         self.umask = umask
         kept = frozenset(pass_keys)
         withheld = frozenset(provider_keys) | _DROPPED
-        self._variables = {
+        self.variables = {
             name: value
             for name, value in session.items()
             if name in kept or not (name in withheld or name.startswith(_DROPPED_PREFIXES) or _unusable(name, value))
         }
-        self._variables.setdefault("PATH", _DEFAULT_PATH)
-        self._outside = tuple(outside)
-
-    @property
-    def variables(self) -> Mapping[str, str]:
         """The variables a command gets, all of them."""
-        return self._variables
+        self.variables.setdefault("PATH", _DEFAULT_PATH)
+        self._outside = tuple(outside)
 
     @property
     def path(self) -> tuple[Path, ...]:
         """The absolute directories of the session's PATH, in order; relative ones name nothing we trust."""
-        return tuple(Path(part) for part in self._variables["PATH"].split(os.pathsep) if os.path.isabs(part))
+        return tuple(Path(part) for part in self.variables["PATH"].split(os.pathsep) if os.path.isabs(part))
 
     @property
     def home(self) -> Path:
         """The user's home directory as the session sees it."""
-        return Path(self._variables.get("HOME") or Path.home())
+        return Path(self.variables.get("HOME") or Path.home())
 
     @property
     def os_name(self) -> str:
@@ -93,7 +89,7 @@ class Environment:
 
     def which(self, program: str) -> str | None:
         """The file that sould itself runs for `program`, see `find_program`; None when there is none."""
-        return find_program(program, self._variables["PATH"], self._outside)
+        return find_program(program, self.variables["PATH"], self._outside)
 
 
 def find_program(program: str, path: str, outside: Iterable[Path] = ()) -> str | None:

@@ -57,23 +57,15 @@ class LocalWorkspace:
 
         `umask`: of new files and directories, the session's own.
         """
-        self._root = Path(os.path.realpath(root))
+        self.root = Path(os.path.realpath(root))
+        """The session's working directory, absolute and resolved."""
         self._home = home or Path.home()
-        self._additional = additional
+        self.additional = additional
+        """Further directories that count as inside."""
         self._run = run
         self._umask = umask
         self._encodings: dict[Path, Encoding] = {}
         """Of files that are not in UTF-8, as they were read or written last: a guess takes time, and the next may be another."""
-
-    @property
-    def root(self) -> Path:
-        """The session's working directory, absolute and resolved."""
-        return self._root
-
-    @property
-    def additional(self) -> Sequence[Path]:
-        """Further directories that count as inside."""
-        return self._additional
 
     def resolve(self, path: str) -> ResolvedPath:
         """Make `path` absolute and follow every link before judging it. Raises OutsideError for what can name nothing."""
@@ -90,14 +82,14 @@ class LocalWorkspace:
         named, real = os.path.normpath(given), Path(os.path.realpath(given))
         if not str(real).isprintable() and any("\ud800" <= letter <= "\udfff" for letter in str(real)):
             raise OutsideError("the path leads to a name that is not valid UTF-8")
-        inside = any(real.is_relative_to(folder) for folder in (self._root, *self._additional))
+        inside = any(real.is_relative_to(folder) for folder in (self.root, *self.additional))
         return ResolvedPath(real, inside, Path(named) if named != str(real) else None)
 
     def _absolute(self, path: str) -> str:
         """`~name` is a file of that name: whose account exists is nobody's business."""
         if path == "~" or path.startswith("~/"):
             path = f"{self._home}{path[1:]}"
-        return os.path.join(self._root, path)
+        return os.path.join(self.root, path)
 
     async def read_text(self, path: Path) -> TextFile:
         """The file as it is on disk, up to 16 MiB. Raises NotAFileError, NotTextError, OutsideError, WorkspaceError."""

@@ -217,7 +217,7 @@ class TurnRunner:
     async def _save_state(self) -> None:
         """What the turn left that the next process must know, before anybody is told of the turn's end."""
         state, todos, budgets = self._parts.choices.state, self._parts.work.todos, self._parts.services.model.budgets
-        if todos.get() != state.todos or budgets.changed or state.unsaved:
-            state.keep_todos(todos.get())
+        if todos.items != state.todos or budgets.changed or state.unsaved:
+            state.keep_todos(todos.items)
             budgets.note_saved()
             await run_shielded_in_thread(state.save, self._parts.services.directory)

@@ -1,7 +1,7 @@
 """Who looks at a session, the registry of its attached clients, and what they answer; and what came while nobody looked."""
 
 from collections import deque
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias
 
@@ -19,32 +19,28 @@ class AttachedClients:
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
-        self._by_id: dict[str, Client] = {}
-        self._watching: list[ClientsChanged] = []
-
-    @property
-    def by_id(self) -> Mapping[str, Client]:
+        self.by_id: dict[str, Client] = {}
         """All of them."""
-        return self._by_id
+        self._watching: list[ClientsChanged] = []
 
     @property
     def any(self) -> bool:
         """Somebody looks, a person or a program."""
-        return bool(self._by_id)
+        return bool(self.by_id)
 
     @property
     def person(self) -> bool:
         """A person looks; programs cannot be asked."""
-        return any(client.speaks_for_user for client in self._by_id.values())
+        return any(client.speaks_for_user for client in self.by_id.values())
 
     def add(self, client: Client) -> None:
         """A client came."""
-        self._by_id[client.id] = client
+        self.by_id[client.id] = client
         self._tell()
 
     def remove(self, client_id: str) -> None:
         """A client left, if it was there."""
-        if self._by_id.pop(client_id, None) is not None:
+        if self.by_id.pop(client_id, None) is not None:
             self._tell()
 
     @contextmanager
@@ -62,7 +58,7 @@ class AttachedClients:
 
     def name(self, client_id: str) -> str:
         """What people call it; its id when it is not there."""
-        client = self._by_id.get(client_id)
+        client = self.by_id.get(client_id)
         return client.name if client is not None else client_id
 
     def answer(self, response: Response, client_id: str) -> Resolution:
@@ -71,7 +67,7 @@ class AttachedClients:
 
     def chooses_for_project(self, client_id: str) -> bool:
         """What is chosen there is remembered for the project, as what the user types is."""
-        client = self._by_id.get(client_id)
+        client = self.by_id.get(client_id)
         return client is None or client.chooses_for_project
 
 

@@ -153,7 +153,8 @@ class StepCalls:
         self._watcher = watcher
         self._whole = 0
         """So many were said to be whole."""
-        self._calls: list[OpenCall] = []
+        self.all: list[OpenCall] = []
+        """Every call, answered or not."""
         self._answered = 0
         self.any_shown = False
         self._complete = False
@@ -173,7 +174,7 @@ class StepCalls:
         for call in pending:
             made = [call.function.arguments or ""]
             result, waits = results.get(call.id), held.get(call.id)
-            calls._calls.append(OpenCall(call.id, call.id, call.function.name, made, result=result, held=waits))
+            calls.all.append(OpenCall(call.id, call.id, call.function.name, made, result=result, held=waits))
         return calls
 
     def shown(self) -> None:
@@ -182,8 +183,8 @@ class StepCalls:
 
     def reached_limit(self) -> None:
         """The answer was as long as the model may answer: its last call may be cut."""
-        if self._calls:
-            self._calls[-1].cut_off()
+        if self.all:
+            self.all[-1].cut_off()
 
     def completed(self) -> None:
         """The model finished its answer."""
@@ -191,7 +192,7 @@ class StepCalls:
         self._say_whole()
 
     def _say_whole(self) -> None:
-        whole, self._whole = self._calls[self._whole :], len(self._calls)
+        whole, self._whole = self.all[self._whole :], len(self.all)
         for call in whole:
             self._watcher.whole(call)
 
@@ -199,18 +200,13 @@ class StepCalls:
         """The call has its result."""
         self._watcher.over(call)
 
-    @property
-    def all(self) -> Sequence[OpenCall]:
-        """Every call, answered or not."""
-        return self._calls
-
     def open(self, delta: ToolCall, call_id: str, preview: CallPreview | None = None, model: str = "") -> None:
         """`model` begins a call; it is shown under `call_id`, which no other call of the session has, as `preview`."""
         call = OpenCall(call_id, delta.id, delta.function.name, model=model)
         if delta.function.arguments:
             call.fragments.append(delta.function.arguments)
         self._say_whole()
-        self._calls.append(call)
+        self.all.append(call)
         self.shown()
         function = FunctionCall(name=call.name, arguments=delta.function.arguments)
         self._publish(ToolCall(id=call.id, function=function, extras=delta.extras, preview=preview))
@@ -221,18 +217,18 @@ class StepCalls:
         if call is None or not delta.arguments_part:
             return
         call.fragments.append(delta.arguments_part)
-        behind = call is not self._calls[-1]
+        behind = call is not self.all[-1]
         self._publish(ToolCallPart(arguments_part=delta.arguments_part, tool_call_id=call.id if behind else None))
 
     def _named(self, server_id: str | None) -> OpenCall | None:
         if server_id is None:
-            return self._calls[-1] if self._calls else None
-        return next((call for call in reversed(self._calls) if call.server_id == server_id), None)
+            return self.all[-1] if self.all else None
+        return next((call for call in reversed(self.all) if call.server_id == server_id), None)
 
     def publish_ready(self) -> None:
         """Publish results in the order of the calls, as far as they are known."""
-        while self._answered < len(self._calls):
-            call = self._calls[self._answered]
+        while self._answered < len(self.all):
+            call = self.all[self._answered]
             if call.result is None:
                 return
             self._publish(ToolResult(tool_call_id=call.id, return_value=call.result))
@@ -240,7 +236,7 @@ class StepCalls:
 
     def close(self) -> None:
         """Give every call that owes a result an honest one: real where it finished, else that it was interrupted."""
-        for call in self._calls[self._answered :]:
+        for call in self.all[self._answered :]:
             if call.result is None and call.held is not None:
                 call.settle(unseen(CANCELLED))
             elif call.result is None:

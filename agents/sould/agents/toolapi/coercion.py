@@ -18,14 +18,6 @@ _BOOLEANS = {"true": True, "false": False}
 _UNREAD = object()
 
 
-def coerced(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a call, by the schema of its tool, whose names the model knows as `property_name` writes them.
-
-    Null for a parameter that need not be given is not given.
-    """
-    return _object(arguments, schema)
-
-
 def _value(value: Any, schema: Mapping[str, Any]) -> Any:
     if isinstance(value, str):
         return _read(value, schema)
@@ -33,7 +25,7 @@ def _value(value: Any, schema: Mapping[str, Any]) -> Any:
         return int(value)
     if isinstance(value, dict):
         fields, chosen = cast("dict[str, Any]", value), _branch(schema, "object")
-        return _object(fields, chosen) if chosen is not None else fields
+        return coerced(fields, chosen) if chosen is not None else fields
     if isinstance(value, list):
         chosen = _branch(schema, "array")
         items = chosen.get("items") if chosen is not None else None
@@ -42,7 +34,11 @@ def _value(value: Any, schema: Mapping[str, Any]) -> Any:
     return value
 
 
-def _object(given: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+def coerced(given: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a call, by the schema of its tool, whose names the model knows as `property_name` writes them.
+
+    Null for a parameter that need not be given is not given. The same holds within objects.
+    """
     properties, required = _mapping(schema.get("properties")), schema.get("required") or ()
     own = {property_name(name): name for name in properties}
     made: dict[str, Any] = {}

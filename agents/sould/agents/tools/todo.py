@@ -14,15 +14,11 @@ class TodoList:
     """The list of one agent in one session."""
 
     def __init__(self, items: tuple[TodoItem, ...] = ()) -> None:
-        self._items = items
-
-    def get(self) -> tuple[TodoItem, ...]:
-        """The current items."""
-        return self._items
+        self.items = items
 
     def set(self, items: tuple[TodoItem, ...]) -> None:
         """Replace them all."""
-        self._items = items
+        self.items = items
 
 
 class Todo(Parsed):
@@ -63,7 +59,7 @@ class SetTodoList(Tool[Params]):
     async def run(self, params: Params, call: ToolCallContext) -> ToolReturn:
         """Replace or read."""
         if params.todos is None:
-            items = self._todos.get()
+            items = self._todos.items
             text = "\n".join(f"- [{item.status}] {item.title}" for item in items)
             return tool_ok(text, message="" if items else "The todo list is empty.")
         items = tuple(TodoItem(title=todo.title, status=todo.status) for todo in params.todos)

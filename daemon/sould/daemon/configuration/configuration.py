@@ -8,6 +8,7 @@ import difflib
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, cast, get_args, get_origin
 
@@ -165,14 +166,10 @@ def _all_described(errors: list[ErrorDetails], document: _Document) -> ConfigFil
         if error["type"] != "extra_forbidden"
         and not (error["type"] == "missing" and tuple(map(str, error["loc"])) in meant)
     ]
-    found = [*sorted(unknown, key=_line), *sorted(others, key=_line)]
+    found = [*sorted(unknown, key=attrgetter("line")), *sorted(others, key=attrgetter("line"))]
     first = found[0]
     message = "\n".join(error.message for error in found)
     return ConfigFileError(message, key=first.key, file=first.file, line=first.line, nearest=first.nearest)
-
-
-def _line(error: ConfigFileError) -> int:
-    return error.line
 
 
 def _described(error: ErrorDetails, document: _Document) -> ConfigFileError:

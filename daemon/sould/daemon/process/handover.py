@@ -13,7 +13,6 @@ import logging
 import os
 import socket
 from collections.abc import Sequence
-from typing import TypeVar
 
 from msgspec import Struct, field
 from msgspec.json import decode, encode
@@ -24,8 +23,6 @@ from sould.daemon.process.handshake import Hello
 from sould.daemon.process.server import Connection
 
 _log = logging.getLogger(__name__)
-
-MessageT = TypeVar("MessageT", "_ConnectionMessage", "_Head")
 
 READY = b"ready"
 DEADLINE = 10.0
@@ -116,11 +113,12 @@ def receive(descriptor: int) -> HandoverState:
     giver.settimeout(DEADLINE)
     os.set_inheritable(descriptor, False)
     told_head, (listener, lock) = _receive(giver)
-    head = _read(_Head, told_head)
+    # what a daemon of ours sent, perhaps of another version: what we do not know is left out
+    head = decode(told_head, type=_Head)
     heirs: list[HandedConnection] = []
     for _ in range(head.connections):
         told, descriptors = _receive(giver)
-        heirs.append(_heir(_read(_ConnectionMessage, told), descriptors))
+        heirs.append(_heir(decode(told, type=_ConnectionMessage), descriptors))
     giver.settimeout(None)
     return HandoverState(socket.socket(fileno=listener), lock, heirs, giver, head.activated)
 
@@ -147,14 +145,6 @@ class _ConnectionMessage(Struct, frozen=True):
 class _Head(Struct, frozen=True):
     connections: int
     activated: bool = False
-
-
-def _read(kind: type[MessageT], data: bytes) -> MessageT:
-    """What a daemon of ours sent, perhaps of another version: what we do not know is left out.
-
-    pydantic is not loaded when a daemon starts.
-    """
-    return decode(data, type=kind)
 
 
 def _describe(heir: HandedConnection) -> _ConnectionMessage:

@@ -9,7 +9,7 @@ import asyncio
 import itertools
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from collections.abc import Set as AbstractSet
 from typing import Any, Protocol, TypeAlias, cast
 
@@ -107,11 +107,13 @@ class Connection:
         self._dialect = dialect
         self._changed = changed
         self._ids = itertools.count(first_id)
-        self._inbound: dict[RequestId, Request] = {}
+        self.unanswered: dict[RequestId, Request] = {}
+        """The peer's requests that have no answer yet."""
         self._tasks: dict[RequestId, asyncio.Task[None]] = {}
         self._cancelled: set[RequestId] = set()
         self._background: set[asyncio.Task[None]] = set()
-        self._outbound: dict[int, Asked] = {}
+        self.asked: dict[int, Asked] = {}
+        """Our requests that have no answer yet."""
         self._accepted = self._answered = False
         """Requests and notifications, or answers, of which the owner is still to be told."""
         self._noting = 0
@@ -187,13 +189,13 @@ class Connection:
 
     def _leave(self) -> None:
         self.gone = True
-        for asked in self._outbound.values():
+        for asked in self.asked.values():
             if not asked.answer.done():
                 asked.answer.set_exception(
                     ConnectionGoneError(f"the client disconnected, {asked.method} is unanswered")
                 )
                 asked.answer.exception()  # nobody may wait for it any more, which is no error
-        self._outbound.clear()
+        self.asked.clear()
 
     async def _finish_tasks(self) -> None:
         tasks = {*self._tasks.values(), *self._background}
@@ -204,19 +206,14 @@ class Connection:
 
     # --- inbound ----------------------------------------------------------------------------------------------------
 
-    @property
-    def unanswered(self) -> Mapping[RequestId, Request]:
-        """The peer's requests that have no answer yet."""
-        return self._inbound
-
     def _accept(self, request: Request) -> bool:
-        if request.id in self._inbound:
+        if request.id in self.unanswered:
             sentence = f"A request with id {request.id!r} is still running."
             return self._refuse(Invalid(request.id, RpcError(INVALID_REQUEST, sentence[:200])))
-        if len(self._inbound) >= self._limits.in_flight:
+        if len(self.unanswered) >= self._limits.in_flight:
             self.answer_error(request.id, RpcError(INTERNAL_ERROR, "Too many requests are running at once."))
             return True
-        self._inbound[request.id] = request
+        self.unanswered[request.id] = request
         self._accepted = True
         self._start(request, self._handler.request(request.method, request.params))
         return True
@@ -229,7 +226,7 @@ class Connection:
 
     def adopt(self, request: Request, result: Coroutine[None, None, Any]) -> None:
         """Answer, when `result` is known, a request that an earlier connection of this peer accepted (D11)."""
-        self._inbound[request.id] = request
+        self.unanswered[request.id] = request
         self._start(request, result)
 
     def _start(self, request: Request, result: Coroutine[None, None, Any]) -> None:
@@ -243,7 +240,7 @@ class Connection:
         finally:
             self._tasks.pop(request.id, None)
             self._cancelled.discard(request.id)
-            self._inbound.pop(request.id, None)
+            self.unanswered.pop(request.id, None)
             self._note_answered()
         if then is not None:
             then()
@@ -327,11 +324,6 @@ class Connection:
 
     # --- outbound ---------------------------------------------------------------------------------------------------
 
-    @property
-    def asked(self) -> Mapping[int, Asked]:
-        """Our requests that have no answer yet."""
-        return self._outbound
-
     async def request(self, method: str, params: Params | None) -> Any:
         """Ask the peer and wait, without limit, for its result. Cancelling the wait withdraws the request.
 
@@ -345,18 +337,18 @@ class Connection:
             raise ConnectionGoneError(f"the client disconnected, {method} was not sent")
         request_id = next(self._ids)
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._outbound[request_id] = Asked(method, answer)
+        self.asked[request_id] = Asked(method, answer)
         self._changed()
         asked = {"jsonrpc": "2.0", "id": request_id, "method": method}
         self._send(asked if params is None else {**asked, "params": params})
         try:
             return await answer
         except asyncio.CancelledError as withdrawn:
-            if self._outbound.get(request_id) is not None:
+            if self.asked.get(request_id) is not None:
                 self.withdraw(request_id, str(withdrawn.args[0]) if any(withdrawn.args) else "")
             raise
         finally:
-            if self._outbound.pop(request_id, None) is not None:
+            if self.asked.pop(request_id, None) is not None:
                 self._changed()
 
     def withdraw(self, request_id: int, reason: str = "") -> None:
@@ -396,7 +388,7 @@ class Connection:
         self._send({"jsonrpc": "2.0", "id": request_id, "error": error.to_json()})
 
     def _settle(self, response: Response) -> None:
-        asked = self._outbound.get(response.id) if isinstance(response.id, int) else None
+        asked = self.asked.get(response.id) if isinstance(response.id, int) else None
         if asked is None or asked.answer.done():
             self.ignored_responses += 1
         elif response.error is not None:

@@ -3,7 +3,7 @@
 Tools hold this one object for the session's life; which client stands behind it changes under them.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
 
 from sould.agents.base.workspace import Expected, TextFile, TextFiles, Workspace
@@ -14,24 +14,21 @@ class ClientFiles:
     """`TextFiles` that delegate to a client's for each file, or to the disk."""
 
     def __init__(self, disk: Workspace, buffers: Buffers) -> None:
-        self._disk = disk
+        self.disk = disk
+        """The files without any editor."""
         self._buffers = buffers
-        self._clients: dict[str, TextFiles] = {}
+        self.attached: dict[str, TextFiles] = {}
+        """What clients with buffers read and write through, by client, the newest last."""
         self._asking = ""
 
     def attach(self, client_id: str, workspace: TextFiles | None) -> None:
         """A client came, with buffers or without."""
         if workspace is not None:
-            self._clients[client_id] = workspace
+            self.attached[client_id] = workspace
 
     def detach(self, client_id: str) -> None:
         """A client left; what it was asked for falls back to the disk by its own files (D13)."""
-        self._clients.pop(client_id, None)
-
-    @property
-    def attached(self) -> Mapping[str, TextFiles]:
-        """What clients with buffers read and write through, by client, the newest last."""
-        return self._clients
+        self.attached.pop(client_id, None)
 
     def turn_of(self, client_id: str) -> None:
         """The turn that begins now was asked for by this client: it comes first where nobody has the file open."""
@@ -45,15 +42,10 @@ class ClientFiles:
     def _serving(self, path: Path) -> TextFiles:
         """Of the clients that have it open, also without the session, the one focused last; else who asked for the turn, or the newest."""
         all_holders = self._buffers.holders(path)
-        told = (self._clients.get(holder) or self._buffers.workspace(holder) for holder in all_holders)
+        told = (self.attached.get(holder) or self._buffers.workspace(holder) for holder in all_holders)
         holders = [each for each in told if each is not None]
-        newest = next(reversed(self._clients.values()), self._disk)
-        return holders[0] if holders else self._clients.get(self._asking, newest)
-
-    @property
-    def disk(self) -> Workspace:
-        """The files without any editor."""
-        return self._disk
+        newest = next(reversed(self.attached.values()), self.disk)
+        return holders[0] if holders else self.attached.get(self._asking, newest)
 
     async def read_text(self, path: Path) -> TextFile:
         """See `TextFiles`."""
@@ -73,4 +65,4 @@ class ClientFiles:
 
     async def unsaved(self) -> Collection[Path]:
         """See `TextFiles`."""
-        return {path for client in self._clients.values() for path in await client.unsaved()} | self._buffers.unsaved()
+        return {path for client in self.attached.values() for path in await client.unsaved()} | self._buffers.unsaved()

@@ -99,12 +99,9 @@ class AskingWhose:
         """Return when nothing of that is left."""
         changed = asyncio.Event()
 
-        def hear(path: str) -> None:
-            changed.set()
-
         with contextlib.ExitStack() as stack:
             for review in self._found.borrowed.reviews():
-                stack.enter_context(review.following(hear))
+                stack.enter_context(review.following(lambda _: changed.set()))
             while self._unsure(call):
                 await changed.wait()
                 changed.clear()

@@ -55,7 +55,7 @@ class ProjectMemory:
 
     def mode(self, cwd: Path) -> Mode | None:
         """The mode chosen last in this project, None when nobody chose."""
-        project = self._read().projects.get(_key(cwd))
+        project = self._read().projects.get(os.path.realpath(cwd))
         return project.mode if project else None
 
     def remember_mode(self, cwd: Path, mode: Mode) -> None:
@@ -66,7 +66,7 @@ class ProjectMemory:
 
     def editor_context(self, cwd: Path) -> Sharing:
         """Whether agents may know what the user looks at in this project."""
-        return (self._read().projects.get(_key(cwd)) or _Project()).editor_context
+        return (self._read().projects.get(os.path.realpath(cwd)) or _Project()).editor_context
 
     def remember_editor_context(self, cwd: Path, sharing: Sharing) -> None:
         """Remember a choice."""
@@ -75,8 +75,8 @@ class ProjectMemory:
     def _change(self, cwd: Path, **update: str) -> None:
         def updated(content: _Projects | None) -> _Projects:
             projects = (content or _Projects()).projects
-            known = projects.get(_key(cwd)) or _Project()
-            return _Projects(projects={**projects, _key(cwd): known.model_copy(update=update)})
+            known = projects.get(os.path.realpath(cwd)) or _Project()
+            return _Projects(projects={**projects, os.path.realpath(cwd): known.model_copy(update=update)})
 
         try:
             self._file.change(updated)
@@ -85,8 +85,3 @@ class ProjectMemory:
 
     def _read(self) -> _Projects:
         return self._file.read() or _Projects()
-
-
-def _key(cwd: Path) -> str:
-    """The same for every path that leads to a directory."""
-    return os.path.realpath(cwd)

@@ -7,6 +7,7 @@ import asyncio
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -168,12 +169,9 @@ async def decided(reviews: Sequence[Review], hunks: Collection[int], seconds: fl
     """Return when none of the hunks waits any more, or when the time is over."""
     changed = asyncio.Event()
 
-    def hear(path: str) -> None:
-        changed.set()
-
     with ExitStack() as stack, suppress(TimeoutError):
         for review in reviews:
-            stack.enter_context(review.following(hear))
+            stack.enter_context(review.following(lambda _: changed.set()))
         async with asyncio.timeout(seconds):
             while any(
                 each.hunk_id in hunks for review in reviews for file in review.pending() for each in _pending(file)
@@ -223,15 +221,13 @@ def _entries(git: GitProgram, scope: str) -> list[_Entry]:
         raise EditorToolError("not_supported", "This directory is in no git worktree.")
     if scope == "staged":
         head = git.run(("rev-parse", "-q", "--verify", "HEAD"), deadline).decode().strip() or _NO_COMMIT
-        return sorted(_raw(git, git.run(("diff-index", "--cached", *_RAW, head, "--"), deadline)), key=_by_path)
+        return sorted(
+            _raw(git, git.run(("diff-index", "--cached", *_RAW, head, "--"), deadline)), key=attrgetter("path")
+        )
     changed = _raw(git, git.run_comparing(("diff-files", *_RAW), deadline))
     names = git.run(("ls-files", "--others", "--exclude-standard", "-z"), deadline).split(b"\0")
     untracked = (_Entry(git.root / name.decode(errors="surrogateescape"), "?") for name in names if name)
-    return sorted((*changed, *untracked), key=_by_path)
-
-
-def _by_path(entry: _Entry) -> Path:
-    return entry.path
+    return sorted((*changed, *untracked), key=attrgetter("path"))
 
 
 def _raw(git: GitProgram, printed: bytes) -> Iterator[_Entry]:
