@@ -56,8 +56,11 @@ MEASUREMENTS: tuple[Measurement, ...] = (
     journal.append,
     review.review,
     review.large,
+    lsp.first,
     lsp.warm,
     lsp.hunks,
+    lsp.loaded,
+    lsp.typing,
     lsp.windows,
 )
 

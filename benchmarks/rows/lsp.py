@@ -1,13 +1,15 @@
 """Editors that speak LSP: how soon one is served, and shows the hunks of a file; what one more window costs."""
 
+import subprocess
 import time
 from collections.abc import Generator
 from contextlib import ExitStack
 from functools import partial
+from pathlib import Path
 from typing import cast
 
 from agents import Sould
-from processes import pss, settle
+from processes import cpu, pss, settle
 from row import OURS, AtMost, Figures, OfFloor, Row, Sides, measures
 from rows.memory import MCP, with_mcp
 from rows.startup import FIRST_BYTE, INTERPRETER, interpreter_ms
@@ -17,12 +19,21 @@ HUNKS = 100
 APART = 3
 """Lines from one to the next."""
 KEYS = 20
+LINES = 10_000
+QUICK_KEYS, QUICKLY = 300, 10.0
+"""So many keys in so many seconds."""
 
+FIRST = Row(
+    "lsp-first-initialize",
+    "spawn -> `initialize` answered over LSP, daemon running that has served no LSP yet",
+    "opening the first file in an editor",
+    budget=AtMost(450),
+)
 WARM = Row(
     "lsp-warm-initialize",
     "spawn -> `initialize` answered over LSP, daemon running",
     "opening a file in one more editor",
-    budget=OfFloor(1.5),
+    budget=OfFloor(1.25),
     floor=INTERPRETER,
 )
 SHOWN = Row(
@@ -37,6 +48,27 @@ TYPED = Row(
     "whether hunks lag behind what you type",
     budget=AtMost(30),
 )
+QUICK = Row(
+    "lsp-typing",
+    f"{QUICK_KEYS} keys in {QUICKLY:g} s in a file of {LINES:,} lines",
+    "what typing fast costs",
+    unit="% of a core",
+    budget=AtMost(5),
+)
+ONCE = Row(
+    "lsp-memory-once",
+    "pygls and the types of the protocol, beside what the daemon has loaded for sessions",
+    "what LSP costs once",
+    unit="MB PSS",
+    budget=AtMost(22),
+)
+LOADED = """
+import sould.editors.lsp.server, sould.agents.clients.frontend.review, sould.daemon.process.main
+before = pss([os.getpid()])
+import sould.editors.lsp.protocol
+print(pss([os.getpid()]) - before)
+"""
+"""Prints `ONCE`."""
 WINDOW = Row(
     "lsp-second-window",
     "a second LSP window with a file open",
@@ -51,6 +83,20 @@ DAEMON = Row(
     unit="MB PSS",
     budget=AtMost(130),
 )
+
+
+@measures(FIRST, rounds=5)
+def first(world: World) -> Generator[Sides]:
+    """With a daemon that has only served ACP."""
+    yield {OURS: partial(started_first, ours(world))}
+
+
+def started_first(agent: Sould) -> Figures:
+    """A daemon's first window, when it has loaded what it loads for others."""
+    agent.rest()
+    with agent.opened():
+        settle(agent.shared())
+        return {FIRST.name: started(agent)[WARM.name]}
 
 
 @measures(WARM, rounds=15)
@@ -105,6 +151,45 @@ def shown(agent: Sould, count: int) -> Figures:
             assert client.lenses(uri) == 3 * count
             typed.append(time.monotonic_ns() - begin)
     return {SHOWN.name: looked / 1e6, TYPED.name: sorted(typed)[KEYS // 2] / 1e6}
+
+
+@measures(ONCE, rounds=3)
+def loaded(world: World) -> Generator[Sides]:
+    """In an interpreter by itself."""
+    yield {OURS: partial(loaded_once, world)}
+
+
+def loaded_once(world: World) -> Figures:
+    """What it says itself."""
+    path = f"import os, sys; sys.path.append({str(Path(__file__).parent.parent)!r}); from processes import pss"
+    command = [str(world.python), "-c", path + LOADED]
+    return {ONCE.name: float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)}
+
+
+@measures(QUICK, rounds=1)
+def typing(world: World) -> Generator[Sides]:
+    """From a fresh start."""
+    yield {OURS: partial(typed_fast, ours(world), world.scaled(QUICK_KEYS, 20))}
+
+
+def typed_fast(agent: Sould, keys: int) -> Figures:
+    """Somebody who types in one window."""
+    agent.rest()
+    path = agent.project / "long.txt"
+    path.write_text("line\n" * LINES)
+    with agent.window() as window:
+        window.begin(agent.project)
+        uri = window.open(path)
+        window.lenses(uri)
+        daemon = agent.shared()
+        settle(daemon)
+        busy = cpu(daemon)
+        for key in range(keys):
+            window.type(uri, key + 2, LINES // 2)
+            time.sleep(QUICKLY / QUICK_KEYS)
+        window.lenses(uri)
+        share = (cpu(daemon) - busy) / (keys * QUICKLY / QUICK_KEYS)
+    return {QUICK.name: 100 * share}
 
 
 @measures(WINDOW, DAEMON, rounds=1)

@@ -129,6 +129,8 @@ ONCE_MORE: Json = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "cha
         pytest.param(2, {"range": {"start": {"line": -1, "character": 0}, "end": FAR}, "text": "x"}, id="before it"),
         pytest.param(2, {"range": ONCE_MORE}, id="no text"),
         pytest.param(2, 7, id="no change"),
+        pytest.param(2, {"text": None}, id="a text that is null"),
+        pytest.param(2, {"range": ONCE_MORE, "text": 7}, id="a text that is a number"),
         pytest.param(-3, {"range": ONCE_MORE, "text": "x"}, id="an older version"),
         pytest.param(None, {"range": ONCE_MORE, "text": "x"}, id="no version"),
     ],
@@ -295,6 +297,29 @@ async def test_an_exit_without_a_shutdown_ends_the_connection(bench: Bench, conn
     async with bench.running(), connect_editor() as editor:
         editor.notify("exit")
         await editor.ended.wait()
+
+
+async def test_a_window_that_exits_leaves_the_others_of_its_process(
+    bench: Bench, connect_editor: ConnectEditor
+) -> None:
+    async with bench.running(), connect_editor() as leaves, connect_editor() as stays:
+        for editor in (leaves, stays):
+            await editor.initialize(FULL, bench.project)
+            assert await editor.lenses("file:///a") == []
+        leaves.notify("exit")
+        await leaves.ended.wait()
+        await goes_on(stays)
+
+
+async def test_wrong_parameters_are_named_by_where_they_stand(bench: Bench, connect_editor: ConnectEditor) -> None:
+    async with bench.running(), connect_editor() as editor:
+        await editor.initialize(FULL, bench.project)
+        with pytest.raises(AgentError, match=r"expected str @ \$\.params\.text_document\.uri") as wrong:
+            await editor.request("textDocument/codeLens", textDocument={"uri": 7})
+        assert wrong.value.code == -32602
+        with pytest.raises(AgentError, match="required field missing") as missing:
+            await editor.request("textDocument/codeAction", textDocument={"uri": "file:///a"})
+        assert missing.value.code == -32602
 
 
 async def test_a_handshake_that_makes_no_sense_is_one_of_an_editor_that_can_nothing(

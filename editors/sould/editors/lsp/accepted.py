@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, unquote, urlsplit
 
+from lsprotocol import types
+
 from sould.agents.base.rpc.errors import INVALID_PARAMS, ConnectionGoneError, RpcError
 from sould.agents.clients.review.projects import resolve
 from sould.agents.files.projects.port import ProjectPort
-from sould.editors.lsp import types
 from sould.editors.lsp.connection import EditorConnection
 from sould.editors.lsp.introduction import BASE_SCHEME
 from sould.editors.lsp.opened import Documents, Place, place_of
-from sould.editors.lsp.types import written
+from sould.editors.lsp.protocol import server
 from sould.editors.lsp.words import show_document, tell
 
 MOST_SHOWN: Final = 20
@@ -62,9 +63,9 @@ class _Shown:
         before = self._text
         if await self.renew() == before:
             return
-        params = written(types.ContentRefreshParams(self._uri))
+        params = types.TextDocumentContentRefreshParams(self._uri)
         with suppress(RpcError, ConnectionGoneError):
-            await self._client.connection.request("workspace/textDocumentContent/refresh", params)
+            await self._client.lsp.workspace_text_document_content_refresh_async(params)
 
 
 class AcceptedTexts:
@@ -76,19 +77,19 @@ class AcceptedTexts:
         self._shown: dict[Path, _Shown] = {}
         """The one given last at the end."""
 
-    async def content(self, params: types.ContentParams) -> types.ContentResult:
+    async def content(self, uri: str) -> str:
         """The text of one. Raises RpcError: it is none of ours, or not under review."""
-        parts = urlsplit(params.uri)
+        parts = urlsplit(uri)
         path = unquote(parts.path)
         if parts.scheme != BASE_SCHEME or not path.startswith("/") or "\0" in path:
             data = {"kind": "invalid_params", "field": "uri"}
-            raise RpcError(INVALID_PARAMS, f"uri must be one of {BASE_SCHEME}, not {params.uri[:200]!r}.", data)
+            raise RpcError(INVALID_PARAMS, f"uri must be one of {BASE_SCHEME}, not {uri[:200]!r}.", data)
         [resolved] = await asyncio.to_thread(resolve, [Path(path)])
-        text = await self._given(resolved, params.uri)
+        text = await self._given(resolved, uri)
         if text is None:
             data = {"kind": "invalid_params", "field": "uri"}
             raise RpcError(INVALID_PARAMS, f"{path} is not under review, or no text.", data)
-        return types.ContentResult(text)
+        return text
 
     async def _given(self, path: Path, uri: str) -> str | None:
         """The text of one; None: it is not under review, or no text."""
@@ -116,6 +117,7 @@ class AcceptedTexts:
         self._shown.clear()
 
 
+@server.command("sould.base")
 async def open_base(client: EditorConnection, given: Place) -> dict[str, Any]:
     """Show a file as it was accepted, where the editor shows such documents; its URI."""
     uri = f"{BASE_SCHEME}://{quote(str(place_of(client, given)))}"

@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from lsprotocol import types
+
 from sould.agents.files.reviewing.listing import ReviewedHunk
-from sould.editors.lsp import types
 from sould.editors.lsp.client import LspClient
 from sould.editors.lsp.hunks import called, hunks_of, named, touched
-from sould.editors.lsp.types import written
+from sould.editors.lsp.protocol import server, written
 
 MOST_HUNKS: Final = 5
 """In a range that are offered one by one."""
@@ -17,6 +18,7 @@ QUICK: Final = "quickfix"
 REWRITE: Final = "refactor.rewrite"
 
 
+@server.feature(types.TEXT_DOCUMENT_CODE_ACTION)
 async def show(client: LspClient, params: types.CodeActionParams) -> list[types.CodeAction] | list[types.Command]:
     """Those of a range. An editor that knows only commands gets these."""
     hunks = await hunks_of(client, params.text_document.uri)
@@ -28,14 +30,14 @@ async def show(client: LspClient, params: types.CodeActionParams) -> list[types.
         *_asking(params),
         *_answering(params, questions),
     )
-    actions = [each for each in offered if only is None or any(_is_of(each.kind, kind) for kind in only)]
+    actions = [each for each in offered if only is None or any(_is_of(each.kind or "", kind) for kind in only)]
     if client.can.action_kinds:
         return actions
-    return [each.command for each in actions]
+    return [each.command for each in actions if each.command is not None]
 
 
 def _is_of(kind: str, wanted: str) -> bool:
-    return kind == wanted or kind.startswith(f"{wanted}.") or not wanted
+    return kind == wanted or kind.startswith(wanted + ".") or not wanted
 
 
 def _reviewing(
@@ -62,11 +64,11 @@ def _reviewing(
 
 def _asking(params: types.CodeActionParams) -> Iterator[types.CodeAction]:
     uri, at = params.text_document.uri, params.range
-    problems = [each for each in params.context.diagnostics if each.get("source") != "sould"]
+    problems = [each for each in params.context.diagnostics if each.source != "sould"]
     if problems:
-        shown = _shown(str(problems[0].get("message", "")))
+        shown = _shown(problems[0].message)
         title = f"Ask sould: fix “{shown}”" if len(problems) == 1 else f"Ask sould: fix {len(problems)} problems"
-        yield _action(title, "sould.fix", {"uri": uri, "diagnostics": problems}, fixes=problems)
+        yield _action(title, "sould.fix", {"uri": uri, "diagnostics": written(problems)}, fixes=problems)
     if at.start != at.end:
         argument = {"uri": uri, "range": written(at)}
         yield _action("Ask sould: explain the selection", "sould.explain", argument, kind=REWRITE)
@@ -93,7 +95,7 @@ def _action(
     *,
     kind: str = QUICK,
     preferred: bool = False,
-    fixes: Sequence[dict[str, Any]] | None = None,
+    fixes: Sequence[types.Diagnostic] | None = None,
 ) -> types.CodeAction:
     run = types.Command(title, command, arguments=[argument])
-    return types.CodeAction(title, kind, run, fixes, is_preferred=preferred)
+    return types.CodeAction(title, kind, fixes, is_preferred=preferred or None, command=run)

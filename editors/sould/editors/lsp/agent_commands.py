@@ -21,6 +21,7 @@ from sould.editors.lsp.attachment import EditorAttachment
 from sould.editors.lsp.client import LspClient
 from sould.editors.lsp.hunks import hunks_of
 from sould.editors.lsp.opened import Place, file_of, place_of
+from sould.editors.lsp.protocol import server
 from sould.editors.lsp.words import tell
 
 MOST_LINES: Final = 400
@@ -162,11 +163,13 @@ class WhyArguments(SessionArguments):
     id: Number
 
 
+@server.command("sould.prompt")
 async def prompt(client: LspClient, given: PromptCommandArguments) -> Json:
     """A turn."""
     return _asked(await client.sessions.of(place_of(client, given), given.session), given.text)
 
 
+@server.command("sould.steer")
 async def steer(client: LspClient, given: PromptCommandArguments) -> Json:
     """More input for the running turn, or word that a prompt is needed."""
     attachment = await client.sessions.of(place_of(client, given), given.session)
@@ -174,11 +177,13 @@ async def steer(client: LspClient, given: PromptCommandArguments) -> Json:
     return {"sessionId": attachment.session.id, "outcome": "injected" if steered else "promptRequired"}
 
 
+@server.command("sould.cancel")
 async def cancel(client: LspClient, given: SessionArguments) -> Json:
     """End the running turns of this window's sessions."""
     return {"cancelled": client.sessions.cancel()}
 
 
+@server.command("sould.session")
 async def session(client: LspClient, given: PickArguments) -> Json | None:
     """Choose where prompts go: the session named, a new one, or the one that the user picks."""
     about = place_of(client, given)
@@ -191,6 +196,7 @@ async def session(client: LspClient, given: PickArguments) -> Json | None:
     return {"sessionId": chosen.session.id, "title": chosen.session.info.title} if chosen is not None else None
 
 
+@server.command("sould.answer")
 async def answer(client: LspClient, given: AnswerArguments) -> Json:
     """Answer what an agent asks, or have the editor ask its user. Also without an argument: what is pending is in the answer."""
     pending = await client.sessions.pending()
@@ -205,24 +211,28 @@ async def answer(client: LspClient, given: AnswerArguments) -> Json:
     return {"pending": pending}
 
 
+@server.command("sould.fix")
 async def fix(client: LspClient, given: FixArguments) -> Json:
     """Have diagnostics fixed."""
     path = place_of(client, given)
     return _asked(await client.sessions.of(path, given.session), fix_prompt(path, given.diagnostics, given.text))
 
 
+@server.command("sould.explain")
 async def explain(client: LspClient, given: SelectionArguments) -> Json:
     """Have a selection explained."""
     path, first, lines = await _selected(client, given)
     return _asked(await client.sessions.of(path, given.session), explain_prompt(path, lines, first, given.text))
 
 
+@server.command("sould.edit")
 async def edit(client: LspClient, given: SelectionArguments) -> Json:
     """Have a selection edited."""
     path, first, lines = await _selected(client, given)
     return _asked(await client.sessions.of(path, given.session), edit_prompt(path, lines, first, given.text))
 
 
+@server.command("sould.why")
 async def why(client: LspClient, given: WhyArguments) -> Json:
     """Ask the agent that wrote a hunk last why it did."""
     path = place_of(client, given)

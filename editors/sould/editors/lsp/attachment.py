@@ -7,7 +7,8 @@ import asyncio
 from contextlib import ExitStack
 from typing import Final
 
-from sould.agents.base.rpc.connection import Connection
+from lsprotocol import types
+
 from sould.agents.base.rpc.errors import ConnectionGoneError, RpcError
 from sould.agents.clients.connections import AttachedSession
 from sould.agents.journal.channel import Cursor, Record
@@ -16,10 +17,8 @@ from sould.agents.tools.editor.site import SHARED
 from sould.agents.wire import messages as wire
 from sould.agents.wire.content import TextPart
 from sould.agents.wire.display import BriefBlock
-from sould.editors.lsp import types
 from sould.editors.lsp.connection import EditorConnection
 from sould.editors.lsp.dialogs import EditorDialogs
-from sould.editors.lsp.types import written
 from sould.editors.lsp.words import tell
 
 PREFIX: Final = "sould-"
@@ -28,20 +27,20 @@ PREFIX: Final = "sould-"
 class TurnProgress:
     """A running turn as work in progress, which the editor's user can cancel; shown from `begin` to `end`. Its token is the turn's."""
 
-    def __init__(self, connection: Connection, turn_id: str) -> None:
-        self._connection = connection
-        self._turn_id = turn_id
+    def __init__(self, client: EditorConnection, turn_id: str) -> None:
+        self._client = client
+        self._token = PREFIX + turn_id
         self._said = ""
         self._over = False
         self._news = asyncio.Event()
 
     def begin(self, title: str) -> None:
         """Show it."""
-        self._connection.spawn(self._show(title), "turn progress")
+        self._client.connection.spawn(self._show(title), "turn progress")
 
     def take_up(self) -> None:
         """It is shown: an earlier daemon began it."""
-        self._connection.spawn(self._follow(), "turn progress")
+        self._client.connection.spawn(self._follow(), "turn progress")
 
     def say(self, message: str) -> None:
         """What happens now."""
@@ -55,10 +54,12 @@ class TurnProgress:
 
     async def _show(self, title: str) -> None:
         try:
-            await self._connection.request("window/workDoneProgress/create", {"token": self._token})
+            await self._client.lsp.window_work_done_progress_create_async(
+                types.WorkDoneProgressCreateParams(self._token)
+            )
         except (RpcError, ConnectionGoneError):
             return
-        self._tell(types.ProgressBegin(title, cancellable=True))
+        self._tell(types.WorkDoneProgressBegin(title=title, cancellable=True))
         await self._follow()
 
     async def _follow(self) -> None:
@@ -66,15 +67,13 @@ class TurnProgress:
             await self._news.wait()
             self._news.clear()
             if not self._over:
-                self._tell(types.ProgressReport(self._said, cancellable=True))
-        self._tell(types.ProgressEnd(self._said))
+                self._tell(types.WorkDoneProgressReport(cancellable=True, message=self._said))
+        self._tell(types.WorkDoneProgressEnd(message=self._said))
 
-    @property
-    def _token(self) -> str:
-        return PREFIX + self._turn_id
-
-    def _tell(self, value: object) -> None:
-        self._connection.notify("$/progress", {"token": self._token, "value": written(value)})
+    def _tell(
+        self, value: types.WorkDoneProgressBegin | types.WorkDoneProgressReport | types.WorkDoneProgressEnd
+    ) -> None:
+        self._client.lsp.progress(types.ProgressParams(self._token, value))
 
 
 _CLOSINGS = (wire.ApprovalResponse, wire.QuestionResponse, wire.RequestClosed)
@@ -159,9 +158,7 @@ class EditorAttachment:
             self.turn_id, self._said = message.turn_id, []
             if message.client_id == self._client.id:
                 self._mine.add(message.turn_id)
-            self._progress = (
-                TurnProgress(self._client.connection, message.turn_id) if self._client.can.progress else None
-            )
+            self._progress = TurnProgress(self._client, message.turn_id) if self._client.can.progress else None
         elif isinstance(message, TextPart):
             self._said.append(message.text)
         elif isinstance(message, wire.TurnEnd):
@@ -179,7 +176,7 @@ class EditorAttachment:
             case wire.TurnBegin():
                 self.turn_id, self._said, self._sharing = message.turn_id, [], set()
                 if self._client.can.progress and not message.command:
-                    self._progress = TurnProgress(self._client.connection, message.turn_id)
+                    self._progress = TurnProgress(self._client, message.turn_id)
                     self._progress.begin("sould")
             case wire.StepBegin():
                 self._said = []

@@ -18,10 +18,8 @@ if TYPE_CHECKING:
     from sould.editors.lsp.accepted import AcceptedTexts
     from sould.editors.lsp.hunk_notifications import EditorNews
     from sould.editors.lsp.opened import Documents
+    from sould.editors.lsp.protocol import EditorServer
     from sould.editors.lsp.sessions import EditorSessions
-
-REQUEST_FAILED = -32803
-"""What failed, though it was asked for as it should be (D17)."""
 
 
 class LspClient(EditorConnection):
@@ -31,10 +29,20 @@ class LspClient(EditorConnection):
         super().__init__(services, stream)
         self._joined = False
         """It stands among the editors that agents may ask."""
+        self._lsp: EditorServer | None = None
         self._documents: Documents | None = None
         self._news: EditorNews | None = None
         self._sessions: EditorSessions | None = None
         self._accepted: AcceptedTexts | None = None
+
+    @property
+    def lsp(self) -> "EditorServer":
+        """See `EditorConnection`."""
+        if self._lsp is None:
+            from sould.editors.lsp.protocol import EditorServer  # noqa: PLC0415 -- initialize is answered without it
+
+            self._lsp = EditorServer(self)
+        return self._lsp
 
     async def host(self) -> "HostPort":
         """All sessions; with the first call agents may ask the editor."""

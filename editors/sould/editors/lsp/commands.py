@@ -1,13 +1,14 @@
-"""`workspace/executeCommand`: the one table from command to handler, and decisions of the editor's user. Each takes one JSON object.
+"""`workspace/executeCommand`, and its commands by which the editor's user decides. Each takes one JSON object.
 
 Decisions are made by the project; what is left is told or asked about.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias, TypeVar, cast
+from typing import Any, Final, Literal, TypeAlias, cast
 
+from lsprotocol import types
 from msgspec.structs import replace
 
 from sould.agents.base.rpc.errors import INVALID_PARAMS, RpcError
@@ -21,13 +22,12 @@ from sould.agents.files.reviewing.listing import ReviewedHunk, Selection
 from sould.agents.files.reviewing.orders import Order
 from sould.agents.files.reviewing.shapes import Verdict
 from sould.agents.files.reviewing.shown import as_json, shown_outcome
-from sould.editors.lsp import accepted, types
-from sould.editors.lsp import agent_commands as agent
+from sould.editors.lsp import accepted, agent_commands
 from sould.editors.lsp.client import LspClient
 from sould.editors.lsp.edits import labelled, noticed
 from sould.editors.lsp.hunks import called, hunks_of, line_of, span
 from sould.editors.lsp.opened import Place, file_of, place_of
-from sould.editors.lsp.types import written
+from sould.editors.lsp.protocol import server, written
 from sould.editors.lsp.words import ask, sentence, show_document, tell
 
 Chosen: TypeAlias = Literal["drop", "mine", "leave", "replace"]
@@ -42,9 +42,12 @@ MOST_ASKED: Final = 5
 """Questions after one decision; what else is left is only told."""
 REPORTED_AT_ONCE: Final = 0.3
 """Seconds in which editors report an edit that they have applied, but for those that are waiting for us."""
+SERVED_ELSEWHERE: Final = (accepted, agent_commands)
+"""Imported for the commands that they register."""
 VERBS: Final[dict[Verdict, str]] = {"keep": "Keep", "reject": "Reject", "undo": "Undo the decision about"}
 Json = dict[str, Any]
-ArgumentsT = TypeVar("ArgumentsT", bound=Inbound)
+Command: TypeAlias = Callable[[LspClient, Inbound], Awaitable[Any]]
+"""Serves one command for one editor; what `given` is annotated with are its arguments. Raises RpcError."""
 
 
 async def decide(client: LspClient, about: Path, order: Order) -> Json:
@@ -153,41 +156,49 @@ class NextArguments(Place):
     line: int = -1
 
 
+@server.command("sould.keep")
 async def keep(client: LspClient, given: HunkArguments) -> Json:
     """What is there becomes the user's text."""
     return await _one(client, "keep", given)
 
 
+@server.command("sould.reject")
 async def reject(client: LspClient, given: HunkArguments) -> Json:
     """What was there before comes back, with what the user wrote."""
     return await _one(client, "reject", given)
 
 
+@server.command("sould.undo")
 async def undo(client: LspClient, given: HunkArguments) -> Json:
     """Take a keep or a reject back."""
     return await _one(client, "undo", given)
 
 
+@server.command("sould.keepFile")
 async def keep_file(client: LspClient, given: BulkArguments) -> Json:
     """All of a file."""
     return await _file(client, "keep", given)
 
 
+@server.command("sould.rejectFile")
 async def reject_file(client: LspClient, given: BulkArguments) -> Json:
     """All of a file."""
     return await _file(client, "reject", given)
 
 
+@server.command("sould.keepAll")
 async def keep_all(client: LspClient, given: BulkArguments) -> Json:
     """All of the project."""
     return await decide(client, place_of(client, given), Order("keep", Selection(), client.signature, given.reason))
 
 
+@server.command("sould.rejectAll")
 async def reject_all(client: LspClient, given: BulkArguments) -> Json:
     """All of the project."""
     return await decide(client, place_of(client, given), Order("reject", Selection(), client.signature, given.reason))
 
 
+@server.command("sould.next")
 async def next_hunk(client: LspClient, given: NextArguments) -> Json | None:
     """The next hunk below a line, or the first one: where it is, and shown where the editor can do that."""
     uri = given.uri or place_of(client, given).as_uri()
@@ -216,44 +227,11 @@ async def _file(client: LspClient, verdict: Literal["keep", "reject"], given: Bu
     return await decide(client, path, Order(verdict, Selection(paths=(str(path),)), client.signature, given.reason))
 
 
-Command: TypeAlias = Callable[[LspClient, Json], Awaitable[Any]]
-"""Serves one command for one editor. Raises RpcError."""
-
-
-def _command(arguments: type[ArgumentsT], handler: Callable[[LspClient, ArgumentsT], Awaitable[Any]]) -> Command:
-    """A handler with its arguments' type."""
-
-    def call(client: LspClient, given: Json) -> Awaitable[Any]:
-        return handler(client, parsed(arguments, given))
-
-    return call
-
-
-COMMANDS: dict[str, Command] = {
-    "sould.keep": _command(HunkArguments, keep),
-    "sould.reject": _command(HunkArguments, reject),
-    "sould.undo": _command(HunkArguments, undo),
-    "sould.keepFile": _command(BulkArguments, keep_file),
-    "sould.rejectFile": _command(BulkArguments, reject_file),
-    "sould.keepAll": _command(BulkArguments, keep_all),
-    "sould.rejectAll": _command(BulkArguments, reject_all),
-    "sould.next": _command(NextArguments, next_hunk),
-    "sould.base": _command(Place, accepted.open_base),
-    "sould.why": _command(agent.WhyArguments, agent.why),
-    "sould.prompt": _command(agent.PromptCommandArguments, agent.prompt),
-    "sould.steer": _command(agent.PromptCommandArguments, agent.steer),
-    "sould.cancel": _command(agent.SessionArguments, agent.cancel),
-    "sould.session": _command(agent.PickArguments, agent.session),
-    "sould.answer": _command(agent.AnswerArguments, agent.answer),
-    "sould.fix": _command(agent.FixArguments, agent.fix),
-    "sould.explain": _command(agent.SelectionArguments, agent.explain),
-    "sould.edit": _command(agent.SelectionArguments, agent.edit),
-}
-
-
+@server.feature(types.WORKSPACE_EXECUTE_COMMAND)
 async def execute(client: LspClient, params: types.ExecuteCommandParams) -> Any:
     """Run a command."""
-    command = COMMANDS.get(params.command)
+    commands = cast("Mapping[str, Command]", server.protocol.fm.commands)  # pyright: ignore[reportUnknownMemberType] -- a bare Dict
+    command = commands.get(params.command)
     if command is None:
         data = {"kind": "invalid_params", "field": "command"}
         raise RpcError(INVALID_PARAMS, f"There is no command {params.command[:80]!r}.", data)
@@ -261,4 +239,4 @@ async def execute(client: LspClient, params: types.ExecuteCommandParams) -> Any:
     if not isinstance(given, dict):
         data = {"kind": "invalid_params", "field": "arguments"}
         raise RpcError(INVALID_PARAMS, "A command takes one object.", data)
-    return await command(client, cast("Json", given))
+    return await command(client, parsed(command.__annotations__["given"], cast("Json", given)))

@@ -3,8 +3,10 @@
 What works with a window is given this. Imports nothing heavy (D9).
 """
 
+from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
 
 from msgspec import to_builtins
 from msgspec.structs import replace
@@ -14,6 +16,9 @@ from sould.agents.base.rpc.framing import ByteStream
 from sould.agents.clients.connections import ConnectionRecord, ConnectionServices
 from sould.agents.clients.frontend.connection import MOST_SIGNED, ClientConnection
 from sould.editors.lsp.introduction import MOST_FOLDERS, EditorCapabilities, EditorIntroduction, Json, Settings
+
+if TYPE_CHECKING:
+    from sould.editors.lsp.protocol import EditorServer
 
 
 class CountedStream:
@@ -104,6 +109,11 @@ class EditorConnection(ClientConnection):
             named = [{"uri": uri, "name": ""} for uri in self.editor.folders]
             self._initialize = {**self._initialize, "workspaceFolders": named}
             self.services.memory.remember()
+
+    @property
+    @abstractmethod
+    def lsp(self) -> "EditorServer":
+        """What says things to the editor and asks it in the words of the protocol."""
 
     def announce_end(self) -> None:
         """The editor will end the connection; it asks for nothing any more."""

@@ -9,19 +9,18 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from msgspec.structs import replace
+from lsprotocol import types
 
-from sould.agents.base.lsp import PositionEncoding, TextEdit
+from sould.agents.base.lsp import PositionEncoding
 from sould.agents.base.rpc.errors import ConnectionGoneError, RpcError
 from sould.agents.clients.review.reported import PATIENCE, ReportedFile, Taken, ask_to_write, units
 from sould.agents.files.review.difference import edits_between
 from sould.agents.files.review.lines import split
-from sould.editors.lsp import types
 from sould.editors.lsp.connection import EditorConnection
 from sould.editors.lsp.opened import Documents
-from sould.editors.lsp.types import range_of, written
+from sould.editors.lsp.protocol import range_of
 
 REPORTED_WITHIN: Final = 10.0
 """Seconds in which an editor that has applied an edit reports it."""
@@ -99,43 +98,40 @@ class EditorEdits:
             return False
         ends = self._documents.ends
         edits = [
-            replace(each, new_text=ends.outward(path, each.new_text))
+            types.TextEdit(each.range, ends.outward(path, each.new_text))
             for each in text_edits(file.buffer.text, text, self._client.can.encoding)
         ]
-        params = types.ApplyEditParams(_LABEL.get(), self._workspace_edit(path, file.version, edits))
+        params = types.ApplyWorkspaceEditParams(self._workspace_edit(path, file.version, edits), _LABEL.get())
         try:
             async with asyncio.timeout(PATIENCE):
-                answer = await self._client.connection.request("workspace/applyEdit", written(params))
+                answer = await self._client.lsp.workspace_apply_edit_async(params)
         except (RpcError, ConnectionGoneError, TimeoutError):
-            return False
-        return was_applied(answer)
+            return False  # some say nothing, which is no yes
+        return answer.applied
 
-    def _workspace_edit(self, path: Path, version: int, edits: Sequence[TextEdit]) -> types.WorkspaceEdit:
+    def _workspace_edit(self, path: Path, version: int, edits: Sequence[types.TextEdit]) -> types.WorkspaceEdit:
         uri, can, label = self._documents.uri(path), self._client.can, _LABEL.get()
         if not can.versioned_edits:
             return types.WorkspaceEdit(changes={uri: edits})
-        document = types.DocumentVersion(uri, version)
+        document = types.OptionalVersionedTextDocumentIdentifier(uri=uri, version=version)
         if not can.annotated_edits:
             return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(document, edits)])
-        annotated = [types.AnnotatedTextEdit(each.range, each.new_text, "sould") for each in edits]
+        annotated = [
+            types.AnnotatedTextEdit(range=each.range, new_text=each.new_text, annotation_id="sould") for each in edits
+        ]
         return types.WorkspaceEdit(
             document_changes=[types.TextDocumentEdit(document, annotated)],
             change_annotations={"sould": types.ChangeAnnotation(label)},
         )
 
 
-def was_applied(answer: Any) -> bool:
-    """What an editor says to an edit. Some say nothing, which is no yes."""
-    return isinstance(answer, dict) and answer.get("applied") is True  # pyright: ignore[reportUnknownMemberType]
-
-
-def text_edits(old: str, new: str, encoding: PositionEncoding) -> Iterator[TextEdit]:
+def text_edits(old: str, new: str, encoding: PositionEncoding) -> Iterator[types.TextEdit]:
     """What turns one text into the other, line by line, so that cursors and marks elsewhere stay."""
     before = split(old)
     for each in edits_between(before, split(new)):
         start, start_character = _place(before, each.start, encoding)
         stop, stop_character = _place(before, each.stop, encoding)
-        yield TextEdit(range_of(start, start_character, stop, stop_character), "".join(each.lines))
+        yield types.TextEdit(range_of(start, start_character, stop, stop_character), "".join(each.lines))
 
 
 def _place(lines: Sequence[str], line: int, encoding: PositionEncoding) -> tuple[int, int]:

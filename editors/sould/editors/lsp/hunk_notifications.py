@@ -108,7 +108,7 @@ class EditorNews:
     async def _refresh_lenses(self) -> None:
         if self._client.can.refreshes_lenses:
             with suppress(RpcError, ConnectionGoneError):
-                await self._client.connection.request("workspace/codeLens/refresh", None)
+                await self._client.lsp.workspace_code_lens_refresh_async(None)
 
     async def _hint(self, paths: set[Path]) -> None:
         try:

@@ -5,12 +5,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from sould.agents.base.lsp import Range, path_of
+from lsprotocol import types
+
+from sould.agents.base.lsp import path_of
 from sould.agents.clients.review.projects import resolve
 from sould.agents.files.reviewing.listing import ReviewedHunk, Selection
-from sould.editors.lsp import types
 from sould.editors.lsp.connection import EditorConnection
-from sould.editors.lsp.types import range_of, written
+from sould.editors.lsp.protocol import range_of, server
 
 Json = dict[str, Any]
 
@@ -54,13 +55,13 @@ def line_of(hunk: ReviewedHunk) -> int:
     return hunk.start if hunk.kind == "text" else 0
 
 
-def span(hunk: ReviewedHunk) -> Range:
+def span(hunk: ReviewedHunk) -> types.Range:
     """Its lines in the document; of a removal, the place where they were."""
     start = line_of(hunk)
     return range_of(start, 0, start + len(hunk.lines), 0)
 
 
-def touched(hunks: Iterable[ReviewedHunk], at: Range) -> list[ReviewedHunk]:
+def touched(hunks: Iterable[ReviewedHunk], at: types.Range) -> list[ReviewedHunk]:
     """Those that a range touches; changes of the whole file are everywhere. A line at whose beginning it ends is not in it."""
     first, last = at.start.line, at.end.line
     if last > first and at.end.character == 0:
@@ -77,21 +78,21 @@ async def show_hints(client: EditorConnection, uris: Iterable[str]) -> None:
     for uri in uris:
         hunks = await hunks_of(client, uri) if client.hints else ()
         hints = [_hint(hunk, place, len(hunks)) for place, hunk in enumerate(hunks, 1)]
-        told = types.PublishDiagnosticsParams(uri, hints)
-        client.connection.notify("textDocument/publishDiagnostics", written(told))
+        client.lsp.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, hints))
 
 
 def _hint(hunk: ReviewedHunk, place: int, count: int) -> types.Diagnostic:
     return types.Diagnostic(
         span(hunk),
         f"To be reviewed: {called(hunk, place, count)}",
-        severity=types.HINT,
+        severity=types.DiagnosticSeverity.Hint,
         source="sould",
         code=str(hunk.id),
     )
 
 
-async def lenses(client: EditorConnection, params: types.DocumentParams) -> list[types.CodeLens]:
+@server.feature(types.TEXT_DOCUMENT_CODE_LENS)
+async def lenses(client: EditorConnection, params: types.CodeLensParams) -> list[types.CodeLens]:
     """The lines above the hunks of a document: keep, reject, which of how many it is, the next one."""
     uri = params.text_document.uri
     if client.editor is None or not client.editor.settings.lenses:

@@ -8,18 +8,18 @@ it. Only files have a place in a project; documents of other schemes are passed 
 import asyncio
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
+from lsprotocol import types
 from msgspec import Struct
 from msgspec.json import decode, encode
 
 from sould.agents.base.diskfile import digest_of
-from sould.agents.base.lsp import path_of
+from sould.agents.base.lsp import Position, path_of
 from sould.agents.base.regularfile import read_regular
 from sould.agents.base.rpc.errors import INVALID_PARAMS, RpcError
 from sould.agents.clients.params import Inbound, absolute
 from sould.agents.clients.review.reports import BufferChange, Report, ReportOutcome, is_on_disk
-from sould.editors.lsp import types
 from sould.editors.lsp.connection import EditorConnection
 from sould.editors.lsp.hunk_notifications import EditorNews
 from sould.editors.lsp.lineends import LineEnds
@@ -71,15 +71,22 @@ class Documents:
         report = Report("open", document.version, document.text)
         await self._take(document.uri, report)
 
-    async def changed(self, params: types.DidChangeParams) -> None:
+    async def changed(self, params: types.DidChangeTextDocumentParams) -> None:
         """Its text is another one. What is older than what is known is passed over, unless it was about a part of it."""
         changes = tuple(map(_change, params.content_changes))
         report = Report("change", params.text_document.version, changes=changes, compared=True)
         outcome = await self._take(params.text_document.uri, report)
         if outcome == "outdated" and any(change.start is not None for change in changes):
-            await self.lose(params.text_document.uri)
+            await self._lose(params.text_document.uri)
 
-    async def lose(self, uri: str) -> None:
+    async def not_understood(self, raw: dict[str, Any]) -> None:
+        """A change that is none as the protocol has it: what the document holds is not known any more."""
+        document = raw.get("textDocument")
+        uri = cast("dict[str, Any]", document).get("uri") if isinstance(document, dict) else None
+        if isinstance(uri, str):
+            await self._lose(uri)
+
+    async def _lose(self, uri: str) -> None:
         """What the editor said of its text was not understood."""
         await self._take(uri, Report("change", lost=True))
 
@@ -243,10 +250,14 @@ def file_of(uri: str) -> Path:
     return path
 
 
-def _change(change: types.ContentChange) -> BufferChange:
-    if change.range is None:
+def _change(change: types.TextDocumentContentChangeEvent) -> BufferChange:
+    if isinstance(change, types.TextDocumentContentChangeWholeDocument):
         return BufferChange(change.text)
-    return BufferChange(change.text, change.range.start, change.range.end)
+    return BufferChange(change.text, _place(change.range.start), _place(change.range.end))
+
+
+def _place(place: types.Position) -> Position:
+    return Position(place.line, place.character)
 
 
 class Place(Inbound):

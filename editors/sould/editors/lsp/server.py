@@ -1,14 +1,14 @@
 """One LSP connection from its first byte to its last, also over a restart of the daemon.
 
-`initialize`, `shutdown` and `exit` are answered with what this module imports. All else waits for the table of methods, which
-is loaded meanwhile.
+`initialize`, `shutdown` and `exit` are answered with what this module imports. All else waits for pygls and what is registered
+there, which is loaded meanwhile.
 """
 
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from sould.agents.base.importing import load
-from sould.agents.base.rpc.connection import Reply
+from sould.agents.base.rpc.connection import Handler, Reply
 from sould.agents.base.rpc.errors import INVALID_REQUEST, RpcError
 from sould.agents.base.rpc.framing import HEADERS, ByteStream
 from sould.agents.clients.connections import ConnectionServices
@@ -19,9 +19,8 @@ from sould.editors.lsp.introduction import BASE_SCHEME, Json, read_introduction
 
 if TYPE_CHECKING:
     from sould.agents.clients.connections import ConnectionRecord
-    from sould.agents.clients.frontend.routes import Dispatcher
 
-DISPATCH: Final = "sould.editors.lsp.dispatch"
+FEATURES: Final = "sould.editors.lsp.features"
 """What serves all other methods."""
 REVIEW: Final = 1
 """The version of the methods below `_sould/review`."""
@@ -67,7 +66,7 @@ async def initialize(client: EditorConnection, raw: Json) -> Reply:
         "capabilities": _capabilities(client),
         "serverInfo": {"name": "sould", "version": client.services.version},
     }
-    return Reply(answer, lambda: client.connection.on_drain(lambda: client.services.load(DISPATCH)))
+    return Reply(answer, lambda: client.connection.on_drain(lambda: client.services.load(FEATURES)))
 
 
 def _capabilities(client: EditorConnection) -> Json:
@@ -97,14 +96,14 @@ async def serve_lsp(stream: ByteStream, services: ConnectionServices) -> None:
 
 
 class Methods:
-    """The connection's handler: the handshake at once, everything else by the table, in the order in which it came."""
+    """The connection's handler: the handshake at once, everything else by pygls, in the order in which it came."""
 
     def __init__(self, client: LspClient) -> None:
         self._client = client
-        self._table = LateHandler(partial(_dispatcher, client), partial(initialize, client))
+        self._late = LateHandler(partial(_handler, client), partial(initialize, client))
 
     async def request(self, method: str, params: Json) -> Any:
-        """See `Dispatcher`."""
+        """See `Handler`."""
         if method != "initialize":
             self._client.require_initialized()
             if method == "shutdown":
@@ -112,25 +111,30 @@ class Methods:
                 return None
             if self._client.leaving:
                 raise RpcError(INVALID_REQUEST, "The connection ends: `shutdown` was sent.")
-        return await self._table.request(method, params)
+        return await self._late.request(method, params)
 
     async def notification(self, method: str, params: Json) -> None:
-        """See `Dispatcher`. What comes before the handshake is dropped, as the protocol has it, but for the end."""
+        """See `Handler`. What comes before the handshake is dropped, as the protocol has it, but for the end."""
         if method == "exit":
             await self._client.end()
         elif self._client.editor is not None and not self._client.leaving:
-            await self._table.notification(method, params)
+            try:
+                await self._late.notification(method, params)
+            except RpcError:
+                if method == "textDocument/didChange":
+                    await self._client.documents.not_understood(params)
+                raise
 
 
-async def _dispatcher(client: LspClient) -> "Dispatcher[LspClient]":
-    await load(DISPATCH)
-    from sould.editors.lsp.dispatch import dispatcher  # noqa: PLC0415 -- initialize is answered without it
+async def _handler(client: LspClient) -> Handler:
+    await load(FEATURES)
+    from sould.editors.lsp.features import handler  # noqa: PLC0415 -- initialize is answered without it
 
-    return dispatcher(client)
+    return handler(client)
 
 
 async def _go_on(client: LspClient, resume: "ConnectionRecord") -> None:
-    await load(DISPATCH)
-    from sould.editors.lsp.dispatch import go_on  # noqa: PLC0415 -- as above
+    await load(FEATURES)
+    from sould.editors.lsp.features import go_on  # noqa: PLC0415 -- as above
 
     await go_on(client, resume)

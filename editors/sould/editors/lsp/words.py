@@ -5,17 +5,17 @@ import os
 from collections.abc import Sequence
 from typing import Any, Final, Literal, TypeAlias, cast
 
-from sould.agents.base.lsp import Position, Range
+from lsprotocol import types
+
 from sould.agents.base.rpc.errors import METHOD_NOT_FOUND, ConnectionGoneError, RpcError
-from sould.editors.lsp import types
 from sould.editors.lsp.connection import EditorConnection
-from sould.editors.lsp.types import written
+from sould.editors.lsp.protocol import written
 
 Importance: TypeAlias = Literal["error", "warning", "info"]
-_TYPES: dict[Importance, int] = {
-    "error": types.ERROR,
-    "warning": types.WARNING,
-    "info": types.INFO,
+_TYPES: dict[Importance, types.MessageType] = {
+    "error": types.MessageType.Error,
+    "warning": types.MessageType.Warning,
+    "info": types.MessageType.Info,
 }
 NO_BUTTONS = (
     "This editor has no buttons for an answer: `sould review` in a terminal asks about hunks, "
@@ -29,17 +29,18 @@ LONGEST: int = 2_000
 
 def tell(client: EditorConnection, importance: Importance, sentence: str) -> None:
     """Show a message."""
-    shown = types.ShowMessageParams(_TYPES[importance], shortened(sentence))
-    client.connection.notify("window/showMessage", written(shown))
+    client.lsp.window_show_message(types.ShowMessageParams(_TYPES[importance], shortened(sentence)))
 
 
 async def ask(client: EditorConnection, importance: Importance, question: str, answers: Sequence[str]) -> str | None:
     """Which of the answers the user chose; None: none of them, or the editor cannot ask, and the question was told with who can."""
-    actions = [types.MessageAction(title) for title in answers]
+    actions = [types.MessageActionItem(title) for title in answers]
     token = os.urandom(8).hex() if client.can.withdraws else ""
-    params = types.ShowMessageRequestParams(_TYPES[importance], shortened(question), actions, token)
+    params = written(types.ShowMessageRequestParams(_TYPES[importance], shortened(question), actions))
+    if token:
+        params["token"] = token  # ours: what it is told with that nobody needs the answer any more
     try:
-        answer: Any = await client.connection.request("window/showMessageRequest", written(params))
+        answer: Any = await client.connection.request(types.WINDOW_SHOW_MESSAGE_REQUEST, params)
     except RpcError as error:
         if error.code == METHOD_NOT_FOUND:
             tell(client, importance, f"{question}\n{NO_BUTTONS}")
@@ -54,17 +55,17 @@ async def ask(client: EditorConnection, importance: Importance, question: str, a
     return title if isinstance(title, str) and title in answers else None
 
 
-async def show_document(client: EditorConnection, uri: str, place: Position | None = None) -> bool:
+async def show_document(client: EditorConnection, uri: str, place: types.Position | None = None) -> bool:
     """Show a document without taking the focus. False: the editor does not."""
-    selection = Range(place, place) if place is not None else None
+    selection = types.Range(place, place) if place is not None else None
     params = types.ShowDocumentParams(uri, external=False, take_focus=False, selection=selection)
     if not client.can.shows_documents:
         return False
     try:
-        answer: Any = await client.connection.request("window/showDocument", written(params))
+        answer = await client.lsp.window_show_document_async(params)
     except (RpcError, ConnectionGoneError):
         return False
-    return isinstance(answer, dict) and cast("dict[str, Any]", answer).get("success") is True
+    return answer.success
 
 
 def shortened(text: str) -> str:
