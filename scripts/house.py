@@ -46,7 +46,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "agents/clients": ("", "review", "inbox", "editor", "frontend"),
     "acp": ("", "projection", "connection", "server"),
     "editors": ("", "lsp"),
-    "daemon": ("", "configuration", "process", "cli"),
+    "daemon": ("", "configuration", "wire", "process", "cli"),
 }
 """The packages of each portion, and those inside of large packages, lowest first: each imports only those before it. "" are
 the modules beside the packages."""

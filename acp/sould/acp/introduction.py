@@ -87,6 +87,7 @@ class ClientCapabilities(Struct, frozen=True):
             "elicitation.form": self.forms,
             "review": self.own.review,
             "questions": self.own.questions,
+            "plan_mode": self.own.questions,
         }
         return frozenset(name for name, supported in offered.items() if supported)
 

@@ -16,6 +16,7 @@ COMMANDS = [
     "run",
     "acp",
     "lsp",
+    "wire",
     "review",
     "inbox",
     "approve",

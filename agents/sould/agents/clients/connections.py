@@ -53,7 +53,7 @@ class ConnectionRecord(Struct, frozen=True):
     sessions: dict[str, AttachedSession] = field(default_factory=dict[str, AttachedSession])
     unanswered: tuple[Unanswered, ...] = ()
     """Its requests; those for a turn know which."""
-    asked: tuple[int, ...] = ()
+    asked: tuple[int | str, ...] = ()
     """Our requests without an answer."""
     followed: tuple[str, ...] = ()
     """The roots of the projects whose review it follows."""
@@ -179,6 +179,9 @@ class ClientProcess(Struct, frozen=True):
 
     environment: Mapping[str, str]
     umask: int
+    cwd: str = "/"
+    arguments: tuple[str, ...] = ()
+    """Of its command line, behind the name of the frontend."""
 
 
 HostSource: TypeAlias = "Callable[[], Awaitable[HostPort]]"

@@ -46,6 +46,7 @@ class SessionPort:
         """What can be chosen; a choice is told to all clients."""
         self.commands = session.commands
         """The slash commands on offer."""
+        self.plan_mode = session.parts.services.permission.plan_mode
         self.context = session.parts.operations.context
         """What fills the model's window; what the model must know of a client is told here."""
         self.applying = session.parts.operations.applying
@@ -72,6 +73,11 @@ class SessionPort:
         """What its MCP servers let a prompt mention as it is, by server, as far as they are connected."""
         servers = self._session.parts.mcp.servers.items()
         return {name: tuple(each for each in server.resources if not each.template) for name, server in servers}
+
+    @property
+    def hook_counts(self) -> Mapping[str, int]:
+        """How many hooks there are for each event, of the configuration and of clients."""
+        return self._session.parts.hooks.hooks.counts()
 
     @property
     def pending(self) -> Sequence[WireRequest]:

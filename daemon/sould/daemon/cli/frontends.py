@@ -6,6 +6,7 @@ import sys
 import click
 
 from sould.daemon.cli.output import Command
+from sould.daemon.wire.arguments import OPTIONS
 
 
 @click.command(cls=Command, context_settings={"ignore_unknown_options": True})
@@ -49,6 +50,22 @@ def lsp(arguments: tuple[str, ...]) -> None:
     from sould.daemon.bridge import connect  # noqa: PLC0415 -- reads sys.argv and replaces this process
 
     sys.argv = ["sould", "lsp", *arguments]
+    connect()
+
+
+@click.command(cls=Command, params=list(OPTIONS))
+def wire(**_: object) -> None:
+    """Speak Wire on standard input and output: JSON-RPC lines, for programs that drive the agent.
+
+    It connects to the daemon, which is started when it is not running. One session, new or continued; docs/wire.md has
+    the messages. The session is kept, and can be opened in any editor meanwhile.
+
+    Examples:
+      sould wire --work-dir ~/project
+      sould wire --continue --mode review
+    """
+    from sould.daemon.bridge import connect  # noqa: PLC0415 -- reads sys.argv and replaces this process
+
     connect()
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
+from sould.agents.base.errors import OptionError
 from sould.agents.base.rpc.framing import ByteStream
 from sould.agents.clients.connections import ClientProcess, ConnectionRecord, ConnectionServices, Resumable, mark
 from sould.daemon.hello import VERSION
@@ -113,13 +114,17 @@ async def serve_connection(
     stream = connection.open_stream(recorder, tail())
     hello = connection.hello
     umask = sessions.umask if hello.umask is None else hello.umask
-    process = ClientProcess(hello.environment, umask)
+    process = ClientProcess(hello.environment, umask, hello.cwd, hello.arguments)
     services = ConnectionServices(sessions.host, sessions.load, process, recorder, VERSION)
     try:
         await protocol(stream, services)
     except asyncio.CancelledError:
         recorder.let_go()  # somebody goes on with this connection
         raise
+    except OptionError as error:
+        connection.say(f"sould: {error}")
+        recorder.forget()
+        return 2
     recorder.forget()
     return 0
 

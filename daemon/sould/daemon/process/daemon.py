@@ -35,6 +35,7 @@ _log = logging.getLogger(__name__)
 SETTLE = 0.5
 METHODS = "sould.daemon.process.daemon_methods"
 LSP = "sould.editors.lsp.server"
+WIRE = "sould.daemon.wire.server"
 
 
 class Daemon:
@@ -51,7 +52,8 @@ class Daemon:
         serve = partial(serve_acp, accounts=StoredAccounts(paths, self.sessions))
         acp = partial(serve_connection, paths, self.sessions, serve, LineTail)
         lsp = partial(serve_connection, paths, self.sessions, _serve_lsp, FrameTail)
-        frontends = {"acp": acp, "lsp": lsp, "control": self._control, "wire": _absent}
+        wire = partial(serve_connection, paths, self.sessions, _serve_wire, LineTail)
+        frontends = {"acp": acp, "lsp": lsp, "control": self._control, "wire": wire}
         self.server = Server(inheritance.listener, frontends, limits, admit=self._admit, changed=self._changed)
         self._inheritance = inheritance
         self._closed = asyncio.Event()
@@ -263,11 +265,11 @@ async def _serve_lsp(stream: ByteStream, services: ConnectionServices) -> None:
     await serve_lsp(stream, services)
 
 
-async def _absent(connection: Connection) -> int:
-    connection.say(
-        f"sould: {connection.hello.frontend} is not in this version; this one speaks ACP and LSP: sould acp, sould lsp"
-    )
-    return 1
+async def _serve_wire(stream: ByteStream, services: ConnectionServices) -> None:
+    await load(WIRE)
+    from sould.daemon.wire.server import serve_wire  # noqa: PLC0415 -- only where somebody wants it
+
+    await serve_wire(stream, services)
 
 
 def version_key(version: str) -> tuple[int, ...]:

@@ -112,7 +112,7 @@ class Connection:
         self._tasks: dict[RequestId, asyncio.Task[None]] = {}
         self._cancelled: set[RequestId] = set()
         self._background: set[asyncio.Task[None]] = set()
-        self.asked: dict[int, Asked] = {}
+        self.asked: dict[int | str, Asked] = {}
         """Our requests that have no answer yet."""
         self._accepted = self._answered = False
         """Requests and notifications, or answers, of which the owner is still to be told."""
@@ -207,6 +207,8 @@ class Connection:
     # --- inbound ----------------------------------------------------------------------------------------------------
 
     def _accept(self, request: Request) -> bool:
+        if self._dialect.string_ids and not isinstance(request.id, str):
+            return self._refuse(Invalid(None, RpcError(INVALID_REQUEST, "A request id is a string.")))
         if request.id in self.unanswered:
             sentence = f"A request with id {request.id!r} is still running."
             return self._refuse(Invalid(request.id, RpcError(INVALID_REQUEST, sentence[:200])))
@@ -324,10 +326,11 @@ class Connection:
 
     # --- outbound ---------------------------------------------------------------------------------------------------
 
-    async def request(self, method: str, params: Params | None) -> Any:
+    async def request(self, method: str, params: Params | None, request_id: str | None = None) -> Any:
         """Ask the peer and wait, without limit, for its result. Cancelling the wait withdraws the request.
 
-        The message given to `Task.cancel`, if there is one, tells the peer why: see `withdraw`.
+        The message given to `Task.cancel`, if there is one, tells the peer why: see `withdraw`. `request_id`: an id that the
+        protocol prescribes; one that is expected is not sent again.
 
         Raises:
             RpcError: the peer's error.
@@ -335,24 +338,35 @@ class Connection:
         """
         if self.gone:
             raise ConnectionGoneError(f"the client disconnected, {method} was not sent")
-        request_id = next(self._ids)
-        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self.asked[request_id] = Asked(method, answer)
-        self._changed()
-        asked = {"jsonrpc": "2.0", "id": request_id, "method": method}
-        self._send(asked if params is None else {**asked, "params": params})
+        own_id = request_id if request_id is not None else next(self._ids)
+        if own_id not in self.asked:
+            self.expect(method, own_id)
+            self._changed()
+            asked = {"jsonrpc": "2.0", "id": own_id, "method": method}
+            self._send(asked if params is None else {**asked, "params": params})
         try:
-            return await answer
+            return await self.asked[own_id].answer
         except asyncio.CancelledError as withdrawn:
-            if self.asked.get(request_id) is not None:
-                self.withdraw(request_id, str(withdrawn.args[0]) if any(withdrawn.args) else "")
+            if self.asked.get(own_id) is not None:
+                self.withdraw(own_id, str(withdrawn.args[0]) if any(withdrawn.args) else "")
             raise
         finally:
-            if self.asked.pop(request_id, None) is not None:
+            if self.asked.pop(own_id, None) is not None:
                 self._changed()
 
-    def withdraw(self, request_id: int, reason: str = "") -> None:
-        """Tell the peer that nobody waits for its answer any more, and why (`_meta.sould.reason`)."""
+    def expect(self, method: str, request_id: int | str) -> None:
+        """An earlier connection of this peer has asked this (D11): its answer is kept for who asks it again."""
+        self.asked[request_id] = Asked(method, asyncio.get_running_loop().create_future())
+
+    def expect_no_more(self, request_id: int | str) -> None:
+        """Nobody will ask this again: see `expect`."""
+        if self.asked.pop(request_id, None) is not None:
+            self._changed()
+
+    def withdraw(self, request_id: int | str, reason: str = "") -> None:
+        """Tell the peer that nobody waits for its answer any more, and why (`_meta.sould.reason`), where the dialect can."""
+        if not self._dialect.withdraw:
+            return
         why = {"_meta": {"sould": {"reason": reason}}} if reason else {}
         self.notify(self._dialect.withdraw, {self._dialect.withdrawn: request_id, **why})
 
@@ -388,7 +402,7 @@ class Connection:
         self._send({"jsonrpc": "2.0", "id": request_id, "error": error.to_json()})
 
     def _settle(self, response: Response) -> None:
-        asked = self.asked.get(response.id) if isinstance(response.id, int) else None
+        asked = self.asked.get(response.id) if response.id is not None else None
         if asked is None or asked.answer.done():
             self.ignored_responses += 1
         elif response.error is not None:

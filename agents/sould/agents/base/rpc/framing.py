@@ -256,12 +256,16 @@ Encode: TypeAlias = Callable[[dict[str, Any]], bytes]
 
 
 class Dialect(Struct, frozen=True):
-    """`withdraw` is the notification that withdraws a request, named by `withdrawn`."""
+    """`withdraw` is the notification that withdraws a request, named by `withdrawn`; "": requests are not withdrawn.
+
+    `string_ids`: a request whose id is no string is refused.
+    """
 
     splitter: NewSplitter
     encode: Encode
-    withdraw: str
-    withdrawn: str
+    withdraw: str = ""
+    withdrawn: str = ""
+    string_ids: bool = False
 
 
 def _as_line(message: dict[str, Any]) -> bytes:

@@ -61,7 +61,7 @@ class ClientConnection(ABC):
         """Serve the client until it is gone. `go_on` takes up what an earlier daemon left, before anything is read."""
         memory = self.services.memory
         resume = memory.resume
-        first_id = max(resume.asked, default=0) + 1 if resume else 1
+        first_id = max((each for each in resume.asked if isinstance(each, int)), default=0) + 1 if resume else 1
         self._connection = Connection(stream, handler, dialect=dialect, first_id=first_id, changed=memory.remember)
         memory.watch(self)
         try:

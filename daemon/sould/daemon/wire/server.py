@@ -1,0 +1,121 @@
+"""One Wire connection from its first byte to its last, also over a restart of the daemon: the methods and what serves them."""
+
+from functools import partial
+from typing import Any, Final
+
+from sould.agents.base.errors import SouldError
+from sould.agents.base.rpc.connection import Reply, described
+from sould.agents.base.rpc.errors import RpcError
+from sould.agents.base.rpc.framing import ByteStream
+from sould.agents.base.rpc.messages import Request
+from sould.agents.clients.connections import ConnectionRecord, ConnectionServices
+from sould.agents.clients.frontend.resuming import answer_what_died
+from sould.agents.clients.frontend.routes import Dispatcher, Route, route
+from sould.agents.clients.params import parsed
+from sould.agents.soul.hooks.events import EVENTS
+from sould.agents.wire.messages import PROTOCOL_VERSION
+from sould.daemon.wire.arguments import read_arguments
+from sould.daemon.wire.client import PROMPT, WireClient
+from sould.daemon.wire.lines import WIRE
+from sould.daemon.wire.params import InitializeParams, InputParams, NoParams, PlanModeParams, ReplayParams, WireParams
+from sould.daemon.wire.session import INVALID_STATE, OURS
+from sould.daemon.wire.versions import Json
+
+SERVER: Final = "sould"
+
+
+async def serve_wire(stream: ByteStream, services: ConnectionServices) -> None:
+    """Serve one program until it is gone; its turns go on in the host (D12).
+
+    Raises:
+        OptionError: the command line is wrong; nothing was read.
+    """
+    client = WireClient(services, read_arguments(services.client.arguments, services.client.cwd))
+    await client.serve(stream, Dispatcher(client, ROUTES), dialect=WIRE, go_on=partial(_go_on, client))
+
+
+async def _initialize(client: WireClient, raw: Json) -> Any:
+    said = parsed(InitializeParams, raw)
+    opened = client.opened
+    if opened is not None and opened.session.turns.running:
+        raise RpcError(INVALID_STATE, "An agent turn is already in progress.")
+    client.introduce(said, raw)
+    session = (await client.introduced()).session
+    result: Json = {
+        "protocol_version": PROTOCOL_VERSION,
+        "server": {"name": SERVER, "version": client.services.version},
+        "slash_commands": [
+            {"name": each.name, "description": each.description, "aliases": list(each.aliases)}
+            for each in session.commands.all()
+        ],
+        "hooks": {"supported_events": list(EVENTS), "configured": dict(session.hook_counts)},
+        "capabilities": {"supports_question": True},
+        "sould": {"session_id": session.id, "cwd": str(session.info.cwd)},
+    }
+    if said.external_tools is not None:
+        accepted, refused = session.client_tools.register(said.external_tools, client.id)
+        rejected = [{"name": name, "reason": reason} for name, reason in refused]
+        result["external_tools"] = {"accepted": list(accepted), "rejected": rejected}
+    return Reply(result, client.begin)
+
+
+async def _prompt(client: WireClient, params: InputParams) -> Json:
+    shown = await client.session()
+    prompt = shown.prompt(params.user_input)
+    client.services.memory.remember()  # which turn it is
+    return await shown.answer(prompt)
+
+
+async def _steer(client: WireClient, params: InputParams) -> Json:
+    (await client.session()).steer(params.user_input)
+    return {"status": "steered"}
+
+
+async def _set_plan_mode(client: WireClient, params: PlanModeParams) -> Json:
+    await (await client.session()).set_plan_mode(enabled=params.enabled)
+    return {"status": "ok", "plan_mode": params.enabled}
+
+
+async def _replay(client: WireClient, params: ReplayParams) -> Json:
+    return await (await client.session()).replay(params.since, params.limit)
+
+
+async def _cancel(client: WireClient, params: WireParams) -> Any:
+    shown = await client.session()
+    shown.require_work()
+    return Reply({}, shown.cancel)
+
+
+ROUTES: Final[dict[str, Route[WireClient]]] = {
+    "initialize": Route(_initialize, early=True),
+    "prompt": route(InputParams, _prompt),
+    "steer": route(InputParams, _steer),
+    "set_plan_mode": route(PlanModeParams, _set_plan_mode),
+    "replay": route(ReplayParams, _replay),
+    "cancel": route(NoParams, _cancel),
+}
+
+
+async def _go_on(client: WireClient, resume: ConnectionRecord) -> None:
+    """Take up a connection whose daemon died: end its cut line, show what was missed, answer its prompts."""
+    if resume.cut:
+        client.connection.write(b"\n")
+    if resume.initialize:
+        client.introduce(InitializeParams.model_validate(resume.initialize), resume.initialize)
+    answer_what_died(client, ((each, OURS) for each in resume.unanswered if each.method != PROMPT))
+    for request_id in () if resume.unsure else resume.asked:
+        client.connection.expect(
+            "request", request_id
+        )  # else it is asked again: its answer may have died with the daemon
+    prompts = [each for each in resume.unanswered if each.method == PROMPT]
+    try:
+        for session_id, attached in resume.sessions.items():
+            await client.open_again(session_id, attached)
+    except (SouldError, RpcError) as error:
+        why = error.message if isinstance(error, RpcError) else described(error).message
+        answer_what_died(client, ((each, OURS) for each in prompts), why)
+        return
+    if client.opened is not None:
+        for each in prompts:
+            request = Request(each.id, each.method, {})
+            client.connection.adopt(request, client.opened.answer_again(each.turn_id))
