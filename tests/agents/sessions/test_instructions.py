@@ -241,7 +241,7 @@ def for_everybody_to_write(path: Path) -> str:
 
 async def trust_asked_about(bench: Bench, answer: str = YES) -> str:
     """What /trust shows in a new session before it is answered."""
-    watcher = Watcher(await bench.host.new(replace(bench.alone(), capabilities=frozenset({"questions"}))))
+    watcher = Watcher(await bench.host.new(replace(bench.alone(), capabilities=frozenset({"questions", "plan_mode"}))))
     watcher.answers = {QUESTION: answer}
     await finish(watcher.session, "/trust")
     (asked_about,) = watcher.of(QuestionRequest)

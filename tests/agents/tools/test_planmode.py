@@ -33,7 +33,7 @@ PLAN = "1. Change a.txt"
 
 async def planner(bench: Bench, mode: Mode = "ask") -> Session:
     """A session of a client that can answer questions."""
-    opening = bench.opening(mode=mode, capabilities=frozenset({"questions"}))
+    opening = bench.opening(mode=mode, capabilities=frozenset({"questions", "plan_mode"}))
     return await bench.host.new(opening)
 
 
@@ -128,7 +128,7 @@ async def test_a_plan_that_waited_when_sould_was_stopped_is_asked_about_again_an
         asked = await watcher.wait_for(QuestionRequest)
     bench.script(call("WriteFile", path="new.txt", content="x"), "text: done")
     async with bench.running():
-        opening = bench.opening(default_mode="review", capabilities=frozenset({"questions"}))
+        opening = bench.opening(default_mode="review", capabilities=frozenset({"questions", "plan_mode"}))
         session = await bench.host.open(session.id, opening)
         watcher = Watcher(session)
         assert session.parts.services.permission.modes.mode == "plan"

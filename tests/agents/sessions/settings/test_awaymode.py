@@ -18,7 +18,7 @@ PROTECTED = call("WriteFile", path=".git/hooks/pre-commit", content="x")
 
 
 async def asking(bench: Bench) -> Session:
-    opening = bench.opening(capabilities=frozenset({"questions"}))
+    opening = bench.opening(capabilities=frozenset({"questions", "plan_mode"}))
     return await bench.host.new(opening)
 
 

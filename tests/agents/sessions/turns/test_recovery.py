@@ -143,7 +143,7 @@ async def test_a_subagent_s_question_is_asked_again_and_all_above_it_goes_on(ben
     (agents / "asker.yaml").write_text("version: 1\nagent:\n  extend: default\n")
     questions = [{"question": "Which one?", "options": [{"label": "a"}, {"label": "b"}]}]
     bench.script(call("Agent", prompt="ask", subagent_type="asker"), call("AskUserQuestion", questions=questions))
-    opening = bench.opening(capabilities=frozenset({"questions"}))
+    opening = bench.opening(capabilities=frozenset({"questions", "plan_mode"}))
     async with bench.running():
         session = await bench.host.new(opening)
         await choose(session, "agent", "boss")
