@@ -21,7 +21,7 @@ from sould.agents.wire.messages import (
 )
 from sould.agents.wire.stream import Cursor, Record
 from sould.daemon.wire.lines import StreamedLines, WholeLines
-from sould.daemon.wire.versions import NEWEST, OLDEST, Reader, version_of
+from sould.daemon.wire.versions import NEWEST, OLDEST, WireReader, version_of
 from soultest.luck import examples
 
 Json = dict[str, Any]
@@ -37,8 +37,8 @@ def opened(call_id: str) -> ToolCall:
 
 def test_only_fields_of_wire_are_sent_unless_ours_are_wanted() -> None:
     begin = TurnBegin(user_input="go", turn_id="t", client_id="c")
-    assert Reader(NEWEST).envelope(begin) == {"type": "TurnBegin", "payload": {"user_input": "go"}}
-    ours = Reader(NEWEST, extensions=True).envelope(begin)
+    assert WireReader(NEWEST).envelope(begin) == {"type": "TurnBegin", "payload": {"user_input": "go"}}
+    ours = WireReader(NEWEST, extensions=True).envelope(begin)
     assert ours is not None
     assert ours["payload"]["turn_id"] == "t"
 
@@ -47,15 +47,15 @@ def test_a_type_is_sent_to_versions_that_have_it_also_within_a_subagents_event()
     retry = StepRetry(n=1, next_attempt=2, max_attempts=3, wait_s=0.5, error_type="E")
     nested = SubagentEvent(parent_tool_call_id="p", event=retry)
     for message in (retry, nested):
-        assert Reader((1, 9)).envelope(message) is None
-        assert Reader((1, 10)).envelope(message) is not None
-    assert Reader(OLDEST).envelope(TurnEnd()) == {"type": "TurnEnd", "payload": {}}
-    assert Reader((1, 10), unread=frozenset({"Notification"})).envelope(Notification(id="n", title="t")) is None
+        assert WireReader((1, 9)).envelope(message) is None
+        assert WireReader((1, 10)).envelope(message) is not None
+    assert WireReader(OLDEST).envelope(TurnEnd()) == {"type": "TurnEnd", "payload": {}}
+    assert WireReader((1, 10), unread=frozenset({"Notification"})).envelope(Notification(id="n", title="t")) is None
 
 
 def test_the_parent_of_a_subagents_event_has_its_older_name_too() -> None:
     event = SubagentEvent(parent_tool_call_id="p", event=StepBegin(n=1))
-    old, new = Reader((1, 5)).envelope(event), Reader((1, 6)).envelope(event)
+    old, new = WireReader((1, 5)).envelope(event), WireReader((1, 6)).envelope(event)
     assert old is not None
     assert new is not None
     assert old["payload"]["task_tool_call_id"] == old["payload"]["parent_tool_call_id"] == "p"
@@ -95,7 +95,7 @@ def test_a_program_that_takes_each_fragment_for_the_last_call_gets_the_arguments
     wanted = {str(number): "" for number, _ in pieces}
     for number, text in pieces:
         wanted[str(number)] += text
-    for view in (StreamedLines(Reader(NEWEST)), WholeLines(Reader(NEWEST))):
+    for view in (StreamedLines(WireReader(NEWEST)), WholeLines(WireReader(NEWEST))):
         got: dict[str, str] = {}
         last = ""
         data = b"".join(view.feed(record) for record in streamed(pieces)) + view.flush()
@@ -110,8 +110,8 @@ def test_a_program_that_takes_each_fragment_for_the_last_call_gets_the_arguments
 
 def test_pieces_that_came_at_once_are_streamed_one_by_one_and_merged_into_one() -> None:
     record = Record(1, 0, TextPart(text="abc"), 0.0, pieces=("a", "bc"))
-    assert [each["payload"]["text"] for each in lines_of(StreamedLines(Reader(NEWEST)).feed(record))] == ["a", "bc"]
-    whole = WholeLines(Reader(NEWEST))
+    assert [each["payload"]["text"] for each in lines_of(StreamedLines(WireReader(NEWEST)).feed(record))] == ["a", "bc"]
+    whole = WholeLines(WireReader(NEWEST))
     assert whole.feed(record) == b""
     [said] = lines_of(whole.feed(Record(2, 0, StepBegin(n=2), 0.0)))[:1]
     assert said["payload"] == {"type": "text", "text": "abc"}

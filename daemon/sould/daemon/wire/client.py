@@ -15,7 +15,7 @@ from sould.agents.wire.stream import Cursor, Record
 from sould.daemon.wire.arguments import WireArguments
 from sould.daemon.wire.params import InitializeParams, Own
 from sould.daemon.wire.session import WireSession
-from sould.daemon.wire.versions import UNINTRODUCED, Json, Reader, unread_by, version_of
+from sould.daemon.wire.versions import UNINTRODUCED, Json, WireReader, unread_by, version_of
 
 PROMPT = "prompt"
 
@@ -27,7 +27,7 @@ class WireClient(ClientConnection):
         super().__init__(services)
         self._arguments = arguments
         self._said: InitializeParams | None = None
-        self._reader = Reader()
+        self._reader = WireReader()
         self._opening = asyncio.Lock()
         self._open: WireSession | None = None
         self._missed: Sequence[Record] = ()
@@ -59,7 +59,7 @@ class WireClient(ClientConnection):
         able = said.capabilities
         if said.client is None and able is None:
             version = min(version, UNINTRODUCED)
-        self._reader = Reader(
+        self._reader = WireReader(
             version,
             questions=able is not None and able.supports_question,
             extensions=self._own.extensions,

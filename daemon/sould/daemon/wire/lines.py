@@ -19,7 +19,7 @@ from sould.agents.wire.messages import (
     WireMessage,
 )
 from sould.agents.wire.stream import Record, is_delta, joined, piece
-from sould.daemon.wire.versions import Reader
+from sould.daemon.wire.versions import WireReader
 
 REQUESTS: Final = (ApprovalRequest, QuestionRequest, HookRequest, ToolCallRequest)
 
@@ -38,7 +38,7 @@ WIRE: Final = Dialect(LineSplitter, encode, string_ids=True)
 class StreamedLines(Struct):
     """The raw view: each piece is an event of its own."""
 
-    reader: Reader
+    reader: WireReader
     _calls: dict[str, ToolCall] = field(default_factory=dict[str, ToolCall])
     """Those of the running step, with the arguments they have so far."""
     _opened: str = ""
@@ -86,7 +86,7 @@ class StreamedLines(Struct):
 class WholeLines(Struct):
     """The merged view: text, thinking and calls are sent when they are whole."""
 
-    reader: Reader
+    reader: WireReader
     _open: dict[int, tuple[WireMessage, list[str]]] = field(default_factory=dict[int, tuple[WireMessage, list[str]]])
     """What streams, by the number of its message: how it began, and its pieces."""
 
@@ -113,7 +113,7 @@ class WholeLines(Struct):
         return b"".join(line(self.reader, message) for message in whole)
 
 
-def line(reader: Reader, message: WireMessage) -> bytes:
+def line(reader: WireReader, message: WireMessage) -> bytes:
     """The event of a message; nothing where the client does not read it."""
     envelope = reader.envelope(message)
     return encode({"jsonrpc": "2.0", "method": "event", "params": envelope}) if envelope is not None else b""

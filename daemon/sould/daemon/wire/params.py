@@ -80,10 +80,6 @@ class ReplayParams(WireParams):
     limit: Lenient[Annotated[int, Field(ge=1)] | None] = None
 
 
-class NoParams(WireParams):
-    """None."""
-
-
 class ApprovalAnswer(WireParams):
     """The result of an `ApprovalRequest`."""
 
@@ -97,7 +93,7 @@ class QuestionAnswer(WireParams):
     answers: Lenient[dict[str, str]] = Field(default_factory=dict[str, str])
 
 
-class HookAnswer(WireParams):
+class HookVerdict(WireParams):
     """The result of a `HookRequest`."""
 
     action: Lenient[Literal["allow", "block"]] = "allow"

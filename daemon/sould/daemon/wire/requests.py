@@ -24,8 +24,8 @@ from sould.agents.wire.messages import (
     ToolCallRequest,
     WireRequest,
 )
-from sould.daemon.wire.params import ApprovalAnswer, HookAnswer, QuestionAnswer, ToolAnswer, WireParams
-from sould.daemon.wire.versions import Json, Reader
+from sould.daemon.wire.params import ApprovalAnswer, HookVerdict, QuestionAnswer, ToolAnswer, WireParams
+from sould.daemon.wire.versions import Json, WireReader
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ AnswerT = TypeVar("AnswerT", bound=WireParams)
 class AskedRequests:
     """Those that one client was asked in one session."""
 
-    def __init__(self, session: SessionPort, connection: Connection, client_id: str, reader: Reader) -> None:
+    def __init__(self, session: SessionPort, connection: Connection, client_id: str, reader: WireReader) -> None:
         self._session = session
         self._connection = connection
         self._client_id = client_id
@@ -91,7 +91,7 @@ class AskedRequests:
                     QuestionResponse(request_id=request.id, answers=said.answers), self._client_id
                 )
             case HookRequest():
-                said = _read(HookAnswer, answer) or HookAnswer()
+                said = _read(HookVerdict, answer) or HookVerdict()
                 decision = HookResponse(request_id=request.id, action=said.action, reason=said.reason)
                 self._session.clients.answer(decision, self._client_id)
 

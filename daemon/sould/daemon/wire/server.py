@@ -17,7 +17,7 @@ from sould.agents.wire.messages import PROTOCOL_VERSION
 from sould.daemon.wire.arguments import read_arguments
 from sould.daemon.wire.client import PROMPT, WireClient
 from sould.daemon.wire.lines import WIRE
-from sould.daemon.wire.params import InitializeParams, InputParams, NoParams, PlanModeParams, ReplayParams, WireParams
+from sould.daemon.wire.params import InitializeParams, InputParams, PlanModeParams, ReplayParams, WireParams
 from sould.daemon.wire.session import INVALID_STATE, OURS
 from sould.daemon.wire.versions import Json
 
@@ -92,7 +92,7 @@ ROUTES: Final[dict[str, Route[WireClient]]] = {
     "steer": route(InputParams, _steer),
     "set_plan_mode": route(PlanModeParams, _set_plan_mode),
     "replay": route(ReplayParams, _replay),
-    "cancel": route(NoParams, _cancel),
+    "cancel": route(WireParams, _cancel),
 }
 
 

@@ -16,7 +16,7 @@ from sould.agents.wire.content import UserInput
 from sould.daemon.wire.lines import REQUESTS, StreamedLines, WholeLines, encode
 from sould.daemon.wire.params import Own
 from sould.daemon.wire.requests import AskedRequests
-from sould.daemon.wire.versions import Json, Reader
+from sould.daemon.wire.versions import Json, WireReader
 
 INVALID_STATE: Final = -32000
 NO_MODEL: Final = -32001
@@ -43,7 +43,7 @@ class WireSession:
         session: SessionPort,
         connection: Connection,
         client_id: str,
-        reader: Reader,
+        reader: WireReader,
         own: Own,
         pending: PendingPrompts,
     ) -> None:
@@ -216,7 +216,7 @@ class Replay:
     """The records of a session from one of them on, sent as they were said: events and requests, each message whole."""
 
     def __init__(
-        self, session: SessionPort, connection: Connection, reader: Reader, since: int, limit: int | None
+        self, session: SessionPort, connection: Connection, reader: WireReader, since: int, limit: int | None
     ) -> None:
         self._follower = session.follow(self, connection)
         self._connection = connection

@@ -88,7 +88,7 @@ UNREAD: Final[Mapping[str, frozenset[str]]] = {"kimi-agent-sdk": frozenset({"Pla
 """What clients do not read that say a version which has it, by the beginning of their names. Tried with the SDK 0.1.8."""
 
 
-class Reader(Struct, frozen=True):
+class WireReader(Struct, frozen=True):
     """What one client reads."""
 
     version: Version = OLDEST

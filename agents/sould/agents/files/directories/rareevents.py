@@ -26,7 +26,7 @@ MOST_CHANGES: Final = 1_000
 
 
 class WatchfilesEvents:
-    """A `FolderEvents`. Belongs to the event loop."""
+    """A `FolderEvents`, over `RustNotify`, which watchfiles documents for direct use. Belongs to the event loop."""
 
     def __init__(self, step: float = STEP) -> None:
         """`step`: seconds between two looks at what has come."""
