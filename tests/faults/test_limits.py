@@ -201,10 +201,12 @@ def test_where_descriptors_cannot_be_passed_the_bridge_pumps(sould_after: Sould)
     assert bridge.wait() == 0
 
 
-def test_a_face_that_is_not_there_yet_is_refused_with_a_sentence(sould_after: Sould) -> None:
-    bridge = sould_after.bridge("wire")
-    assert bridge.wait() == 1
-    assert "wire is not in this version" in bridge.stderr()
+def test_a_wrong_command_line_of_a_frontend_ends_it_with_a_sentence(sould_after: Sould) -> None:
+    bridge = sould_after.bridge("wire", "--nonsense")
+    assert bridge.wait() == 2
+    said = bridge.stderr()
+    assert "--nonsense" in said
+    assert "sould wire --help" in said
     assert bridge.line() == b""
 
 
