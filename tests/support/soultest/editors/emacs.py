@@ -24,7 +24,10 @@ _SHOWN = """\
 (window-buffer (or (minibuffer-selected-window) (frame-selected-window (car (last (frame-list))))))"""
 _CANDIDATES = """\
 (let ((asking (active-minibuffer-window)))
-  (when asking (with-selected-window asking (all-completions "" minibuffer-completion-table))))"""
+  (when asking
+    (with-selected-window asking
+      (all-completions "" minibuffer-completion-table minibuffer-completion-predicate))))"""
+"""With the predicate, which the table of M-x, when that is still there, calls."""
 _MINIBUFFER = """\
 (let ((asking (active-minibuffer-window)))
   (when asking (with-selected-window asking (minibuffer-contents-no-properties))))"""
