@@ -127,6 +127,9 @@ def test_the_walk_knows_every_parameter_of_every_tool() -> None:
     assert {name: names for name, names in found.items() if names} == {
         name: known[name] for name in known if known[name]
     }
+    assert WALKED.keys() <= {path.rpartition(":")[2] for path in TOOLS}, (
+        "a tool that is not loaded answers the same in both worlds"
+    )
     walked = {(name, key) for name, arguments in probes(Path("/w"), outside=True) for key in arguments}
     assert {(name, key) for name, keys in WALKED.items() for key in keys} <= walked
 

@@ -1,6 +1,7 @@
 """What the model is told about each tool is pinned: a change is seen in review, and costs every prompt cache once.
 
-After a change that is meant: `python tests/agents/tools/test_schemas.py` writes the file anew.
+After a change that is meant: `PYTHONPATH=tests/support .venv/bin/python tests/agents/tools/test_schemas.py` writes the file
+anew.
 """
 
 import json
