@@ -6,7 +6,7 @@ import orjson
 from msgspec import Struct, field
 
 from sould.agents.base.rpc.framing import Dialect, LineSplitter
-from sould.agents.wire.content import FunctionCall, TextPart, ThinkPart
+from sould.agents.wire.content import TextPart, ThinkPart
 from sould.agents.wire.messages import (
     ApprovalRequest,
     HookRequest,
@@ -39,8 +39,8 @@ class StreamedLines(Struct):
     """The raw view: each piece is an event of its own."""
 
     reader: WireReader
-    _calls: dict[str, ToolCall] = field(default_factory=dict[str, ToolCall])
-    """Those of the running step, with the arguments they have so far."""
+    _calls: dict[str, tuple[ToolCall, list[str]]] = field(default_factory=dict[str, tuple[ToolCall, list[str]]])
+    """Those of the running step, as they were opened, and the pieces of their arguments so far."""
     _opened: str = ""
     """The call that the model opened last: a fragment that names none is of it."""
     _last: str = ""
@@ -55,7 +55,7 @@ class StreamedLines(Struct):
             case ThinkPart() if record.pieces:
                 return b"".join(line(self.reader, ThinkPart(think=text)) for text in record.pieces)
             case ToolCall():
-                self._calls[message.id] = message
+                self._calls[message.id] = (message, [piece(message)])
                 self._opened = self._last = message.id
             case ToolCallPart():
                 return self._fragment(message)
@@ -71,16 +71,15 @@ class StreamedLines(Struct):
 
     def _fragment(self, part: ToolCallPart) -> bytes:
         """Where a server goes back to an earlier call, the client is told of that again, with the arguments so far."""
-        call = self._calls.get(part.tool_call_id or self._opened)
-        if call is None:
+        found = self._calls.get(part.tool_call_id or self._opened)
+        if found is None:
             return line(self.reader, part)
-        arguments = (call.function.arguments or "") + (part.arguments_part or "")
-        function = FunctionCall(name=call.function.name, arguments=arguments)
-        call = self._calls[call.id] = call.model_copy(update={"function": function})
+        call, pieces = found
+        pieces.append(piece(part))
         if call.id == self._last:
             return line(self.reader, part)
         self._last = call.id
-        return line(self.reader, call)
+        return line(self.reader, joined(call, pieces))
 
 
 class WholeLines(Struct):

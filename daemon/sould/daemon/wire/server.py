@@ -103,10 +103,9 @@ async def _go_on(client: WireClient, resume: ConnectionRecord) -> None:
     if resume.initialize:
         client.introduce(InitializeParams.model_validate(resume.initialize), resume.initialize)
     answer_what_died(client, ((each, OURS) for each in resume.unanswered if each.method != PROMPT))
+    # an answer that may have died with the daemon is not expected: the request is asked again
     for request_id in () if resume.unsure else resume.asked:
-        client.connection.expect(
-            "request", request_id
-        )  # else it is asked again: its answer may have died with the daemon
+        client.connection.expect("request", request_id)
     prompts = [each for each in resume.unanswered if each.method == PROMPT]
     try:
         for session_id, attached in resume.sessions.items():
