@@ -1,4 +1,4 @@
-"""`sould acp|lsp|wire`: connect an editor's pipes to the daemon in the time of a bare interpreter.
+"""`sould acp|lsp|wire|kimi`: connect an editor's pipes to the daemon in the time of a bare interpreter.
 
 The bridge hands its own descriptors to the daemon and becomes a waiting `sh` (0.3 MB): no byte of the conversation
 passes through it. When the daemon hangs up without a word, the `sh` runs the bridge again, on the same descriptors,
@@ -28,6 +28,10 @@ exec "$@"
 
 FRONTENDS = ("acp", "lsp", "wire")
 """What editors start."""
+KIMI, WIRE = "kimi", "--wire"
+"""The command line of kimi-cli, and what programs start it with."""
+ARGUMENTS = b"_SOULD_ARGUMENTS"
+"""The variable in which they wait for the next daemon: what a configuration says is in no list of processes."""
 
 
 def bridge() -> None:
@@ -42,6 +46,8 @@ def bridge() -> None:
     # ACP's terminal log-in appends `login`
     if asked and asked[0] in FRONTENDS and "--help" not in asked and "-h" not in asked and asked[1:2] != ["login"]:
         connect()
+    if asked[:1] == [KIMI] and (WIRE in asked or "--reattach" in asked[1:2]):
+        connect()
 
 
 def connect() -> None:
@@ -49,6 +55,8 @@ def connect() -> None:
     frontend, arguments, token = sys.argv[1], sys.argv[2:], ""
     if arguments[:1] == ["--reattach"] and len(arguments) > 1:
         token, arguments = arguments[1], arguments[2:]
+    if frontend == KIMI:
+        arguments = _kept(arguments, again=bool(token))
     try:
         _fill_standard_descriptors()
         _name_skill_directories(arguments)
@@ -57,6 +65,14 @@ def connect() -> None:
         _run(frontend, arguments, token)
     except (BridgeError, UnsafePathError) as error:
         sys.exit(f"sould: {error}")
+
+
+def _kept(arguments: "list[str]", *, again: bool) -> "list[str]":
+    """The arguments of the command line, which the variable keeps from the first bridge on."""
+    if again:
+        return os.fsdecode(bytes.fromhex(os.environb[ARGUMENTS].decode())).split("\0")
+    os.environb[ARGUMENTS] = os.fsencode("\0".join(arguments)).hex().encode()
+    return arguments
 
 
 def _name_skill_directories(arguments: "list[str]") -> None:
@@ -84,7 +100,9 @@ def _run(frontend: str, arguments: "list[str]", token: str) -> None:
     frame = _hello(frontend, arguments, token, again=again, pump=pump)
     handed = () if pump else (0, 1, 2)
     connection = greet(lambda: try_connect(paths) or _start(paths, patient=again), frame, handed, paths)
-    attach = [sys.executable, "-P", os.path.abspath(sys.argv[0]), frontend, "--reattach", token, *arguments]
+    attach = [sys.executable, "-P", os.path.abspath(sys.argv[0]), frontend, "--reattach", token]
+    if frontend != KIMI:
+        attach += arguments
     if pump:
         from sould.daemon.pump import run  # noqa: PLC0415 -- only where descriptors cannot be passed
 
@@ -109,6 +127,8 @@ def _hello(frontend: str, arguments: "list[str]", token: str, *, again: bool, pu
         cwd = os.getcwdb()
     except OSError:
         cwd = b"/"  # the editor's directory is gone; sessions name their own
+    if frontend == KIMI:
+        frontend, arguments = "wire", [KIMI, *arguments]
     fields = [
         (b"protocol", b"%d-%d" % PROTOCOL),
         (b"version", VERSION.encode()),
@@ -123,5 +143,5 @@ def _hello(frontend: str, arguments: "list[str]", token: str, *, again: bool, pu
     if pump:
         fields.append((b"pump", b"1"))
     fields += [(b"arg", os.fsencode(argument)) for argument in arguments]
-    fields += [(b"env", name + b"=" + value) for name, value in os.environb.items()]
+    fields += [(b"env", name + b"=" + value) for name, value in os.environb.items() if name != ARGUMENTS]
     return encode(fields)

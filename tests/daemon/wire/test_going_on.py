@@ -54,7 +54,7 @@ async def test_a_session_that_is_not_there_is_named(bench: Bench) -> None:
 def test_paths_are_meant_from_where_the_program_was_started() -> None:
     said = read_arguments(("-w", "sub", "--add-dir", "/other", "--agent", "mine.yaml", "--yolo"), "/here")
     assert (said.directory, said.additional) == (Path("/here/sub"), (Path("/other"),))
-    assert (said.agent, said.mode) == ("/here/mine.yaml", "full")
+    assert (said.agent, said.modes) == ("/here/mine.yaml", ("full",))
     assert read_arguments((), "/here").directory == Path("/here")
 
 

@@ -1,6 +1,6 @@
 """What `sould wire` is started with: which session a program drives, and how it is set up."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -43,7 +43,7 @@ OPTIONS: Final = (
 
 
 class WireArguments(Struct, frozen=True):
-    """Paths are absolute. `session` "": a new one, unless `latest`."""
+    """Paths are absolute. `session` "": a new one, unless `latest`. `modes` are chosen in their order."""
 
     directory: Path
     additional: tuple[Path, ...] = ()
@@ -51,7 +51,17 @@ class WireArguments(Struct, frozen=True):
     latest: bool = False
     model: str = ""
     agent: str = ""
-    mode: str = ""
+    modes: tuple[str, ...] = ()
+    share: Path | None = None
+    """kimi-cli's own directory, of a program that was written for it; None: `sould wire`."""
+
+
+def parsed(name: str, options: Sequence[click.Option], given: tuple[str, ...]) -> Mapping[str, Any]:
+    """What `given` says, by the options' names. Raises OptionError."""
+    try:
+        return click.Command(name, params=list(options)).make_context(name, list(given)).params
+    except click.ClickException as error:
+        raise OptionError(f"{error.format_message()} See `{name} --help`.") from None
 
 
 def read_arguments(given: tuple[str, ...], cwd: str) -> WireArguments:
@@ -60,11 +70,7 @@ def read_arguments(given: tuple[str, ...], cwd: str) -> WireArguments:
     Raises:
         OptionError: naming what is wrong with it.
     """
-    command = click.Command("sould wire", params=list(OPTIONS))
-    try:
-        said: Mapping[str, Any] = command.make_context("sould wire", list(given)).params
-    except click.ClickException as error:
-        raise OptionError(f"{error.format_message()} See `sould wire --help`.") from None
+    said = parsed("sould wire", OPTIONS, given)
     if said["session"] and said["latest"]:
         raise OptionError("--session and --continue cannot be combined.")
     modes = {mode for mode in (said["mode"], said["full"] and "full", said["plan"] and "plan") if mode}
@@ -79,5 +85,5 @@ def read_arguments(given: tuple[str, ...], cwd: str) -> WireArguments:
         latest=said["latest"],
         model=said["model"],
         agent=str(here / agent) if agent.endswith((".yaml", ".yml")) else agent,
-        mode=next(iter(modes), ""),
+        modes=tuple(modes),
     )

@@ -133,8 +133,8 @@ class WireClient(ClientConnection):
     async def _set_up(self, session: SessionPort) -> SessionPort:
         """Choose what the command line says. Raises OptionError."""
         arguments = self._arguments
-        chosen = {"agent": arguments.agent, "model": arguments.model, "mode": arguments.mode}
-        for option, value in chosen.items():
+        modes = [("mode", mode) for mode in arguments.modes]
+        for option, value in [("agent", arguments.agent), ("model", arguments.model), *modes]:
             if value:
                 await session.options.choose(option, value, self.id)
         return session

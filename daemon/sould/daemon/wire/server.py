@@ -8,14 +8,15 @@ from sould.agents.base.rpc.connection import Reply, described
 from sould.agents.base.rpc.errors import RpcError
 from sould.agents.base.rpc.framing import ByteStream
 from sould.agents.base.rpc.messages import Request
-from sould.agents.clients.connections import ConnectionRecord, ConnectionServices
+from sould.agents.clients.connections import ClientProcess, ConnectionRecord, ConnectionServices
 from sould.agents.clients.frontend.resuming import answer_what_died
 from sould.agents.clients.frontend.routes import Dispatcher, Route, route
 from sould.agents.clients.params import parsed
 from sould.agents.soul.hooks.events import EVENTS
 from sould.agents.wire.messages import PROTOCOL_VERSION
-from sould.daemon.wire.arguments import read_arguments
+from sould.daemon.wire.arguments import WireArguments, read_arguments
 from sould.daemon.wire.client import PROMPT, WireClient
+from sould.daemon.wire.kimi import NAME, read_kimi_arguments
 from sould.daemon.wire.lines import WIRE
 from sould.daemon.wire.params import InitializeParams, InputParams, PlanModeParams, ReplayParams, WireParams
 from sould.daemon.wire.session import INVALID_STATE, OURS
@@ -30,8 +31,14 @@ async def serve_wire(stream: ByteStream, services: ConnectionServices) -> None:
     Raises:
         OptionError: the command line is wrong; nothing was read.
     """
-    client = WireClient(services, read_arguments(services.client.arguments, services.client.cwd))
+    client = WireClient(services, _arguments(services.client))
     await client.serve(stream, Dispatcher(client, ROUTES), dialect=WIRE, go_on=partial(_go_on, client))
+
+
+def _arguments(process: ClientProcess) -> WireArguments:
+    if process.arguments[:1] == (NAME,):
+        return read_kimi_arguments(process.arguments[1:], process.cwd, process.environment)
+    return read_arguments(process.arguments, process.cwd)
 
 
 async def _initialize(client: WireClient, raw: Json) -> Any:
