@@ -106,7 +106,7 @@ class OpeningParams(Inbound):
 
 
 class SessionParams(Inbound):
-    """A request about one session: close, delete, cancel."""
+    """A request about one session: close, delete, cancel, archive, status."""
 
     session_id: str
 
@@ -135,6 +135,7 @@ class ListSessionsParams(Inbound):
 
     cwd: Lenient[str | None] = None
     cursor: str | None = None
+    archived: Literal["exclude", "include", "only"] | None = None
 
     @property
     def own(self) -> OwnList:

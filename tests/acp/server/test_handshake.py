@@ -38,9 +38,10 @@ async def test_initialize_says_everything_we_can_do(connect: Connect) -> None:
         capabilities = answer["agentCapabilities"]
         assert capabilities["loadSession"] is True
         assert capabilities["promptCapabilities"] == {"image": True, "audio": True, "embeddedContext": True}
-        assert {"list", "delete", "additionalDirectories", "resume", "close", "fork", "title"} <= set(
-            capabilities["sessionCapabilities"]
-        )
+        assert {
+            *("list", "delete", "additionalDirectories", "resume", "close"),
+            *("fork", "title", "archive", "status"),
+        } <= set(capabilities["sessionCapabilities"])
         assert capabilities["auth"] == {"logout": {}, "status": {}}
         assert answer["_meta"]["steering"] == {"supported": True}
         assert answer["agentInfo"]["name"] == "sould"

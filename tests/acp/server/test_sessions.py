@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from soultest.acpclient import FULL, AcpClient, AgentError
+from soultest.acpclient import FULL, AcpClient, AgentError, ignore
 from soultest.bench import Bench, call
 from soultest.bench.acp import Connect
 from soultest.bench.looks import messages_of
@@ -62,6 +62,9 @@ async def test_a_directory_that_is_missing_is_refused(bench: Bench, connect: Con
         ("session/set_mode", {"modeId": "ask"}),
         ("session/set_config_option", {"configId": "mode", "value": "ask"}),
         ("session/set_title", {"title": "x"}),
+        ("session/archive", {}),
+        ("session/unarchive", {}),
+        ("session/status", {}),
     ],
 )
 async def test_an_unknown_session_is_not_found(bench: Bench, connect: Connect, method: str, more: Json) -> None:
@@ -219,6 +222,92 @@ async def test_an_archived_session_is_listed_for_clients_that_ask_for_it(bench: 
         with pytest.raises(AgentError) as failure:
             await client.request("_sould/session/archive", sessionId="nobody")
         assert failure.value.code == -32002
+
+
+async def listed(client: AcpClient, **params: Any) -> dict[str, bool]:
+    """The sessions of a list, and whether each is archived."""
+    answer = await client.request("session/list", params)
+    return {info["sessionId"]: info["archived"] for info in answer["sessions"]}
+
+
+async def test_a_list_leaves_archived_sessions_out_has_them_too_or_only_them(bench: Bench, connect: Connect) -> None:
+    bench.script("text: one", "text: two")
+    async with bench.running(), connect() as client:
+        kept = await ready(client, bench)
+        away = await client.new_session(bench.project)
+        for session in (kept, away):
+            await client.prompt(session, "mend the gate")
+        assert await client.request("session/archive", sessionId=away) == {}
+        assert await client.request("session/archive", sessionId=away) == {}, "it is archived already"
+        assert await listed(client) == await listed(client, archived="exclude") == {kept: False}
+        assert await listed(client, archived=None, cwd=str(bench.project)) == {kept: False}
+        assert await listed(client, archived="include") == {kept: False, away: True}
+        assert await listed(client, archived="only") == {away: True}
+        with pytest.raises(AgentError) as failure:
+            await listed(client, archived="_nearly")
+        assert failure.value.code == -32602
+        for _ in range(2):
+            assert await client.request("session/unarchive", sessionId=away) == {}
+        assert await listed(client) == {kept: False, away: False}
+        assert (await client.request("session/status", sessionId=away))["status"] == "saved", "nothing was opened"
+
+
+async def test_archiving_ends_the_work_of_a_session_that_nobody_else_shows(bench: Bench, connect: Connect) -> None:
+    bench.script("text: one", "text: Working.\nwait: 600")
+    async with bench.running() as host, connect() as client:
+        session = await ready(client, bench)
+        await client.prompt(session, "mend the gate")
+        working = client.prompt(session, "go on")
+        await client.wait_update("agent_message_chunk", lambda update: update["content"]["text"] == "Working.")
+        await client.request("session/archive", sessionId=session)
+        assert (await working)["stopReason"] == "cancelled"
+        assert host.sessions.get(session) is None
+        assert await listed(client, archived="include") == {session: True}
+
+
+async def test_archiving_leaves_a_session_to_the_other_client_that_shows_it(bench: Bench, connect: Connect) -> None:
+    bench.script("text: one", "text: two")
+    async with bench.running(), connect() as client, connect() as other:
+        session = await ready(client, bench)
+        await client.prompt(session, "mend the gate")
+        await other.initialize()
+        await other.request("session/resume", sessionId=session, cwd=str(bench.project))
+        await client.request("session/archive", sessionId=session)
+        with pytest.raises(AgentError):
+            await client.prompt(session, "go on")
+        assert (await other.prompt(session, "go on"))["stopReason"] == "end_turn"
+        assert await listed(client) == {session: False}, "its next prompt brings it back"
+
+
+async def test_archiving_a_session_that_holds_nothing_leaves_none(bench: Bench, connect: Connect) -> None:
+    async with bench.running(), connect() as client:
+        session = await ready(client, bench)
+        assert await client.request("session/archive", sessionId=session) == {}
+        assert await listed(client, archived="include") == {}
+
+
+async def test_the_status_says_whether_a_session_is_in_memory_works_or_waits(bench: Bench, connect: Connect) -> None:
+    bench.script(call("Shell", command="true > c"), "text: Done.")
+    async with bench.running(), connect(permissions=ignore) as client, connect() as other:
+        session = await ready(client, bench)
+        await other.initialize()
+
+        async def status() -> tuple[str, Json]:
+            answer = await other.request("session/status", sessionId=session)
+            return answer["status"], answer["_meta"]["sould"]
+
+        assert await status() == ("open", {"running": False, "waiting": 0})
+        working = client.prompt(session, "try it")
+        asked = await client.wait_request("session/request_permission")
+        assert await status() == ("open", {"running": True, "waiting": 1})
+        client.answer(asked, {"outcome": {"outcome": "selected", "optionId": "allow_once"}})
+        await working
+        assert await status() == ("open", {"running": False, "waiting": 0})
+        await client.request("session/close", sessionId=session)
+        assert await status() == ("saved", {"running": False, "waiting": 0})
+        with pytest.raises(AgentError) as failure:
+            await other.request("session/status", sessionId="nobody")
+        assert failure.value.data["sessionId"] == "nobody"
 
 
 async def test_deleting_is_idempotent_and_the_session_is_gone(bench: Bench, connect: Connect) -> None:

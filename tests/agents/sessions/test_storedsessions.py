@@ -56,7 +56,7 @@ async def test_an_archived_session_comes_back_with_the_next_prompt_even_while_it
         assert stored.archive(watcher.session.id).archived
         assert (await stored.list(None, None)).items == ()
         assert await stored.search("garden") == ()
-        assert len((await stored.list(None, None, archived=True)).items) == 1
+        assert len((await stored.list(None, None, archived="include")).items) == 1
         await finish(watcher.session, "go on")
         assert len((await stored.list(None, None)).items) == 1
 

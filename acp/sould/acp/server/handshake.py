@@ -75,6 +75,8 @@ def _capabilities(client: AcpClient) -> Json:
             "close": {},
             "fork": {},
             "title": {},
+            "archive": {},
+            "status": {},
         },
         "_meta": {"sould": _own(client)},
     }

@@ -1,4 +1,4 @@
-"""The life of sessions: new, load, resume, fork, list, delete, close, set_title, archive; import, and pages of a transcript.
+"""The life of sessions: new, load, resume, fork, list, status, delete, close, set_title, archive; import, and pages of a transcript.
 
 Updates of a session follow the answer that introduces it; only `session/load` sends the history, and how the session
 stands, before it answers (the conformance kit's ACP-LOAD-002).
@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec import to_builtins
 
 from sould.acp.connection.attachment import Attachment
-from sould.acp.connection.client import AcpClient
+from sould.acp.connection.client import NOT_FOUND, AcpClient
 from sould.acp.connection.mcp_servers import servers_of
 from sould.acp.connection.openings import opening_of
 from sould.acp.features import features_of
@@ -95,7 +95,8 @@ async def list_sessions(client: AcpClient, params: ListSessionsParams) -> Json:
     """One page, most recently used first."""
     cwd = absolute(params.cwd, "cwd") if params.cwd is not None else None
     host = await client.host()
-    page = await host.stored.list(cwd, params.cursor, archived=params.own.archived)
+    archived = params.archived or ("include" if params.own.archived else "exclude")
+    page = await host.stored.list(cwd, params.cursor, archived=archived)
     rows = await host.stored.with_branches(page.items)
     worktrees = await asyncio.to_thread(host.worktrees.known.around_each, {info.cwd for info in page.items})
     shown = (_row(row, worktrees.get(row.info.cwd)) for row in rows)
@@ -142,6 +143,38 @@ async def archive(client: AcpClient, params: ArchiveParams) -> Json:
     return {"archived": info.archived}
 
 
+async def put_away(client: AcpClient, params: SessionParams) -> Json:
+    """Archive a session and stop showing it, as `close` does; one that held nothing is gone with that."""
+    host = await client.host()
+    host.stored.archive(params.session_id)
+    try:
+        await host.close(params.session_id, client.id)
+    finally:
+        client.detach(params.session_id)
+    return {}
+
+
+async def bring_back(client: AcpClient, params: SessionParams) -> Json:
+    """End an archive; nothing is opened."""
+    (await client.host()).stored.archive(params.session_id, archived=False)
+    return {}
+
+
+async def status(client: AcpClient, params: SessionParams) -> Json:
+    """Whether a session is in memory, for whomever; whether a turn runs, and what waits for a person. Opens nothing."""
+    host = await client.host()
+    live = host.live(params.session_id)
+    if live is None:
+        try:
+            host.stored.pages(params.session_id)
+        except SessionNotFoundError as error:
+            data = {"kind": error.kind, "details": error.message, "sessionId": params.session_id}
+            raise RpcError(NOT_FOUND, error.message, data) from error
+    waiting = sum(each.session.id == params.session_id for each in await host.inbox.all())
+    own = {"running": live is not None and live.turns.running, "waiting": waiting}
+    return {"status": "open" if live is not None else "saved", "_meta": {"sould": own}}
+
+
 async def export(client: AcpClient, params: SessionParams) -> Json:
     """The conversation of a session, open or not, as Markdown."""
     return {"text": await (await client.host()).stored.markdown(params.session_id)}
@@ -176,7 +209,12 @@ def _worktree(worktree: Worktree) -> Json:
 
 def _row(row: ListedSession, worktree: Worktree | None) -> Json:
     info = row.info
-    shown: Json = {"sessionId": info.id, "cwd": str(info.cwd), "updatedAt": iso_time(info.updated)}
+    shown: Json = {
+        "sessionId": info.id,
+        "cwd": str(info.cwd),
+        "updatedAt": iso_time(info.updated),
+        "archived": info.archived,
+    }
     if info.additional:
         shown["additionalDirectories"] = [str(Path(path)) for path in info.additional]
     if info.title:

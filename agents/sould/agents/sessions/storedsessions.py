@@ -18,6 +18,7 @@ from sould.agents.sessions.loopkeeper import LoopKeeper
 from sould.agents.sessions.store.conversation import as_markdown
 from sould.agents.sessions.store.info import JOURNAL
 from sould.agents.sessions.store.store import (
+    Archived,
     InfoPage,
     SessionInfo,
     SessionMatch,
@@ -115,8 +116,10 @@ class StoredSessions:
         """
         return self._store.begins_with(beginning)
 
-    async def list(self, cwd: Path | None, cursor: str | None, limit: int = 50, *, archived: bool = False) -> InfoPage:
-        """Those that are not blank, newest first; `archived`: also those.
+    async def list(
+        self, cwd: Path | None, cursor: str | None, limit: int = 50, *, archived: Archived = "exclude"
+    ) -> InfoPage:
+        """Those that are not blank, newest first.
 
         Raises:
             OptionError: a cursor that is not ours.

@@ -181,7 +181,8 @@ class DaemonMethods:
     async def _list(self, params: ListSessions) -> SessionPage:
         host = await self._sessions.host()
         cwd = Path(params.cwd) if params.cwd else None
-        page = await host.stored.list(cwd, params.cursor, max(1, min(params.limit, 500)), archived=params.archived)
+        archived = "include" if params.archived else "exclude"
+        page = await host.stored.list(cwd, params.cursor, max(1, min(params.limit, 500)), archived=archived)
         rows = await host.stored.with_branches(page.items)
         return SessionPage(sessions=tuple(map(session_row, rows)), next_cursor=page.next_cursor)
 

@@ -256,7 +256,7 @@ def test_an_archived_session_is_listed_only_when_asked_for_until_it_is_used_agai
     before = store.touch(archived.id, prompt="hello", turns=1)
     assert store.archive(archived.id, archived=True).updated == before.updated
     assert [info.id for info in store.list().items] == [kept.id]
-    assert [info.id for info in store.list(archived=True).items] == [archived.id, kept.id]
+    assert [info.id for info in store.list(archived="include").items] == [archived.id, kept.id]
     store.close()
     (tmp_path / "index.sqlite").unlink()
     again = SessionStore(tmp_path)

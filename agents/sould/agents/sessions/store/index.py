@@ -14,7 +14,7 @@ from typing import TypeAlias, TypeVar
 
 import orjson
 
-from sould.agents.sessions.store.info import SessionInfo
+from sould.agents.sessions.store.info import Archived, SessionInfo
 
 logger = logging.getLogger(__name__)
 
@@ -92,16 +92,16 @@ class SessionIndex:
         self._run(lambda db: db.executemany("DELETE FROM sessions WHERE id = ?", rows))
 
     def newest(
-        self, cwd: Path | None, before: tuple[float, str] | None, limit: int, *, used: bool, archived: bool
+        self, cwd: Path | None, before: tuple[float, str] | None, limit: int, *, used: bool, archived: Archived
     ) -> list[SessionInfo]:
         """Up to `limit` sessions (-1: all) by falling (updated, id), those `before` a pair only.
 
         `cwd`: those of the directory that it leads to, and those opened by this very path, which may have led elsewhere then.
-        `used`: none that are blank; `archived`: also those.
+        `used`: none that are blank.
         """
         conditions: list[str] = ["(turns > 0 OR title <> '')"] if used else []
-        if not archived:
-            conditions.append("archived = 0")
+        if archived != "include":
+            conditions.append(f"archived = {int(archived == 'only')}")
         values: list[str | float] = []
         if cwd is not None:
             conditions.append("(directory = ? OR cwd = ?)")

@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 from msgspec import MsgspecError, Struct
 from msgspec.json import Decoder, encode
@@ -24,6 +25,8 @@ JOURNAL = "wire.jsonl"
 TITLE_LENGTH = 50
 _ADDED = re.compile(r"<([A-Za-z][\w-]*)(?:\s[^<>]*)?(?:/>|>.*?</\1\s*>)", re.DOTALL)
 """What editors and programs put beside what was typed comes in tags, such as the files that are open."""
+Archived: TypeAlias = Literal["exclude", "include", "only"]
+"""Which sessions a list has: without archived ones, with them, or only those."""
 
 
 class SessionInfo(Struct, frozen=True):

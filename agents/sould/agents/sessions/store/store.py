@@ -28,6 +28,7 @@ from sould.agents.journal.locking import lock_file
 from sould.agents.sessions.store.index import SessionIndex
 from sould.agents.sessions.store.info import (
     JOURNAL,
+    Archived,
     InfoPage,
     SessionInfo,
     StoredSession,
@@ -38,7 +39,7 @@ from sould.agents.sessions.store.info import (
 )
 from sould.agents.sessions.store.search import SessionMatch, SessionSearch
 
-__all__ = ["InfoPage", "SessionInfo", "SessionMatch", "SessionStore", "StoredSession"]
+__all__ = ["Archived", "InfoPage", "SessionInfo", "SessionMatch", "SessionStore", "StoredSession"]
 
 logger = logging.getLogger(__name__)
 
@@ -159,11 +160,11 @@ class SessionStore:
         limit: int = 50,
         *,
         used: bool = False,
-        archived: bool = False,
+        archived: Archived = "exclude",
     ) -> InfoPage:
         """Sessions, most recently updated first; `cwd`: only that directory's, by whatever path; `used`: none that are blank.
 
-        A cursor of ours goes on after it. `archived`: also those.
+        A cursor of ours goes on after it.
 
         Raises:
             OptionError: a cursor that is not ours.
@@ -185,14 +186,14 @@ class SessionStore:
             OptionError: the query has no word.
         """
         self._refresh()
-        infos = self._index.newest(cwd, None, -1, used=True, archived=archived)
+        infos = self._index.newest(cwd, None, -1, used=True, archived="include" if archived else "exclude")
         stored = [StoredSession(info, self._root / info.id) for info in infos]
         return self._search.search(query, stored, max(1, min(limit, MAX_PAGE)), known=self._index.ids())
 
     def weigh(self, before: float | None, over: int) -> builtins.list[WeighedSession]:
         """The sessions last updated before a moment (None: any) that take more than `over` bytes, oldest first."""
         self._refresh()
-        infos = self._index.newest(None, None, -1, used=False, archived=True)
+        infos = self._index.newest(None, None, -1, used=False, archived="include")
         old = [info for info in reversed(infos) if before is None or info.updated < before]
         weighed = (WeighedSession(info, _size(self._root / info.id)) for info in old)
         return [each for each in weighed if each.size > over]
@@ -200,7 +201,7 @@ class SessionStore:
     def below(self, directory: Path) -> builtins.list[SessionInfo]:
         """The sessions that work in a directory or in one below it, most recently updated first; also archived ones."""
         self._refresh()
-        infos = self._index.newest(None, None, -1, used=True, archived=True)
+        infos = self._index.newest(None, None, -1, used=True, archived="include")
         return [info for info in infos if info.directory.is_relative_to(directory)]
 
     def touch(
