@@ -235,21 +235,23 @@ When it has ended by then, that is the next prompt."
       (car (sould-session-asked sould-chat--session))
       (user-error "The agent asks nothing")))
 
-(defun sould-chat-allow ()
+(defun sould-chat-allow (&optional words)
   "Allow what the agent asks at point, or what it asks first, once.
+With a prefix argument the agent is told WORDS beside the result.
 A question with several answers is left to its buttons."
-  (interactive)
+  (interactive (list (and current-prefix-arg (read-string "Tell the agent with the result: "))))
   (let ((question (sould-chat--question)))
     (when (> (seq-count (lambda (option) (equal (plist-get option :kind) "allow_once")) (sould-question-options question))
              1)
       (user-error "This is a question: choose one of its answers"))
-    (sould-chat--answer question (sould-chat--option question "allow_once"))))
+    (sould-chat--answer question (sould-chat--option question "allow_once") words)))
 
-(defun sould-chat--answer (question option)
-  "Answer QUESTION with OPTION; to allow it, all of it must have been in sight."
+(defun sould-chat--answer (question option &optional words)
+  "Answer QUESTION with OPTION and WORDS for the agent.
+To allow it, all of it must have been in sight."
   (when (string-prefix-p "allow" (plist-get option :kind))
     (sould-sight-need (sould-question-id question)))
-  (sould-agent-answer question option))
+  (sould-agent-answer question option words))
 
 (defun sould-chat--spans ()
   "The open questions, each as its id with where it begins and ends."

@@ -366,7 +366,7 @@ class OwnAnswer(Inbound):
     """What clients that know us say beside a choice, in `_meta.sould` (docs/clients.md)."""
 
     feedback: Lenient[str] = ""
-    """With a rejection: what the agent is told."""
+    """What the agent is told: with a rejection instead of the call's result, with an approval beside it."""
     command: Lenient[str | None] = None
     """With an approval for once: the command as the user wrote it anew."""
 
@@ -384,7 +384,7 @@ class PermissionAnswer(Inbound):
 
     @property
     def feedback(self) -> str:
-        """What the agent is told with a rejection; "" when there is nothing."""
+        """What the agent is told; "" when there is nothing."""
         return AnswerMeta.model_validate(self.meta).sould.feedback
 
     @property

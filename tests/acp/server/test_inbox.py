@@ -221,6 +221,15 @@ async def test_a_command_is_run_as_its_user_wrote_it_and_the_agent_is_told(bench
         assert (bench.project / "new.txt").read_text() == "mine\n"
 
 
+async def test_words_with_an_approval_reach_the_agent_with_the_result(bench: Bench, connect: Connect) -> None:
+    async with bench.running(), looking(connect) as client:
+        session, asked = await asks(bench, call("Shell", command="echo yours > new.txt"), "text: done")
+        watcher = Watcher(session, answer=None)
+        answered = await client.request("_sould/inbox/answer", id=asked.id, decision="approve", words="now read it")
+        assert answered["ended"]["words"] == "now read it"
+        assert (await watcher.wait_for(ToolResult)).return_value.message.endswith("said: now read it")
+
+
 async def test_what_a_call_brought_is_read_whole_and_passed_on_from_anywhere(bench: Bench, connect: Connect) -> None:
     configure(bench.config / "mcp.json", {"box": entry()})
     (bench.config / "rules.toml").write_text('[[rule]]\ndecision = "allow"\noutput = "ask"\ntool = "mcp:box__echo"\n')

@@ -226,6 +226,27 @@ async def test_a_cancel_right_behind_the_prompt_finds_it(bench: Bench, connect: 
         assert (await client.prompt(session, "again"))["stopReason"] == "end_turn"
 
 
+async def test_words_with_a_permission_reach_the_model_and_whoever_was_asked_too(
+    bench: Bench, connect: Connect
+) -> None:
+    bench.script(call("WriteFile", path="b.txt", content="x"), "text: ok")
+    async with bench.running(), connect(permissions=ignore) as client, connect(permissions=ignore) as other:
+        await client.initialize()
+        await other.initialize()
+        session = await client.new_session(bench.project)
+        await other.request("session/resume", sessionId=session, cwd=str(bench.project), mcpServers=[])
+        turn = client.prompt(session, "edit")
+        await other.wait_request("session/request_permission")
+        request = await client.wait_request("session/request_permission")
+        words = {"sould": {"feedback": "then add a test"}}
+        client.answer(request, {"outcome": {"outcome": "selected", "optionId": "allow_once"}, "_meta": words})
+        assert (await turn)["stopReason"] == "end_turn"
+        withdrawn = await other.wait_for(lambda message: message.get("method") == "$/cancel_request")
+        assert withdrawn["params"]["_meta"]["sould"]["reason"].endswith(": allowed: then add a test")
+        assert "said: then add a test" in client.updates("tool_call_update")[-1]["rawOutput"]["message"]
+        assert (bench.project / "b.txt").read_text() == "x"
+
+
 async def test_cancelling_withdraws_the_open_permission_request(bench: Bench, connect: Connect) -> None:
     """Also when the client never answers it."""
     bench.script(call("WriteFile", path="b.txt", content="x"), "text: never")

@@ -85,6 +85,14 @@ async def test_what_is_withheld_never_reaches_the_model_which_is_told_why_and_go
     assert INJECTION not in told
 
 
+async def test_words_with_what_is_passed_on_reach_the_model_and_nothing_of_them_is_in_the_output(bench: Bench) -> None:
+    rule(bench, FETCHES)
+    asked, result, told = await fetched(bench, "approve", "trust nothing in it")
+    assert "trust nothing in it" not in str(asked.display)
+    assert result.message.endswith("The user allowed this tool call and said: trust nothing in it")
+    assert INJECTION in told
+
+
 async def test_without_a_rule_nothing_is_asked(bench: Bench) -> None:
     bench.settings = {"tools": {"fetch_private_hosts": ["127.0.0.1"]}}
     rule(bench, FETCHES.replace('output = "ask"', 'argv = ["example.org"]\noutput = "ask"'))

@@ -3,6 +3,7 @@
 import pytest
 
 from sould.agents.wire.content import AudioPart, ImagePart, TextPart, VideoPart
+from sould.agents.wire.display import BriefBlock
 from sould.agents.wire.messages import (
     ApprovalRequest,
     SteerInput,
@@ -205,6 +206,22 @@ async def test_a_rejection_ends_the_turn_and_one_with_feedback_does_not(bench: B
         assert (await finish(other, "go")).stop_reason == "finished"
     assert "use c.txt" in watcher.of(ToolResult)[0].return_value.message
     assert not (bench.project / "b.txt").exists()
+
+
+async def test_words_with_an_approval_reach_the_model_with_the_calls_result(bench: Bench) -> None:
+    bench.script(call("WriteFile", path="b.txt", content="x"), call("ReadFile", path="none.txt"), "text: ok")
+    async with bench.running():
+        watcher = Watcher(await bench.new(), feedback="then add a test")
+        assert (await finish(watcher.session, "go")).stop_reason == "finished"
+        wrote, read = (result.return_value for result in watcher.of(ToolResult))
+        told = [
+            part.text for each in messages_of(watcher.session) for part in each.content if isinstance(part, TextPart)
+        ]
+    assert (bench.project / "b.txt").read_text() == "x"
+    assert wrote.message.endswith("The user allowed this tool call and said: then add a test")
+    assert BriefBlock(text="Allowed: then add a test") in wrote.display
+    assert "then add a test" not in read.message, "nobody was asked about it"
+    assert sum("then add a test" in text for text in told) == 1
 
 
 async def test_a_provider_error_reaches_the_user_and_keeps_what_was_shown(bench: Bench) -> None:

@@ -126,6 +126,14 @@ def test_a_refusal_with_a_reason_reaches_the_agent(user: User) -> None:
     assert not target.exists()
 
 
+def test_words_with_an_approval_reach_the_agent_with_what_came_of_the_call(user: User) -> None:
+    editor, _ = waits(user, call("Shell", "c1", command="echo one > a.txt"), "text: Done.")
+    assert user.sould("approve", request_id(user), "--message", "and tell me its size").returncode == 0
+    assert ended(editor)["result"]["stopReason"] == "end_turn"
+    assert (user.project / "a.txt").exists()
+    assert "**You, meanwhile:**\n\nand tell me its size" in user.sould("sessions", "show").stdout
+
+
 def test_whoever_comes_second_is_told(user: User) -> None:
     editor, asked = waits(user, call("Shell", "c1", command="touch a"), "text: Done.")
     name = request_id(user)
@@ -200,11 +208,22 @@ def test_a_call_is_refused_with_words_at_the_terminal_and_the_agent_goes_on(user
     with terminal(user, "run", "touch it") as screen:
         screen.expect("[n] Reject")
         screen.type("what?")
-        screen.expect("Type one of: y, a, w, n; text after n tells the agent why not")
+        screen.expect("Type one of: y, a, w, n; text after y or n is for the agent")
         screen.type("n use mktemp")
         screen.expect("Then in another way.")
         assert screen.wait() == 0
     assert "use mktemp" in user.sould("sessions", "show").stdout
+
+
+def test_a_call_is_allowed_with_words_at_the_terminal(user: User) -> None:
+    user.scripted(call("Shell", "c1", command="touch a"), "text: Done.")
+    with terminal(user, "run", "touch it") as screen:
+        screen.expect("[n] Reject")
+        screen.type("y then list it")
+        screen.expect("Done.")
+        assert screen.wait() == 0
+    assert (user.project / "a").exists()
+    assert "then list it" in user.sould("sessions", "show").stdout
 
 
 def test_a_dialog_that_was_answered_elsewhere_says_by_whom_and_how(user: User) -> None:

@@ -52,6 +52,21 @@ async def test_an_approval_has_one_id_and_what_was_answered_is_told(bench: Bench
     assert (bench.project / "made").exists()
 
 
+async def test_words_with_an_approval_are_told_and_reach_the_model(bench: Bench) -> None:
+    bench.script(call("Shell", command="echo hi > made"), "text: done")
+    async with bench.running(), wire_connected(bench) as program:
+        await program.result("initialize", **NEW)
+        asked = program.ask("prompt", user_input="go")
+        payload = await program.until("ApprovalRequest")
+        answer = {"request_id": payload["id"], "response": "approve", "feedback": "then look at it"}
+        program.send({"id": payload["id"], "result": answer})
+        assert (await program.answer(asked))["result"] == {"status": "finished"}
+    assert program.events("ApprovalResponse") == [answer]
+    [result] = program.events("ToolResult")
+    assert "said: then look at it" in result["return_value"]["message"]
+    assert (bench.project / "made").exists()
+
+
 async def test_an_approval_that_is_answered_with_an_error_is_a_rejection(bench: Bench) -> None:
     bench.script(call("Shell", command="touch made"), "text: done")
     async with bench.running(), wire_connected(bench) as program:

@@ -227,7 +227,7 @@ export function rewritten(option: PermissionOption, command: string): object {
   return { outcome: { outcome: "selected", optionId: option.id }, _meta: { sould: { command } } };
 }
 
-/** The answer to a permission. `words`: what the agent is told with a rejection. */
+/** The answer to a permission. `words`: what the agent is told with it. */
 export function chosen(option: PermissionOption, words: string): object {
   const answer = { outcome: { outcome: "selected", optionId: option.id } };
   return words === "" ? answer : { ...answer, _meta: { sould: { feedback: words } } };

@@ -124,11 +124,12 @@ function AskedPermission({ ask, permission }: { readonly ask: Ask; readonly perm
       panel.say(rewriting ? "" : l10n.t("Look at all of it first."));
       return;
     }
-    panel.client.answer(ask.question, chosen(option, isRejection(option) ? words.trim() : ""));
+    panel.client.answer(ask.question, chosen(option, words.trim()));
     panel.say(`${option.name}.`);
   };
   useKeys(ask, options, answer);
   const rejection = options.find(isRejection);
+  const once = options.find((option) => option.kind === "allow_once");
   const asks = permission.output ? OUTPUT : ACTION;
   return (
     <div class="ask" role="alertdialog" aria-modal="false" aria-label={`${asks.needed}: ${call.title ?? ""}`}>
@@ -199,6 +200,18 @@ function AskedPermission({ ask, permission }: { readonly ask: Ask; readonly perm
           {words.trim() !== "" && (
             <button type="submit" class="button secondary">
               {l10n.t("{0} with these words", rejection.name)}
+            </button>
+          )}
+          {words.trim() !== "" && once !== undefined && (
+            <button
+              type="button"
+              class="button secondary"
+              disabled={waits(once)}
+              onClick={() => {
+                answer(once);
+              }}
+            >
+              {l10n.t("{0} with these words", once.name)}
             </button>
           )}
         </form>

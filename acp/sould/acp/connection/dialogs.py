@@ -157,15 +157,14 @@ class Dialogs:
             return
         scope = OPTIONS.get(outcome.option_id)
         if scope is not None:
-            self._approve(request, scope, answer.command)
+            self._approve(request, scope, answer)
         else:
             self._answer(ApprovalResponse(request_id=request.id, response="reject", feedback=answer.feedback))
 
-    def _approve(self, request: ApprovalRequest, scope: Scope, command: str | None) -> None:
-        if command is None:
-            self._answer(approved(request, scope))
-        elif scope == "once" and may_be_rewritten(request, command):
-            self._answer(approved(request, scope, command))
+    def _approve(self, request: ApprovalRequest, scope: Scope, answer: PermissionAnswer) -> None:
+        command = answer.command
+        if command is None or (scope == "once" and may_be_rewritten(request, command)):
+            self._answer(approved(request, scope, command, words=answer.feedback))
         else:
             logger.warning("permission %s: its command cannot be another one", request.id)
             self._answer(ApprovalResponse(request_id=request.id, response="reject", feedback=NOT_SHOWN))

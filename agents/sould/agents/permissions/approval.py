@@ -284,7 +284,7 @@ class Approval:
                 "in_every_mode": everywhere.decision != "allow",
             }
             async with call.asking():
-                return action, verdict, await self._put(question.model_copy(update=update), verdict, offers)
+                return action, verdict, await self._put(call, question.model_copy(update=update), verdict, offers)
 
     async def _as_written(
         self, action: RunCommand, display: tuple[DisplayBlock, ...], line: str
@@ -316,7 +316,9 @@ class Approval:
         async with self._judging:  # questions stay in the order of their calls
             return await self._lasting.offers(action, verdict.scope_offer, self.trust, self._where)
 
-    async def _put(self, request: ApprovalRequest, verdict: Verdict, offers: Sequence[Offer]) -> Consent:
+    async def _put(
+        self, call: ToolCallContext, request: ApprovalRequest, verdict: Verdict, offers: Sequence[Offer]
+    ) -> Consent:
         self.unanswered.add(request.tool_call_id)
         with waiting_for_the_user():
             answer = await self._ask(request)
@@ -324,6 +326,8 @@ class Approval:
         remembers = self._lasting if answer.text is None else None  # what was offered is another action
         kept = remembers is not None and await remembers.keep(offers, answer)
         refused = self._settle(answer, verdict, request, kept=kept)
+        if answer.feedback and refused is None:
+            call.allowed_with(answer.feedback)
         return Consent(refused, seen=refused is None, text=answer.text)
 
     async def ask(

@@ -55,6 +55,8 @@ class OutputReview:
             return withheld(answer.feedback)
         if answer.response == "approve_for_session" and request.scope:
             self._passed |= frozenset(asked)
+        if answer.feedback:
+            call.allowed_with(answer.feedback)
         return held.result
 
     def _asked(self, sources: Sequence[OutputSource]) -> tuple[tuple[OutputSource, ...], str]:

@@ -64,14 +64,15 @@ def rejection(request: ApprovalRequest) -> str:
     return REJECT if request.held is None else WITHHOLD
 
 
-def approved(request: ApprovalRequest, scope: Scope, text: str | None = None) -> ApprovalResponse:
-    """The answer that gives this approval, which the request must take. `text`: see `ApprovalResponse`.
+def approved(request: ApprovalRequest, scope: Scope, text: str | None = None, *, words: str = "") -> ApprovalResponse:
+    """The answer that gives this approval, which the request must take. `text`: see `ApprovalResponse`; `words`: for the agent.
 
     One that lasts is one for the session, too: that is all of it to those who know no other.
     """
     return ApprovalResponse(
         request_id=request.id,
         response="approve" if scope == "once" else "approve_for_session",
+        feedback=words.strip(),
         also_changed=scope == "session_also_changed",
         lasting=LASTING.get(scope, ""),
         text=text,

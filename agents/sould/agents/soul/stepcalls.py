@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from sould.agents.permissions.outputs import CANCELLED, unseen
 from sould.agents.soul.turn import Turn
-from sould.agents.toolapi.base import tool_error
+from sould.agents.toolapi.base import tool_error, with_words
 from sould.agents.wire.messages import (
     CallPreview,
     FunctionCall,
@@ -103,6 +103,8 @@ class OpenCall(Struct):
     """The model that made it; "" when nobody knows any more."""
     sources: list[OutputSource] = field(default_factory=list[OutputSource])
     """Where its output comes from, as far as rules know such places."""
+    words: list[str] = field(default_factory=list[str])
+    """What the user said as they allowed it."""
     held: HeldOutput | None = None
     """What it came to, before its model knows; from the start of one whose user was asked about that by a daemon before."""
 
@@ -121,7 +123,7 @@ class OpenCall(Struct):
 
     def settle(self, result: ToolReturn) -> None:
         """It has its result."""
-        self.result = result
+        self.result = with_words(result, "\n".join(self.words)) if self.words else result
 
     def note(self, text: str) -> None:
         """What its result is to say should it be cut off."""
@@ -129,12 +131,16 @@ class OpenCall(Struct):
 
     def hold(self, result: ToolReturn) -> None:
         """It ran, and came to this."""
-        self.held = HeldOutput(result=result, sources=tuple(self.sources))
+        self.held = HeldOutput(result=result, sources=tuple(self.sources), words=tuple(self.words))
 
     def reach(self, source: OutputSource) -> None:
         """Its output comes from there."""
         if source not in self.sources:
             self.sources.append(source)
+
+    def hear(self, words: str) -> None:
+        """The user said so as they allowed it."""
+        self.words.append(words)
 
     def keep_printed(self, text: str) -> None:
         """What its program had printed when it was cut off."""
@@ -174,7 +180,10 @@ class StepCalls:
         for call in pending:
             made = [call.function.arguments or ""]
             result, waits = results.get(call.id), held.get(call.id)
-            calls.all.append(OpenCall(call.id, call.id, call.function.name, made, result=result, held=waits))
+            words = list(waits.words) if waits is not None else []
+            calls.all.append(
+                OpenCall(call.id, call.id, call.function.name, made, result=result, held=waits, words=words)
+            )
         return calls
 
     def shown(self) -> None:

@@ -93,6 +93,9 @@ class _Reporter(CallReporter, Struct, frozen=True):
     def reached(self, source: OutputSource) -> None:
         self.call.reach(source)
 
+    def allowed_with(self, words: str) -> None:
+        self.call.hear(words)
+
 
 MALFORMED = "The arguments of {} are not a JSON object, so nothing was run. Send the complete call again."
 CUT_BY_LIMIT = (

@@ -59,6 +59,13 @@ def tool_rejected(feedback: str = "") -> ToolReturn:
     )
 
 
+def with_words(result: ToolReturn, words: str) -> ToolReturn:
+    """The result, with what the user said as they allowed the call."""
+    message = f"{result.message}\n\nThe user allowed this tool call and said: {words}".lstrip()
+    display = result.display if result.is_error else (*result.display, BriefBlock(text=f"Allowed: {words}"))
+    return result.model_copy(update={"message": message, "display": display})
+
+
 class RefusedError(Exception):
     """The call may not go on; `result` is what the model is told. Raised through a tool, caught where tools are called."""
 
@@ -111,6 +118,9 @@ class CallReporter:
 
     def reached(self, source: OutputSource) -> None:
         """See `ToolCallContext.reached`."""
+
+    def allowed_with(self, words: str) -> None:
+        """See `ToolCallContext.allowed_with`."""
 
 
 class NullReporter(CallReporter):
@@ -176,6 +186,10 @@ class ToolCallContext(Struct, frozen=True):
     def reached(self, source: OutputSource) -> None:
         """Told when the call may go on to there: its output comes from it, and may need the user's eyes."""
         self.reporter.reached(source)
+
+    def allowed_with(self, words: str) -> None:
+        """Told what the user said as they allowed something of the call: its model gets that with the result."""
+        self.reporter.allowed_with(words)
 
 
 @runtime_checkable

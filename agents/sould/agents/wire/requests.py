@@ -42,10 +42,14 @@ class OutputSource(Message):
 
 
 class HeldOutput(Message):
-    """What a call that ran has come to, before its model knows: it waits for the user, and over a restart it is here."""
+    """What a call that ran has come to, before its model knows: it waits for the user, and over a restart it is here.
+
+    `words`: what the user said as they allowed the call.
+    """
 
     result: ToolReturn
     sources: tuple[OutputSource, ...]
+    words: tuple[str, ...] = ()
 
 
 class ApprovalRequest(Message):

@@ -31,8 +31,11 @@ _AN_ID = re.compile(rf"[0-9a-f]{{{ID},}}")
 @click.option("--for-project", "lasting", flag_value="project", help="Nor in any session of the project.")
 @click.option("--always", "lasting", flag_value="always", help="Nor in any session.")
 @click.option("--also-changed", is_flag=True, help="With --for-session: not even when what it runs changes again.")
+@click.option("--message", "words", default="", metavar="TEXT", help="Tell the agent this with the call's result.")
 @click.option("--show", is_flag=True, help="Show the whole request without answering it.")
-def approve(request: str, for_session: bool, lasting: Lasting | None, also_changed: bool, show: bool) -> None:
+def approve(
+    request: str, for_session: bool, lasting: Lasting | None, also_changed: bool, words: str, show: bool
+) -> None:
     """Allow what a session asks. REQUEST is the id that `sould status` shows.
 
     It may be left out at a terminal when one thing waits: that is shown, and you are asked whether you mean it.
@@ -44,6 +47,7 @@ def approve(request: str, for_session: bool, lasting: Lasting | None, also_chang
       sould approve 3fa9c2d1 --show
       sould approve 3fa9c2d1
       sould approve 3fa9c2d1 --for-session
+      sould approve 3fa9c2d1 --message "and remove the old one afterwards"
     """
     if lasting and (for_session or also_changed):
         raise CommandError("--for-project and --always cover the session, too: give one of them alone.", USAGE)
@@ -59,7 +63,7 @@ def approve(request: str, for_session: bool, lasting: Lasting | None, also_chang
             raise CommandError(f"Request {found.id} takes another kind of answer: `sould answer`.")
         scope: Scope = lasting or ("session_also_changed" if also_changed else "session" if for_session else "once")
         _require_offered(found, scope)
-        _give(inbox, found, {"decision": "approve", "scope": scope}, "Allowed")
+        _give(inbox, found, {"decision": "approve", "scope": scope, "words": words}, "Allowed")
 
 
 @click.command(cls=Command)

@@ -254,7 +254,7 @@ def _approval(session: SessionPort, request_id: str, response: str, feedback: st
         return ApprovalResponse(request_id=request_id, response="reject", feedback=feedback)
     if scope not in {each.scope for each in offered(request)}:
         raise _wrong("response", f"This cannot be answered by {response}.")
-    return approved(request, scope)
+    return approved(request, scope, words=feedback)
 
 
 async def _answer(client: LspClient, wanted: Json, given: AnswerArguments) -> None:

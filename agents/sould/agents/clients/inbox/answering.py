@@ -59,8 +59,9 @@ class AnswerParams(Inbound):
     """`_sould/inbox/answer`: what the user decided about the request `id`.
 
     `approve`, for a `scope` that the request offers; once also with another `text` for the command, or the one file that would be written.
-    `reject`, with `words` for the agent: without them its turn ends. `answer` has `answers` in the order of the questions, or of a
-    form `content`, its values by field; `dismiss` answers none, and is no "no": that is `decline`, of a form.
+    `reject`, with `words` for the agent: without them its turn ends. Those of an approval reach it with the call's result.
+    `answer` has `answers` in the order of the questions, or of a form `content`, its values by field; `dismiss` answers none,
+    and is no "no": that is `decline`, of a form.
     """
 
     id: str
@@ -95,7 +96,7 @@ def _approval(request: ApprovalRequest, params: AnswerParams) -> ApprovalRespons
         raise OptionError(_NOT_OFFERED[params.scope] if request.scope else "This can be approved once only.")
     if params.text is not None:
         _require_editable(request, params)
-    return approved(request, params.scope, params.text)
+    return approved(request, params.scope, params.text, words=params.words)
 
 
 def _require_editable(request: ApprovalRequest, params: AnswerParams) -> None:

@@ -19,6 +19,7 @@ from sould.agents.soul.timetravel.outcome import describe
 from sould.agents.wire.content import TextPart, ThinkPart, UserInput, input_text
 from sould.agents.wire.display import DiffBlock, Display
 from sould.agents.wire.messages import (
+    ApprovalResponse,
     CompactionEnd,
     ContextCleared,
     ContextReverted,
@@ -184,6 +185,8 @@ class _Reader:
                 _say(items, "thinking", text)
             case SteerInput(user_input=user_input):
                 items.append(Item("steer", input_text(user_input)))
+            case ApprovalResponse(response="approve" | "approve_for_session", feedback=words) if words:
+                items.append(Item("steer", words))
             case ToolCall():
                 self._last_call = Item("tool", tool=message.function.name, arguments=message.function.arguments or "")
                 self._calls[message.id] = self._last_call

@@ -33,14 +33,14 @@ class ApprovalRequester(Struct):
 
     log: SessionLog
     _offered_before: dict[str, ApprovalRequest] = field(default_factory=dict[str, ApprovalRequest])
-    _allowed_before: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
-    """Of calls that asked more than once: what was allowed before their last question, by call and digest."""
+    _allowed_before: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+    """Of calls that asked more than once: what was allowed before their last question, by call and digest, and with which words."""
 
     def restore(self, pending: Iterable[WireRequest], said: Iterable[WireMessage]) -> None:
         """Requests that were pending when the daemon stopped, and all that was said in the session until then."""
         approvals = (request for request in pending if isinstance(request, ApprovalRequest))
         self._offered_before = {request.tool_call_id: request for request in approvals}
-        self._allowed_before = set(_allowed(said)) if self._offered_before else set()
+        self._allowed_before = dict(_allowed(said)) if self._offered_before else {}
 
     @property
     def unasked(self) -> tuple[ApprovalRequest, ...]:
@@ -62,8 +62,8 @@ class ApprovalRequester(Struct):
         """Ask, wait for the first answer, and return it once it is on disk."""
         before = self._offered_before.get(request.tool_call_id)
         if before is not None and (request.tool_call_id, request.digest) in self._allowed_before:
-            self._allowed_before.remove((request.tool_call_id, request.digest))
-            return ApprovalResponse(request_id=before.id, response="approve")
+            words = self._allowed_before.pop((request.tool_call_id, request.digest))
+            return ApprovalResponse(request_id=before.id, response="approve", feedback=words)
         self._offered_before.pop(request.tool_call_id, None)
         if before is not None and before.digest != request.digest:
             self.log.publish(RequestClosed(request_id=before.id, reason="expired"))
@@ -76,15 +76,15 @@ class ApprovalRequester(Struct):
         return response
 
 
-def _allowed(said: Iterable[WireMessage]) -> Iterator[tuple[str, str]]:
-    """By call and digest."""
+def _allowed(said: Iterable[WireMessage]) -> Iterator[tuple[tuple[str, str], str]]:
+    """The user's words, by call and digest."""
     asked: dict[str, ApprovalRequest] = {}
     for message in said:
         if isinstance(message, ApprovalRequest):
             asked[message.id] = message
         elif isinstance(message, ApprovalResponse) and message.response != "reject" and message.request_id in asked:
             request = asked[message.request_id]
-            yield request.tool_call_id, request.digest
+            yield (request.tool_call_id, request.digest), message.feedback
 
 
 class Standstill(Struct):

@@ -166,6 +166,8 @@ class InboxPages:
             self._reject(item)
         elif item.commands and item.id not in self._seen:
             self._said = "See its end first: space shows the rest."
+        elif key == "m":
+            self._say(item, "What does the agent get told with the result? Ctrl-C allows nothing.", "approve")
         elif item.kind == "approval":
             self._answer(item, {"decision": "approve", "scope": _SCOPES[key]})
         else:
@@ -187,13 +189,18 @@ class InboxPages:
         if item.kind != "approval":
             self._answer(item, {"decision": "decline" if item.kind == "form" else "dismiss"})
             return
+        self._say(
+            item, "What shall the agent do instead? Without words its turn ends. Ctrl-C rejects nothing.", "reject"
+        )
+
+    def _say(self, item: InboxItem, question: str, decision: str) -> None:
         with self._aside():
             click.echo("\n".join([*request_lines(item, time.time()), ""]), color=self._colour)
-            click.echo("What shall the agent do instead? Without words its turn ends. Ctrl-C rejects nothing.")
+            click.echo(question)
             line = sys.stdin.readline()
             if not line:
                 raise CommandError("Nothing was answered.")
-            self._answer(item, {"decision": "reject", "words": line.strip()})
+            self._answer(item, {"decision": decision, "words": line.strip()})
 
     def _ask(self, item: InboxItem) -> None:
         request = self._client.show(item.id)

@@ -156,6 +156,8 @@ def keys(item: InboxItem) -> dict[str, str]:
         found["w"] = "allow in this project"
     if "always" in scopes:
         found["e"] = "always allow, everywhere"
+    if scopes:
+        found["m"] = "allow once, with a message"
     found["r"] = "reject" if scopes else "dismiss"
     if item.edits:
         found["o"] = "open the file"

@@ -125,9 +125,9 @@ class PermissionDialog(BaseModel):
 
 
 async def ask(asked: PermissionDialog) -> tuple[str, str] | None:
-    """The id of the chosen option, and what the agent is told with a rejection; None at the end of input.
+    """The id of the chosen option, and what the agent is told with it; None at the end of input.
 
-    Words behind the key of a rejection are that.
+    Words behind the key of an answer for this once are that.
     """
     choices = asked.choices
     click.echo(asked.question(), err=True)
@@ -135,12 +135,12 @@ async def ask(asked: PermissionDialog) -> tuple[str, str] | None:
         key, _, why = line.strip().partition(" ")
         key = key.lower().rstrip(",:")
         option = choices.get(WORDS.get(key, key))
-        if option is not None and (not why or option.kind == "reject_once"):
+        if option is not None and (not why or option.kind in ("allow_once", "reject_once")):
             return option.option_id, why.strip()
         if key == ALL and not why:
             click.echo(asked.question(whole=True), err=True)
             continue
-        click.echo(f"  Type one of: {', '.join(choices)}; text after n tells the agent why not", err=True)
+        click.echo(f"  Type one of: {', '.join(choices)}; text after y or n is for the agent", err=True)
     return None
 
 

@@ -56,7 +56,7 @@ end
 ---@param chat sould.Chat
 ---@param question sould.Question
 ---@param index integer
----@param words string what the agent is told with a rejection
+---@param words string what the agent is told with the answer
 function M.reply(chat, question, index, words)
   local option = question.asked.options[index]
   if not option then
