@@ -4,9 +4,9 @@ Wire's record shape `{timestamp, message}` plus `n` (sequence) and, last, `c` (C
 of a message that streams is written as it comes (`openline`). Pure reading: nothing here changes a file.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 from zlib import crc32
 
 import orjson
@@ -146,7 +146,8 @@ class Scan(Struct):
     A line is good if its checksum matches, it parses, and its sequence goes on; a gap after damage is accepted.
     """
 
-    source: BinaryIO
+    source: Iterable[bytes]
+    """Its lines. When more have come, iterating again goes on."""
     metadata: Mapping[str, Any] | None = None
     last_seq: int = 0
     records: int = 0

@@ -401,6 +401,7 @@ def _parser(name: str) -> Callable[[Any], WireMessage] | None:
     return TypeAdapter[WireMessage](kind).validator.validate_python if kind is not None else None
 
 
+MESSAGE_TYPES = tuple(_KINDS)
 EXTENSION_TYPES = frozenset(kind.__name__ for kind in get_args(Extension))
 
 

@@ -42,6 +42,7 @@ COMMANDS: dict[str, CommandEntry] = {
     "sessions": CommandEntry(
         "sessions.command", "sessions", "List, search, read, export, fork, archive and delete sessions."
     ),
+    "debug": CommandEntry("debug.command", "debug", "Look inside: what happened in a session, message by message."),
     "worktree": CommandEntry("worktree", "worktree", "List, merge, restore and remove worktrees of sessions."),
     "agents": CommandEntry("agents", "agents", "List the agents of this directory, and explain one."),
     "mcp": CommandEntry("mcp", "mcp", "Add, list, test and remove MCP servers."),

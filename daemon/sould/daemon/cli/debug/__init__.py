@@ -1,0 +1,1 @@
+"""`sould debug`: look inside. Reads files; the daemon need not run."""
