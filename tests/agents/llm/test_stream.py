@@ -214,6 +214,10 @@ def test_a_custom_reasoning_key_is_read() -> None:
         ({"prompt_tokens": 10, "cached_tokens": 4}, TokenUsage(input_other=6, input_cache_read=4)),
         ({"prompt_tokens": 10, "prompt_cache_hit_tokens": 4}, TokenUsage(input_other=6, input_cache_read=4)),
         ({"prompt_tokens": 3, "prompt_tokens_details": {"cached_tokens": 9}}, TokenUsage(input_cache_read=3)),
+        (
+            {"completion_tokens": 9, "completion_tokens_details": {"reasoning_tokens": 7}},
+            TokenUsage(output=9, output_thought=7),
+        ),
         ({"prompt_tokens": None, "completion_tokens": None}, None),
         ({}, None),
     ],

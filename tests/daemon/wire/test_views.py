@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 from sould.agents.wire.content import FunctionCall, TextPart
 from sould.agents.wire.messages import (
     Notification,
+    StatusUpdate,
     StepBegin,
     StepRetry,
     SubagentEvent,
+    TokenUsage,
     ToolCall,
     ToolCallPart,
     TurnBegin,
@@ -41,6 +43,14 @@ def test_only_fields_of_wire_are_sent_unless_ours_are_wanted() -> None:
     ours = WireReader(NEWEST, extensions=True).envelope(begin)
     assert ours is not None
     assert ours["payload"]["turn_id"] == "t"
+    status = WireReader(NEWEST).envelope(StatusUpdate(token_usage=TokenUsage(output=2, output_thought=1)))
+    assert status is not None
+    assert status["payload"]["token_usage"] == {
+        "input_other": 0,
+        "output": 2,
+        "input_cache_read": 0,
+        "input_cache_creation": 0,
+    }
 
 
 def test_a_type_is_sent_to_versions_that_have_it_also_within_a_subagents_event() -> None:

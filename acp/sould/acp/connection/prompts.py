@@ -12,6 +12,7 @@ from sould.acp.content import user_input
 from sould.acp.features import SIGN_IN, Features
 from sould.acp.outbound import Json
 from sould.acp.projection.projection import UpdatesV1
+from sould.acp.projection.status import turn_usage
 from sould.acp.schema import ContentBlock
 from sould.agents.base.rpc.connection import Connection
 from sould.agents.base.rpc.errors import INTERNAL_ERROR, RpcError
@@ -138,7 +139,8 @@ class AttachedPrompts:
         told = end.error.message if end.error else INTERRUPTED
         if not self._features.sequence:
             self._connection.write(self._updates.aside(told, f"t{end.turn_id}"))
-        return {"stopReason": "cancelled", "_meta": {"sould": {"kind": "interrupted", "details": told}}}
+        meta = {"sould": {"kind": "interrupted", "details": told}}
+        return {"stopReason": "cancelled", **turn_usage(end.usage), "_meta": meta}
 
 
 def _prompt_result(end: wire.TurnEnd, *, signs_in: bool) -> Json:
@@ -150,11 +152,11 @@ def _prompt_result(end: wire.TurnEnd, *, signs_in: bool) -> Json:
     reason = _STOP_REASONS.get(end.stop_reason)
     if reason is not None and end.error is None:
         failed: Json = {"_meta": {"sould": {"kind": "command_failed"}}} if end.failed else {}
-        return {"stopReason": reason, **failed}
+        return {"stopReason": reason, **turn_usage(end.usage), **failed}
     error = end.error or wire.TurnError(kind="internal", message="The turn ended without a reason; see `sould logs`.")
     data: Json = {"kind": SIGN_IN.get(error.kind, error.kind), "details": error.message}
     if error.kind in SIGN_IN and not signs_in:
-        return {"stopReason": "end_turn", "_meta": {"sould": data}}
+        return {"stopReason": "end_turn", **turn_usage(end.usage), "_meta": {"sould": data}}
     if error.status is not None:
         data["status"] = error.status
     if error.retry_after is not None:

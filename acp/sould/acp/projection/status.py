@@ -76,6 +76,19 @@ class SessionStatus:
         return {"sessionUpdate": "available_commands_update", "availableCommands": commands}
 
 
+def turn_usage(counted: wire.TokenUsage | None) -> Json:
+    """`usage` of the answer to a prompt: each token in one of its counts, but those thought are output, too."""
+    if counted is None:
+        return {}
+    usage: Json = {"totalTokens": counted.total, "inputTokens": counted.input_other, "outputTokens": counted.output}
+    more = {
+        "thoughtTokens": counted.output_thought,
+        "cachedReadTokens": counted.input_cache_read,
+        "cachedWriteTokens": counted.input_cache_creation,
+    }
+    return {"usage": usage | {name: count for name, count in more.items() if count}}
+
+
 def session_state(options: Sequence[SessionOption]) -> SessionState:
     """The fields with which every way to open a session answers."""
     state = SessionState(configOptions=config_options(options))

@@ -315,7 +315,11 @@ def read_usage(usage: dict[str, Any]) -> TokenUsage | None:
     cached = _count_of(cast("dict[str, Any]", details), "cached_tokens") if isinstance(details, dict) else 0
     cached = cached or _count_of(usage, "cached_tokens") or _count_of(usage, "prompt_cache_hit_tokens")
     cached = min(cached, total)
-    return TokenUsage(input_other=total - cached, output=output, input_cache_read=cached)
+    said = usage.get("completion_tokens_details")
+    thought = _count_of(cast("dict[str, Any]", said), "reasoning_tokens") if isinstance(said, dict) else 0
+    return TokenUsage(
+        input_other=total - cached, output=output, input_cache_read=cached, output_thought=min(thought, output)
+    )
 
 
 def _count_of(fields: dict[str, Any], key: str) -> int:

@@ -126,6 +126,37 @@ class TurnError(Message):
     retry_after: float | None = None
 
 
+class TokenUsage(Message):
+    """Tokens of a model call, or of several, as the provider counted them."""
+
+    input_other: int = 0
+    output: int = 0
+    input_cache_read: int = 0
+    input_cache_creation: int = 0
+    output_thought: int = 0
+    """How many of `output` the model thought, where its server says so; ours."""
+
+    @property
+    def input(self) -> int:
+        """All input tokens, cached or not."""
+        return self.input_other + self.input_cache_read + self.input_cache_creation
+
+    @property
+    def total(self) -> int:
+        """Input and output."""
+        return self.input + self.output
+
+    def __add__(self, other: "TokenUsage") -> "TokenUsage":
+        """Those of both."""
+        return TokenUsage(
+            input_other=self.input_other + other.input_other,
+            output=self.output + other.output,
+            input_cache_read=self.input_cache_read + other.input_cache_read,
+            input_cache_creation=self.input_cache_creation + other.input_cache_creation,
+            output_thought=self.output_thought + other.output_thought,
+        )
+
+
 class TurnEnd(Message):
     """Last message of a turn, always sent, before the prompt is answered. The keys are ours (Wire's payload is empty)."""
 
@@ -134,6 +165,8 @@ class TurnEnd(Message):
     error: TurnError | None = None
     failed: bool = False
     """The prompt was a command that did not do what it says; what it said tells why."""
+    usage: TokenUsage | None = None
+    """What the servers of its models counted, subagents' included; None: they counted nothing."""
 
 
 class StepBegin(Message):
@@ -223,25 +256,6 @@ class CompactionEnd(Message):
 
 
 # --- status -------------------------------------------------------------------------------------------------------------
-
-
-class TokenUsage(Message):
-    """Tokens of one model call, as the provider counted them."""
-
-    input_other: int = 0
-    output: int = 0
-    input_cache_read: int = 0
-    input_cache_creation: int = 0
-
-    @property
-    def input(self) -> int:
-        """All input tokens, cached or not."""
-        return self.input_other + self.input_cache_read + self.input_cache_creation
-
-    @property
-    def total(self) -> int:
-        """Input and output."""
-        return self.input + self.output
 
 
 class McpServerStatus(Message):

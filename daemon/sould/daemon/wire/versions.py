@@ -84,6 +84,10 @@ TYPES: Final[Mapping[str, WireType]] = {
     ),
 }
 """All but `ContentPart`, which every version has and whose fields are the part's own."""
+INSIDE: Final[Mapping[str, Mapping[str, frozenset[str]]]] = {
+    "StatusUpdate": {"token_usage": frozenset({"input_other", "output", "input_cache_read", "input_cache_creation"})}
+}
+"""What is Wire's inside of a field of a type, where that has more of ours."""
 UNREAD: Final[Mapping[str, frozenset[str]]] = {"kimi-agent-sdk": frozenset({"PlanDisplay"})}
 """What clients do not read that say a version which has it, by the beginning of their names. Tried with the SDK 0.1.8."""
 
@@ -106,7 +110,8 @@ class WireReader(Struct, frozen=True):
             return {"type": name, "payload": message.model_dump(mode="json")}
         if name in EXTENSION_TYPES or not self._reads(name, message):
             return None
-        payload = message.model_dump(mode="json", include=set(TYPES[name].fields))
+        include: dict[str, Any] = {**dict.fromkeys(TYPES[name].fields, True), **INSIDE.get(name, {})}
+        payload = message.model_dump(mode="json", include=include)
         if isinstance(message, SubagentEvent):
             event = self.envelope(message.event)  # pyright: ignore[reportArgumentType] -- a message, which `parse` has checked
             if event is None:

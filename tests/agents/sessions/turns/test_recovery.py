@@ -10,6 +10,7 @@ from sould.agents.wire.messages import (
     QuestionRequest,
     QuestionResponse,
     RequestClosed,
+    TokenUsage,
     ToolResult,
     TurnEnd,
 )
@@ -71,6 +72,16 @@ async def test_a_pending_approval_is_offered_again_and_its_turn_goes_on(bench: B
     assert end.stop_reason == "finished"
     assert (bench.project / "b.txt").read_text() == "x"
     assert asked
+
+
+async def test_a_turn_that_goes_on_counts_what_it_took_before_the_daemon_was_killed(bench: Bench) -> None:
+    used = "\nusage: input_other=100 output=10"
+    bench.script(call("Glob", pattern="*") + used, call("WriteFile", path="b.txt", content="x") + used)
+    session_id = kill_when(bench, "ask", "ApprovalRequest")
+    bench.script("text: and so it ends" + used)
+    async with bench.running():
+        end = await Watcher(await bench.open(session_id)).wait_for(TurnEnd)
+    assert end.usage == TokenUsage(input_other=300, output=30)
 
 
 async def test_what_a_call_asked_before_the_question_that_is_offered_again_is_not_asked_again(bench: Bench) -> None:

@@ -17,6 +17,7 @@ from sould.agents.base.tasks import shared
 from sould.agents.journal.log import SessionLog
 from sould.agents.llm.pictures import with_fitting_pictures
 from sould.agents.sessions.turns.operating import Operation, OperationCancelledError, OperationWork
+from sould.agents.sessions.turns.turnusage import TurnUsage
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import new_turn_id
 from sould.agents.toolapi.background import Rested
@@ -94,6 +95,7 @@ class Turns:
     def __init__(self, log: SessionLog, rested: Rested) -> None:
         """`rested` is told when no turn runs or waits any more."""
         self._log = log
+        self._usage = TurnUsage(log.channel)
         self._rested = rested
         self._waiting: deque[Prompt] = deque()
         self._operations: deque[Operation[Any]] = deque()
@@ -238,6 +240,7 @@ class Turns:
 
     async def _take(self, prompt: Prompt, run: RunTurn) -> None:
         self.current = prompt
+        self._usage.begin(self._log.replay() if prompt.resumes else ())
         if not prompt.resumes:
             self._log.publish(
                 TurnBegin(
@@ -251,7 +254,13 @@ class Turns:
         ending = await self._run_cancellable(prompt, run)
         if prompt.on_end is not None:
             prompt.on_end()
-        end = TurnEnd(turn_id=prompt.turn_id, stop_reason=ending.stop_reason, error=ending.error, failed=ending.failed)
+        end = TurnEnd(
+            turn_id=prompt.turn_id,
+            stop_reason=ending.stop_reason,
+            error=ending.error,
+            failed=ending.failed,
+            usage=self._usage.total,
+        )
         self._log.publish(end)
         try:
             await self._log.commit()
