@@ -46,8 +46,14 @@ def bridge() -> None:
     # ACP's terminal log-in appends `login`
     if asked and asked[0] in FRONTENDS and "--help" not in asked and "-h" not in asked and asked[1:2] != ["login"]:
         connect()
-    if asked[:1] == [KIMI] and (WIRE in asked or "--reattach" in asked[1:2]):
-        connect()
+    if asked[:1] == [KIMI]:
+        if (WIRE in asked and "--help" not in asked and "-h" not in asked) or "--reattach" in asked[1:2]:
+            connect()
+        from sould.daemon.kimiinfo import print_info  # noqa: PLC0415 -- only for programs of kimi-cli
+
+        code = print_info(asked[1:])
+        if code is not None:
+            sys.exit(code)
 
 
 def connect() -> None:

@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import socket
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -87,12 +87,13 @@ async def wire_connected(
     *arguments: str,
     resume: ConnectionRecord | None = None,
     kept: list[ConnectionRecord] | None = None,
+    env: Mapping[str, str] | None = None,
 ) -> AsyncGenerator[WireProgram]:
     async def host() -> HostPort:
         return bench.port
 
     memory = Memory(resume, (kept if kept is not None else []).append)
-    process = ClientProcess(dict(os.environ), 0o022, str(bench.project), arguments)
+    process = ClientProcess(dict(os.environ) | dict(env or {}), 0o022, str(bench.project), arguments)
     services = ConnectionServices(host, lambda *_: None, process, memory, "1.2.3")
     ours, theirs = socket.socketpair()
     descriptor = theirs.detach()

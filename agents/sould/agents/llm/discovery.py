@@ -156,7 +156,7 @@ async def _service(service: Vendor, environment: Mapping[str, str], probe: Probe
         served = tuple(_with_kimi_context(model, environment) for model in served)
     models = _models(service.name, served, _CLOUD, _DEFAULT_CONTEXT)
     if service.name == "kimi":
-        models = {key: _with_kimi_settings(model, environment) for key, model in models.items()}
+        models = {key: with_kimi_settings(model, environment) for key, model in models.items()}
     return Found(service.name, provider, models)
 
 
@@ -174,7 +174,7 @@ def _with_kimi_context(model: ServedModel, environment: Mapping[str, str]) -> Se
     return ServedModel(model.name, int(size)) if size.isdigit() and int(size) >= 1000 else model
 
 
-def _with_kimi_settings(model: ModelConfig, environment: Mapping[str, str]) -> ModelConfig:
+def with_kimi_settings(model: ModelConfig, environment: Mapping[str, str]) -> ModelConfig:
     """A value that makes no sense changes nothing, as in kimi-cli."""
     for name, variables in _KIMI_SETTINGS.items():
         value = next((environment[each] for each in variables if environment.get(each)), None)

@@ -102,6 +102,10 @@ def read_entries(path: Path) -> tuple[dict[str, ServerEntry], tuple[str, ...]]:
         return {}, (f"{path}: cannot be read ({error.strerror}).",)
     if len(text) > LARGEST_FILE:
         return {}, (f"{path}: is larger than {LARGEST_FILE // 1024} KiB.",)
+    return _read(text, str(path))
+
+
+def _read(text: str | bytes, path: str) -> tuple[dict[str, ServerEntry], tuple[str, ...]]:
     try:
         document: object = orjson.loads(text)
     except orjson.JSONDecodeError as error:
@@ -112,7 +116,7 @@ def read_entries(path: Path) -> tuple[dict[str, ServerEntry], tuple[str, ...]]:
     return _parsed(path, cast("dict[str, Any]", servers))
 
 
-def _parsed(path: Path, servers: dict[str, Any]) -> tuple[dict[str, ServerEntry], tuple[str, ...]]:
+def _parsed(path: str, servers: dict[str, Any]) -> tuple[dict[str, ServerEntry], tuple[str, ...]]:
     entries: dict[str, ServerEntry] = {}
     notices: list[str] = []
     for name, raw in servers.items():
@@ -147,6 +151,18 @@ def load_file(path: Path, source: Source, variables: Mapping[str, str]) -> Loade
     if source == "user" and (problem := why_not_own(path)):
         return LoadedServers((), (problem,))
     entries, notices = read_entries(path)
+    return _usable(entries, notices, str(path), source, variables)
+
+
+def load_text(text: str, name: str, variables: Mapping[str, str]) -> LoadedServers:
+    """The same of the content of a user's file, which is called `name`."""
+    entries, notices = _read(text, name)
+    return _usable(entries, notices, name, "user", variables)
+
+
+def _usable(
+    entries: Mapping[str, ServerEntry], notices: Sequence[str], path: str, source: Source, variables: Mapping[str, str]
+) -> LoadedServers:
     found: list[ServerSpec] = []
     said = list(notices)
     for name, entry in entries.items():
@@ -204,7 +220,8 @@ def from_editor(servers: Sequence[McpServer]) -> LoadedServers:
         elif server.transport == "acp" and not (server.server_id and server.carrier):
             notices.append(f"The editor's MCP server {server.name!r} has no `serverId`.")
         else:
-            found.append(ServerSpec(**asdict(server), source="editor"))
+            known = isinstance(server, ServerSpec)
+            found.append(server if known else ServerSpec(**asdict(server), source="editor"))
     return LoadedServers(tuple(found), tuple(notices))
 
 

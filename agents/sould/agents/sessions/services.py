@@ -34,6 +34,7 @@ from sould.agents.sessions.turns.approval_requests import ApprovalRequester
 from sould.agents.sessions.worktrees.worktrees import Worktrees
 from sould.agents.soul.dmail.dmail import DMailRouter, Mailbox
 from sould.agents.soul.hooks.engine import Hooks
+from sould.agents.soul.session_request import SessionRequest
 from sould.agents.soul.timetravel.rewind import Rewinder
 from sould.agents.toolapi.sources import ToolSources
 from sould.agents.tools.editor.routing import EditorBackends
@@ -87,6 +88,19 @@ class ModelAccess(Struct, frozen=True):
     """The providers whose key needs no client's environment, because the user has stored it."""
 
 
+class SessionConfigured(Struct, frozen=True):
+    """What stands in the place of the host's, for a session that is configured in its own way."""
+
+    configuration: UserConfiguration
+    models: ModelAccess
+    """The session closes them."""
+    news: News
+
+
+ConfigureSession: TypeAlias = Callable[[SessionRequest], SessionConfigured]
+"""Asked for those that name a configuration. It reads nothing yet."""
+
+
 class SharedFiles(Struct, frozen=True):
     """The files that sessions work on, whichever of them does."""
 
@@ -112,6 +126,8 @@ class HostServices(Struct, frozen=True):
     """What users chose last in each project."""
     guard: ProcessGuard
     mcp: McpPool
+    configure: ConfigureSession
+    """For a session that is configured in its own way."""
     news: News
     """What the sessions tell their users of the daemon."""
     editors: EditorBackends

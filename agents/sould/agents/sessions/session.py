@@ -185,6 +185,8 @@ class Session:
             await self.parts.mcp.aclose()
             self.parts.services.mailbox.close()
             await self.parts.services.files.recorded.aclose()
+            if self.parts.services.workplace.opening.configuration is not None:
+                await self.parts.services.host.models.providers.aclose()
             await self.log.aclose()
             self.closed.set()
 

@@ -90,6 +90,7 @@ async def compose(
     Raises:
         ConfigError, InvalidToolError
     """
+    host = configured(host, opening, opened)
     state = load_state(stored.directory)
     trust = host.policy.trust.of_session(stored.directory, opening.environment)
     if opening.restricted is not None:
@@ -136,6 +137,15 @@ async def compose(
         external,
         session_hooks,
     )
+
+
+def configured(host: HostServices, opening: SessionRequest, opened: AsyncExitStack) -> HostServices:
+    """The host as it is to this session, which may name a configuration of its own."""
+    if opening.configuration is None:
+        return host
+    own = host.configure(opening)
+    opened.push_async_callback(own.models.providers.aclose)
+    return replace(host, configuration=own.configuration, models=own.models, news=own.news)
 
 
 def make_modes(

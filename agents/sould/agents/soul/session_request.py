@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Struct, field
+from pydantic import SecretStr
 
 from sould.agents.base.environment import USUAL_UMASK
 from sould.agents.base.workspace import TextFiles
@@ -31,6 +32,16 @@ class McpServer(Struct, frozen=True):
     """Why it cannot be used, as a sentence for the user; nothing else of it counts then."""
 
 
+class OwnConfiguration(Struct, frozen=True):
+    """What one session goes by in place of what the user configured for all. `text` may hold keys: it is never written to disk."""
+
+    file: Path | None = None
+    text: SecretStr | None = None
+    """Its content, instead of a file; paths in it are meant from the session's directory. Neither: the user's file."""
+    limits: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Values of `loop_control` that hold whatever it says."""
+
+
 class SessionRequest(Struct, frozen=True):
     """How a session is opened. `environment` is the client's own and is never written to disk (D14), `umask` too is its own."""
 
@@ -46,6 +57,8 @@ class SessionRequest(Struct, frozen=True):
     model: str | None = None
     restricted: bool | None = None
     """Whether the client's user holds the workspace restricted there; None: it does not say."""
+    configuration: OwnConfiguration | None = None
+    """None: the user's. A session that is live already keeps the one it has."""
     worktree: str | None = None
     """A new session is to have a git worktree of its own, with this name, "" for any; None: it works in `cwd` itself."""
     capabilities: frozenset[str] = frozenset()

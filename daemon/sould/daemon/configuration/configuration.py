@@ -66,31 +66,33 @@ def load(
     *,
     file: str | None = None,
     text: str | None = None,
+    directory: Path | None = None,
     overrides: Mapping[str, object] | None = None,
 ) -> Loaded:
-    """Read the configuration. `text` (`--config`) stands in for the file; `overrides` (dotted keys, from options) win over both.
+    """Read the configuration. `text` (`--config`) stands in for the file, with paths seen from `directory`.
+
+    `overrides` (dotted keys, from options) win over both.
 
     Raises:
         ConfigFileError: the file that was asked for is missing, cannot be read, may be changed by others, or holds a mistake.
     """
     path = config_path(paths, environment, file)
     if text is not None:
-        return _parsed(
-            _Document.parse(text, "--config", "{" if text.lstrip().startswith("{") else ""), None, overrides or {}
-        )
+        given = _Document.parse(text, "--config", "{" if text.lstrip().startswith("{") else "")
+        return _parsed(given, None, directory, overrides or {})
     try:
         content = read_text(path)
     except FileNotFoundError:
         if file or environment.get("SOULD_CONFIG"):
             named = "" if file else " (SOULD_CONFIG names it)"
             raise ConfigFileError(f"The configuration file {path}{named} does not exist.", file=str(path)) from None
-        return _parsed(_Document({}, {}, "the options"), None, overrides or {})
+        return _parsed(_Document({}, {}, "the options"), None, None, overrides or {})
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigFileError(f"The configuration file {path} cannot be read: {error}", file=str(path)) from error
     if problem := why_not_own(path):
         raise ConfigFileError(problem, file=str(path))
     document = _Document.parse(content, str(path), "{" if path.suffix == ".json" else "")
-    return _parsed(document, path, overrides or {})
+    return _parsed(document, path, path.parent, overrides or {})
 
 
 class _Document(Struct, frozen=True):
@@ -132,15 +134,15 @@ class _Document(Struct, frozen=True):
         return ConfigFileError(f"{where}: {problem}{hint}", key=key, file=self.name, line=line, nearest=nearest)
 
 
-def _parsed(document: _Document, path: Path | None, overrides: Mapping[str, object]) -> Loaded:
+def _parsed(document: _Document, path: Path | None, directory: Path | None, overrides: Mapping[str, object]) -> Loaded:
     config = _validated(document)
     _check_references(config, document)
     if overrides:
         options = _Document(_with_overrides(config.model_dump(), overrides), {}, "the options")
         config = _validated(options)
         _check_references(config, options)
-    if path is not None:
-        config = _with_absolute_scripts(config, path.parent)
+    if directory is not None:
+        config = _with_absolute_scripts(config, directory)
     return Loaded(
         config, (path,) if path else (), (*_unused(document), *_idle(config, document), *_loose(config, path))
     )

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sould.agents.base.config import Config
 from sould.agents.base.process.guard import ProcessGuard
@@ -20,6 +21,7 @@ from sould.agents.files.directories.folderevents import InotifyEvents
 from sould.agents.files.directories.rareevents import STEP, WatchfilesEvents
 from sould.agents.files.projects.projects import Projects
 from sould.agents.journal.journal import JournalWriter
+from sould.agents.llm.kimi_variables import with_kimi_variables
 from sould.agents.llm.pool import ProviderPool, remarks, troubles
 from sould.agents.mcp.pool import McpPool
 from sould.agents.mcp.signins import StoredSignIns
@@ -30,7 +32,15 @@ from sould.agents.permissions.trust import TrustStore
 from sould.agents.sessions.host import SessionHost
 from sould.agents.sessions.hostport import HostPort
 from sould.agents.sessions.own_soul import OwnSouls
-from sould.agents.sessions.services import HostServices, ModelAccess, Policy, SharedFiles, Storage, UserConfiguration
+from sould.agents.sessions.services import (
+    HostServices,
+    ModelAccess,
+    Policy,
+    SessionConfigured,
+    SharedFiles,
+    Storage,
+    UserConfiguration,
+)
 from sould.agents.sessions.settings.agents import load_default
 from sould.agents.sessions.settings.notices import News
 from sould.agents.sessions.settings.projectmemory import ProjectMemory
@@ -63,8 +73,11 @@ class Configuration:
     of sessions. What comes of it is told to the sessions, through `news`.
     """
 
-    def __init__(self, paths: Paths) -> None:
+    def __init__(self, paths: Paths, opening: SessionRequest | None = None) -> None:
+        """`opening`: of the one session that is configured by this, in its own way."""
         self._paths = paths
+        self._opening = opening
+        self._own = opening.configuration if opening is not None else None
         self._places: tuple[str, ...] = ()
         self._stamp: tuple[object, ...] | None = None
         """What the disk said of the file when it was read."""
@@ -82,10 +95,10 @@ class Configuration:
         """See `LiveConfig`."""
         loaded = self._loaded
         if loaded is None:
-            self._places = tuple(map(str, config_places(self._paths, self._paths.environment)))
+            self._places = tuple(map(str, self.places))
         stamp = self._stamp_now()
         if loaded is None:
-            loaded = self._take(load(self._paths, self._paths.environment))
+            loaded = self._take(self._read())
         elif stamp != self._stamp or self._anew:
             loaded = self._read_again(loaded)
         self._stamp, self._anew = stamp, False
@@ -102,7 +115,33 @@ class Configuration:
 
     def differing(self, environment: Mapping[str, str]) -> str:
         """What is to be said to a client whose SOULD_CONFIG names another file than the daemon reads; else ""."""
+        if self._own is not None and (self._own.file or self._own.text):
+            return ""
         return other_configuration(environment, str(config_path(self._paths, self._paths.environment)))
+
+    @property
+    def places(self) -> tuple[Path, ...]:
+        """Where the file may be; empty: it is a text."""
+        if self._own is not None and self._own.text is not None:
+            return ()
+        return config_places(self._paths, self._paths.environment, self._named)
+
+    @property
+    def _named(self) -> str | None:
+        return str(self._own.file) if self._own is not None and self._own.file is not None else None
+
+    def _read(self) -> Loaded:
+        if self._opening is None or self._own is None:
+            return load(self._paths, self._paths.environment)
+        loaded = load(
+            self._paths,
+            self._paths.environment,
+            file=self._named,
+            text=self._own.text.get_secret_value() if self._own.text is not None else None,
+            directory=self._opening.cwd,
+            overrides={f"loop_control.{name}": value for name, value in self._own.limits.items()},
+        )
+        return replace(loaded, config=with_kimi_variables(loaded.config, self._opening.environment))
 
     def _stamp_now(self) -> tuple[object, ...] | None:
         """Asked around every tool call, so of plain names: two microseconds."""
@@ -117,7 +156,7 @@ class Configuration:
     def _read_again(self, last: Loaded) -> Loaded:
         """A file with a mistake changes nothing: the last good one holds."""
         try:
-            loaded = load(self._paths, self._paths.environment)
+            loaded = self._read()
         except ConfigFileError as error:
             _log.warning("%s", error.message)
             body = f"{error.message}\nThe last valid one stays in use until this is fixed."
@@ -186,6 +225,16 @@ def compose(paths: Paths, souls: SoulChoice = own_souls, *, step: float = STEP) 
     guard = ProcessGuard(grace=lambda: config.look().background.kill_grace_period_ms / 1000)
     credentials = Credentials(paths)
     providers = ProviderPool(config, keys=credentials.key, tokens=credentials, hint=config.differing)
+
+    def stored_keys() -> frozenset[str]:
+        return frozenset(credentials.stored())
+
+    def configure(opening: SessionRequest) -> SessionConfigured:
+        own = Configuration(paths, opening)
+        pool = ProviderPool(own, keys=credentials.key, tokens=credentials, hint=own.differing)
+        user = UserConfiguration(own, Path(paths.config), own.places)
+        return SessionConfigured(user, ModelAccess(pool, stored_keys), own.news)
+
     mcp = McpPool(guard, config, StoredSignIns(state / "mcp-sign-ins"), VERSION)
     rare = WatchfilesEvents(step)
     events = InotifyEvents() if sys.platform == "linux" else rare
@@ -196,18 +245,19 @@ def compose(paths: Paths, souls: SoulChoice = own_souls, *, step: float = STEP) 
     rules = UserRules(Path(paths.config, "rules.toml"))
     services = HostServices(
         storage=Storage(store, writer, state),
-        configuration=UserConfiguration(config, Path(paths.config), config_places(paths, paths.environment)),
+        configuration=UserConfiguration(config, Path(paths.config), config.places),
         policy=Policy(
             trust=trust,
             rules=lambda: rules.now(datetime.now().astimezone().date()),
             remembered=Remembered(Path(paths.config, REMEMBERED)),
             own=(Path(paths.runtime), state, Path(paths.config)),
         ),
-        models=ModelAccess(providers, lambda: frozenset(credentials.stored())),
+        models=ModelAccess(providers, stored_keys),
         files=SharedFiles(projects, worktrees, rare),
         memory=ProjectMemory(state / "projects.json"),
         guard=guard,
         mcp=mcp,
+        configure=configure,
         news=config.news,
         editors=EditorBackends(projects.buffers.holders, (languages, Launchers())),
         languages=languages,

@@ -8,6 +8,7 @@ import click
 from msgspec import Struct
 
 from sould.agents.base.errors import OptionError
+from sould.agents.soul.session_request import McpServer, OwnConfiguration
 
 MODES: Final = ("plan", "ask", "review", "full", "afk")
 OPTIONS: Final = (
@@ -52,6 +53,9 @@ class WireArguments(Struct, frozen=True):
     model: str = ""
     agent: str = ""
     modes: tuple[str, ...] = ()
+    thinking: bool | None = None
+    configuration: OwnConfiguration | None = None
+    servers: tuple[McpServer, ...] = ()
     share: Path | None = None
     """kimi-cli's own directory, of a program that was written for it; None: `sould wire`."""
 

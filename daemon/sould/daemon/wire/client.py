@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from sould.agents.base.errors import OptionError
+from sould.agents.base.errors import OptionError, SouldError
 from sould.agents.clients.connections import AttachedSession, ConnectionServices, Unanswered
 from sould.agents.clients.frontend.connection import ClientConnection
 from sould.agents.sessions.pendingprompts import PendingPrompts
@@ -69,6 +69,11 @@ class WireClient(ClientConnection):
     def require_initialized(self) -> None:
         """See `ClientConnection`: a client need not introduce itself."""
 
+    @property
+    def share(self) -> Path | None:
+        """See `WireArguments`."""
+        return self._arguments.share
+
     # --- its session --------------------------------------------------------------------------------------------------
 
     @property
@@ -80,7 +85,7 @@ class WireClient(ClientConnection):
         """Its session, which the first call opens and shows. Raises SouldError: it cannot be opened."""
         async with self._opening:
             if self._open is None:
-                self._show(await self._found())
+                await self._open_first()
                 self.begin()
         assert self._open is not None
         return self._open
@@ -96,7 +101,21 @@ class WireClient(ClientConnection):
             if self._open is not None:
                 self._open.end()
                 return self._show(self._open.session)
-            return self._show(await self._found())
+            return await self._open_first()
+
+    async def _open_first(self) -> WireSession:
+        """Attached before anything is chosen in it, so that this client chooses, and its choice is not the project's."""
+        live = (await self.host()).sessions.keys()
+        session = await self._found()
+        shown = self._show(session)
+        try:
+            await self._set_up(session, live=session.id in live)
+        except SouldError:
+            self._open = None
+            shown.end()
+            await (await self.host()).detach(session.id, self.id)
+            raise
+        return shown
 
     async def open_again(self, session_id: str, attached: AttachedSession) -> None:
         """The session that an earlier daemon showed, from where it stopped."""
@@ -122,22 +141,32 @@ class WireClient(ClientConnection):
         directory = str(arguments.directory)
         if arguments.session:
             stored = host.stored.find(arguments.session)
-            return await self._set_up(await host.open(stored.info.id, self._request(str(stored.info.cwd))))
+            return await host.open(stored.info.id, self._request(str(stored.info.cwd)))
         if arguments.latest:
             page = await host.stored.list(arguments.directory, None, 1)
             if not page.items:
                 raise OptionError(f"There is no session in {directory} to continue; leave --continue out to start one.")
-            return await self._set_up(await host.open(page.items[0].id, self._request(directory)))
-        return await self._set_up(await host.new(self._request(directory)))
+            return await host.open(page.items[0].id, self._request(directory))
+        return await host.new(self._request(directory))
 
-    async def _set_up(self, session: SessionPort) -> SessionPort:
-        """Choose what the command line says. Raises OptionError."""
+    async def _set_up(self, session: SessionPort, *, live: bool) -> None:
+        """Choose what the command line says, in a session that may have been `live` before. Raises OptionError."""
         arguments = self._arguments
         modes = [("mode", mode) for mode in arguments.modes]
         for option, value in [("agent", arguments.agent), ("model", arguments.model), *modes]:
             if value:
                 await session.options.choose(option, value, self.id)
-        return session
+        offered = {option.id: option.value for option in session.options.all()}
+        level = offered.get("thought_level")  # of models that reason
+        if (
+            arguments.share is not None
+            and not arguments.modes
+            and offered["mode"] in ("review", "full" if live else "")
+        ):
+            # programs for kimi-cli expect to be asked, whatever the session's other clients prefer
+            await session.options.choose("mode", "ask", self.id)
+        if arguments.thinking is not None and level is not None and arguments.thinking != (level != "off"):
+            await session.options.choose("thought_level", "high" if arguments.thinking else "off", self.id)
 
     def _request(self, cwd: str, additional: tuple[str, ...] | None = None) -> SessionRequest:
         process, arguments = self.services.client, self._arguments
@@ -148,6 +177,8 @@ class WireClient(ClientConnection):
             environment=process.environment,
             umask=process.umask,
             default_mode="ask",
+            configuration=arguments.configuration,
+            mcp_servers=arguments.servers,
             capabilities=self._capabilities,
         )
 

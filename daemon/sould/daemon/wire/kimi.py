@@ -5,8 +5,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+from pydantic import SecretStr
 
 from sould.agents.base.errors import OptionError
+from sould.agents.mcp.specs import load_file, load_text
+from sould.agents.soul.session_request import McpServer, OwnConfiguration
 from sould.daemon.wire.arguments import WireArguments, parsed
 
 NAME: Final = "kimi"
@@ -17,15 +20,29 @@ OPTIONS: Final = (
     click.Option(["--add-dir", "additional"], multiple=True),
     click.Option(["--session", "--resume", "-S", "-r"], default=""),
     click.Option(["--continue", "-C", "latest"], is_flag=True),
+    click.Option(["--config", "text"]),
+    click.Option(["--config-file", "file"]),
     click.Option(["--model", "-m"], default=""),
+    click.Option(["--thinking/--no-thinking"], default=None),
     click.Option(["--yolo", "--yes", "-y", "--auto-approve", "full"], is_flag=True),
     click.Option(["--plan"], is_flag=True),
     click.Option(["--afk"], is_flag=True),
     click.Option(["--agent"], default=""),
     click.Option(["--agent-file"], default=""),
+    click.Option(["--mcp-config-file", "mcp_files"], multiple=True),
+    click.Option(["--mcp-config", "mcp_texts"], multiple=True),
     click.Option(["--skills-dir", "skills"], multiple=True),
+    click.Option(["--max-steps-per-turn"], type=click.IntRange(min=1)),
+    click.Option(["--max-retries-per-step"], type=click.IntRange(min=1)),
+    click.Option(["--max-ralph-iterations"], type=click.IntRange(min=-1)),
+    click.Option(["--verbose"], is_flag=True),
+    click.Option(["--debug"], is_flag=True),
 )
-"""Those of kimi-cli that concern a session. The bridge has taken `--skills-dir`."""
+"""Those of kimi-cli that concern a session. The bridge has taken `--skills-dir`; the daemon's log is its own."""
+_LIMITS: Final = ("max_steps_per_turn", "max_retries_per_step", "max_ralph_iterations")
+_APART: Final = (("session", "latest"), ("agent", "agent_file"), ("text", "file"))
+"""Options that say the same thing in two ways."""
+_NAMES: Final = {"latest": "continue", "agent_file": "agent-file", "text": "config", "file": "config-file"}
 
 
 def read_kimi_arguments(given: tuple[str, ...], cwd: str, environment: Mapping[str, str]) -> WireArguments:
@@ -34,13 +51,13 @@ def read_kimi_arguments(given: tuple[str, ...], cwd: str, environment: Mapping[s
     Raises:
         OptionError: naming what is wrong with it.
     """
-    said: Mapping[str, Any] = parsed("sould kimi", OPTIONS, given)
-    if said["session"] and said["latest"]:
-        raise OptionError("--session and --continue cannot be combined.")
-    if said["agent"] and said["agent_file"]:
-        raise OptionError("--agent and --agent-file cannot be combined.")
-    here = Path(cwd)
-    agent_file = said["agent_file"]
+    said = parsed("sould kimi", OPTIONS, given)
+    for one, other in _APART:
+        if said[one] and said[other]:
+            raise OptionError(f"--{_NAMES.get(one, one)} and --{_NAMES[other]} cannot be combined.")
+    here, agent_file = Path(cwd), said["agent_file"]
+    share = share_directory(environment, here)
+    policy = "afk" if said["afk"] else "full" if said["full"] else ""
     return WireArguments(
         directory=here / (said["directory"] or ""),
         additional=tuple(here / path for path in said["additional"]),
@@ -48,13 +65,35 @@ def read_kimi_arguments(given: tuple[str, ...], cwd: str, environment: Mapping[s
         latest=said["latest"],
         model=said["model"],
         agent=str(here / agent_file) if agent_file else said["agent"],
-        modes=tuple(
-            mode
-            for mode in ("afk" if said["afk"] else "full" if said["full"] else "", "plan" if said["plan"] else "")
-            if mode
-        ),
-        share=share_directory(environment, here),
+        # where a plan ends, the other begins
+        modes=tuple(mode for mode in (policy, "plan" if said["plan"] else "") if mode),
+        thinking=said["thinking"],
+        configuration=_configuration(said, here, share),
+        servers=_servers(said, here, environment),
+        share=share,
     )
+
+
+def _configuration(said: Mapping[str, Any], here: Path, share: Path) -> OwnConfiguration:
+    """What it names, else kimi-cli's own file where there is one, else the user's of sould."""
+    limits = {name: said[name] for name in _LIMITS if said[name] is not None}
+    if said["text"] is not None:
+        return OwnConfiguration(text=SecretStr(said["text"]), limits=limits)
+    usual = (path for path in (share / "config.toml", share / "config.json") if path.is_file())
+    file = here / Path(said["file"]).expanduser() if said["file"] else next(usual, None)
+    return OwnConfiguration(file, limits=limits)
+
+
+def _servers(said: Mapping[str, Any], here: Path, environment: Mapping[str, str]) -> tuple[McpServer, ...]:
+    """The MCP servers that it names, and a sentence in the place of each that cannot be used. Raises OptionError."""
+    files = [here / Path(path).expanduser() for path in said["mcp_files"]]
+    for file in files:
+        if not file.is_file():
+            raise OptionError(f"The file {file} (--mcp-config-file) does not exist.")
+    places = [load_file(file, "user", environment) for file in files]
+    places += [load_text(text, "--mcp-config", environment) for text in said["mcp_texts"]]
+    notices = (McpServer(place, "stdio", problem=place) for found in places for place in found.notices)
+    return (*(server for found in places for server in found.servers), *notices)
 
 
 def share_directory(environment: Mapping[str, str], here: Path) -> Path:

@@ -23,6 +23,8 @@ from sould.daemon.wire.session import INVALID_STATE, OURS
 from sould.daemon.wire.versions import Json
 
 SERVER: Final = "sould"
+KIMI_SERVER: Final = "sould-kimi"
+"""What the entry points are called to programs."""
 
 
 async def serve_wire(stream: ByteStream, services: ConnectionServices) -> None:
@@ -50,7 +52,7 @@ async def _initialize(client: WireClient, raw: Json) -> Any:
     session = (await client.introduced()).session
     result: Json = {
         "protocol_version": PROTOCOL_VERSION,
-        "server": {"name": SERVER, "version": client.services.version},
+        "server": {"name": SERVER if client.share is None else KIMI_SERVER, "version": client.services.version},
         "slash_commands": [
             {"name": each.name, "description": each.description, "aliases": list(each.aliases)}
             for each in session.commands.all()
