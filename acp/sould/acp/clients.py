@@ -3,9 +3,12 @@
 Found in their sources; `docs/clients.md` says what follows from it, for users and for authors of clients.
 """
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sould.acp.introduction import Implementation
+
+if TYPE_CHECKING:
+    from sould.agents.soul.session_request import Origin
 
 LABELS_BY_KIND: Final = frozenset({"codecompanion.nvim", "acpx"})
 """They show an option of a permission by its kind alone: CodeCompanion has one label for each, acpx asks yes or no.
@@ -37,6 +40,17 @@ REDRAWS: Final = frozenset({"zed"})
 
 agentic.nvim and acpx ask their user about the card as it was shown first, so it must say what the call does from the start.
 """
+
+
+IN_TERMINALS: Final = frozenset({"sould-run", "sould sessions import", "toad", "acpx"})
+"""Clients that are no editor: their user sits at a terminal, or nobody does. (2026-11)"""
+
+
+def origin_of(client: Implementation | None, *, attended: bool) -> "Origin":
+    """Where a session of this client is begun. `attended`: a person is there."""
+    if client is None or client.name.lower() not in IN_TERMINALS:
+        return "editor"
+    return "terminal" if attended else "run"
 
 
 def offers_lasting(client: Implementation | None) -> bool:

@@ -117,11 +117,16 @@ class StoredOpeningParams(OpeningParams):
     session_id: str
 
 
+OriginChoice: TypeAlias = Literal["editor", "terminal", "run", "wire", "any"]
+
+
 class OwnList(Inbound):
     """What clients that know us ask of a list beyond the protocol, in `_meta.sould` (docs/clients.md)."""
 
     archived: Lenient[bool] = False
     """Also archived sessions."""
+    origin: Lenient[OriginChoice | None] = None
+    """Only sessions of this origin, or all; None: all but runs with nobody there."""
 
 
 class ListMeta(Inbound):
@@ -163,6 +168,7 @@ class SearchParams(Inbound):
     cwd: str | None = None
     limit: int = Field(default=20, ge=1, le=200)
     archived: bool = False
+    origin: OriginChoice | None = None
 
 
 class TaskParams(SessionParams):

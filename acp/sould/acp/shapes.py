@@ -33,13 +33,14 @@ class Archived(Struct, frozen=True):
 
 
 class FoundSession(Struct, frozen=True, rename="camel"):
-    """A session that has the words; `snippet`: one line of what was said around them, or empty."""
+    """A session that has the words; `snippet`: one line of what was said around them, or empty. `origin`: "" where nobody knows it."""
 
     session_id: str
     cwd: str
     title: str
     updated_at: str
     archived: bool
+    origin: str
     snippet: str
 
 

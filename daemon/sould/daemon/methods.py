@@ -204,13 +204,16 @@ class SessionRow(Value, frozen=True):
     live: bool
     archived: bool = False
     branch: str = ""
+    origin: str = ""
+    """Where it was begun, or opened since: `run`, `wire`, `terminal`, `editor`; "" where nobody noted it."""
 
 
 class SessionPage(Value, frozen=True):
-    """Sessions, newest first; `next_cursor`: where the next page begins."""
+    """Sessions, newest first; `next_cursor`: where the next page begins. `left_out`: on the first, how many have another origin."""
 
     sessions: tuple[SessionRow, ...]
     next_cursor: str | None
+    left_out: int = 0
 
 
 class FoundRow(Value, frozen=True):
@@ -365,6 +368,7 @@ class ListSessions(DaemonCall[SessionPage], frozen=True):
     limit: int = 50
     archived: bool = False
     """Include archived sessions."""
+    origin: Literal["editor", "terminal", "run", "wire", "any"] = "any"
 
 
 class SearchSessions(DaemonCall[tuple[FoundRow, ...]], frozen=True):

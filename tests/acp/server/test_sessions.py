@@ -199,11 +199,11 @@ async def test_a_list_says_what_git_has_checked_out_where_a_session_works(bench:
         session = await ready(client, bench)
         await client.prompt(session, "mend the gate")
         (listed,) = (await client.request("session/list"))["sessions"]
-        assert "_meta" not in listed
+        assert "branch" not in listed["_meta"]["sould"]
         (bench.project / ".git").mkdir()
         (bench.project / ".git" / "HEAD").write_text("ref: refs/heads/gate\n")
         (listed,) = (await client.request("session/list"))["sessions"]
-        assert listed["_meta"] == {"sould": {"branch": "gate"}}
+        assert listed["_meta"] == {"sould": {"branch": "gate", "origin": "editor"}}
 
 
 async def test_an_archived_session_is_listed_for_clients_that_ask_for_it(bench: Bench, connect: Connect) -> None:
@@ -215,13 +215,43 @@ async def test_an_archived_session_is_listed_for_clients_that_ask_for_it(bench: 
         assert await client.request("_sould/session/archive", sessionId=session) == {"archived": True}
         assert (await client.request("session/list"))["sessions"] == []
         (listed,) = (await client.request("session/list", _meta={"sould": {"archived": True}}))["sessions"]
-        assert listed["_meta"] == {"sould": {"archived": True}}
+        assert listed["_meta"] == {"sould": {"archived": True, "origin": "editor"}}
         assert await client.request("_sould/session/archive", sessionId=session, archived=False) == {"archived": False}
         (listed,) = (await client.request("session/list"))["sessions"]
-        assert "_meta" not in listed
+        assert "archived" not in listed["_meta"]["sould"]
         with pytest.raises(AgentError) as failure:
             await client.request("_sould/session/archive", sessionId="nobody")
         assert failure.value.code == -32002
+
+
+async def test_a_run_with_nobody_there_is_listed_in_editors_when_asked_for_or_once_one_has_opened_it(
+    bench: Bench, connect: Connect
+) -> None:
+    bench.script("text: one", "text: two", "text: three")
+    run = {"name": "sould-run", "version": "1"}
+    async with bench.running(), connect() as editor, connect() as script, connect() as terminal:
+        mine = await ready(editor, bench)
+        await script.initialize({"_meta": {"sould": {"questions": False}}}, clientInfo=run)
+        await terminal.initialize({"_meta": {"sould": {"questions": True}}}, clientInfo=run)
+        alone, typed = await script.new_session(bench.project), await terminal.new_session(bench.project)
+        for client, session in ((editor, mine), (script, alone), (terminal, typed)):
+            await client.prompt(session, "mend the gate")
+
+        async def found(**own: str) -> dict[str, str]:
+            page = await editor.request("session/list", _meta={"sould": own})
+            hits = await editor.request("_sould/session/search", {"query": "gate", **own})
+            origins = {each["sessionId"]: each["_meta"]["sould"]["origin"] for each in page["sessions"]}
+            assert origins == {each["sessionId"]: each["origin"] for each in hits["sessions"]}
+            assert page.get("_meta", {}).get("sould", {}).get("leftOut", 0) == 3 - len(origins)
+            return origins
+
+        assert await found() == {mine: "editor", typed: "terminal"}
+        assert await found(origin="run") == {alone: "run"}
+        assert await found(origin="any") == {mine: "editor", typed: "terminal", alone: "run"}
+        await script.request("session/resume", sessionId=typed, cwd=str(bench.project), mcpServers=[])
+        assert await found() == {mine: "editor", typed: "terminal"}, "a script that goes on with it does not hide it"
+        await editor.request("session/load", sessionId=alone, cwd=str(bench.project), mcpServers=[])
+        assert await found() == {mine: "editor", typed: "terminal", alone: "editor"}
 
 
 async def listed(client: AcpClient, **params: Any) -> dict[str, bool]:

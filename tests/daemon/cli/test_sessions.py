@@ -52,6 +52,17 @@ def test_a_list_of_all_projects_says_what_git_has_checked_out(user: User) -> Non
     assert lines(user.sould("sessions", "list", "--json").stdout)[0]["branch"] == "fences"
 
 
+def test_a_list_says_where_sessions_were_begun_and_can_be_of_one_such_place(user: User) -> None:
+    session = said(user, "Mend the fence")
+    [row] = lines(user.sould("sessions", "list", "--json").stdout)
+    assert (row["id"], row["origin"]) == (session, "run")
+    assert "  run  Mend the fence" in user.sould("sessions", "list").stdout
+    done = user.sould("sessions", "list", "--origin", "editor")
+    assert done.stdout == ""
+    assert "Left out: 1 session of another origin.\n" in done.stderr
+    assert session in user.sould("sessions", "list", "--origin", "run").stdout
+
+
 def test_an_archived_session_is_hidden_until_asked_for_or_taken_back(user: User) -> None:
     session = said(user, "Mend the fence")
     assert user.sould("sessions", "rename", session, "Fences").returncode == 0

@@ -39,6 +39,7 @@ async def test_the_latest_session_of_the_directory_is_continued(bench: Bench) ->
             assert (await program.result("initialize", **NEW))["sould"]["session_id"] == session
             await program.result("replay")
             assert program.events("TurnBegin") == [{"user_input": "first"}]
+        assert bench.host.stored.find(session).info.origin == "wire"
 
 
 async def test_a_session_that_is_not_there_is_named(bench: Bench) -> None:

@@ -134,8 +134,9 @@ export interface InboxList {
  * `_sould/inbox/answer`: what the user decided about the request `id`.
  *
  * `approve`, for a `scope` that the request offers; once also with another `text` for the command, or the one file that would be written.
- * `reject`, with `words` for the agent: without them its turn ends. `answer` has `answers` in the order of the questions, or of a
- * form `content`, its values by field; `dismiss` answers none, and is no "no": that is `decline`, of a form.
+ * `reject`, with `words` for the agent: without them its turn ends. Those of an approval reach it with the call's result.
+ * `answer` has `answers` in the order of the questions, or of a form `content`, its values by field; `dismiss` answers none,
+ * and is no "no": that is `decline`, of a form.
  */
 export interface AnswerParams {
   id: string;

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import get_args
 
+from sould.acp.clients import origin_of
 from sould.acp.connection.client import AcpClient
 from sould.acp.schema import McpServerParams, OpeningParams, UnusableServer
 from sould.agents.clients.params import absolute
@@ -27,6 +28,7 @@ def opening_of(client: AcpClient, params: OpeningParams) -> SessionRequest:
         default_mode="review" if client.shows_hunks else "ask",
         restricted=params.own.restricted,
         worktree=params.own.worktree_name,
+        origin=origin_of(client.info, attended=client.speaks_for_user),
         capabilities=client.capabilities.names,
     )
 

@@ -51,7 +51,9 @@ MOST_RESOURCES = 1000
 async def find_sessions(client: AcpClient, params: SearchParams) -> Json:
     """Sessions with these words, last used first."""
     cwd = absolute(params.cwd, "cwd") if params.cwd is not None else None
-    found = await (await client.host()).stored.search(params.query, cwd, params.limit, archived=params.archived)
+    found = await (await client.host()).stored.search(
+        params.query, cwd, params.limit, archived=params.archived, origins=params.origin or "attended"
+    )
     shown = [
         FoundSession(
             each.info.id,
@@ -59,6 +61,7 @@ async def find_sessions(client: AcpClient, params: SearchParams) -> Json:
             each.info.title,
             iso_time(each.info.updated),
             each.info.archived,
+            each.info.origin,
             each.snippet,
         )
         for each in found

@@ -96,13 +96,16 @@ async def list_sessions(client: AcpClient, params: ListSessionsParams) -> Json:
     cwd = absolute(params.cwd, "cwd") if params.cwd is not None else None
     host = await client.host()
     archived = params.archived or ("include" if params.own.archived else "exclude")
-    page = await host.stored.list(cwd, params.cursor, archived=archived)
+    origins = params.own.origin or "attended"
+    page = await host.stored.list(cwd, params.cursor, archived=archived, origins=origins)
     rows = await host.stored.with_branches(page.items)
     worktrees = await asyncio.to_thread(host.worktrees.known.around_each, {info.cwd for info in page.items})
     shown = (_row(row, worktrees.get(row.info.cwd)) for row in rows)
     answer: Json = {"sessions": list(shown)}
     if page.next_cursor is not None:
         answer["nextCursor"] = page.next_cursor
+    if page.left_out:
+        answer["_meta"] = {"sould": {"leftOut": page.left_out}}
     return answer
 
 
@@ -219,7 +222,8 @@ def _row(row: ListedSession, worktree: Worktree | None) -> Json:
         shown["additionalDirectories"] = [str(Path(path)) for path in info.additional]
     if info.title:
         shown["title"] = info.title
-    own: Json = {**({"archived": True} if info.archived else {}), **({"branch": row.branch} if row.branch else {})}
+    said = {"archived": info.archived, "branch": row.branch, "origin": info.origin}
+    own: Json = {key: value for key, value in said.items() if value}
     if worktree is not None:
         own["worktree"] = _worktree(worktree)
     if own:

@@ -120,7 +120,7 @@ class SessionHost:
         if opening.worktree is not None:
             return await self._new_in_worktree(opening)
         self._require_directory(opening.cwd)
-        stored = self._store.create(opening.cwd, additional=opening.additional)
+        stored = self._store.create(opening.cwd, additional=opening.additional, origin=opening.origin)
         rested = partial(self.came_to_rest, stored.info.id)
         try:
             log = await SessionLog.create(
@@ -167,6 +167,7 @@ class SessionHost:
         async with self.sessions.lock(session_id):
             live = self.sessions.get(session_id)
             if live is not None:
+                live.parts.entry.opened(opening.origin)
                 live.parts.mcp.add(opening.mcp_servers)
                 live.parts.operations.directories.add(opening.additional)
                 if opening.restricted is not None:
@@ -183,6 +184,7 @@ class SessionHost:
                 session = Session(parts, rested, partial(self._go_on_in_worktree, session_id))
                 self.inbox.watch(session.parts.entry, log.channel)
                 opened.callback(self.inbox.unwatch, session_id)
+                parts.entry.opened(opening.origin)
                 await session.recover()
             self._start(session)
         return session

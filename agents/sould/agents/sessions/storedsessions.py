@@ -20,6 +20,7 @@ from sould.agents.sessions.store.info import JOURNAL
 from sould.agents.sessions.store.store import (
     Archived,
     InfoPage,
+    Origins,
     SessionInfo,
     SessionMatch,
     SessionStore,
@@ -117,14 +118,22 @@ class StoredSessions:
         return self._store.begins_with(beginning)
 
     async def list(
-        self, cwd: Path | None, cursor: str | None, limit: int = 50, *, archived: Archived = "exclude"
+        self,
+        cwd: Path | None,
+        cursor: str | None,
+        limit: int = 50,
+        *,
+        archived: Archived = "exclude",
+        origins: Origins = "any",
     ) -> InfoPage:
         """Those that are not blank, newest first.
 
         Raises:
             OptionError: a cursor that is not ours.
         """
-        return await asyncio.to_thread(self._store.list, cwd, cursor, limit, used=True, archived=archived)
+        return await asyncio.to_thread(
+            self._store.list, cwd, cursor, limit, used=True, archived=archived, origins=origins
+        )
 
     async def with_branches(self, infos: Iterable[SessionInfo]) -> tuple[ListedSession, ...]:
         """The rows of a list, with the branches."""
@@ -138,7 +147,13 @@ class StoredSessions:
         return ListedSession(info, branch, live=info.id in self._live)
 
     async def search(
-        self, query: str, cwd: Path | None = None, limit: int = 20, *, archived: bool = False
+        self,
+        query: str,
+        cwd: Path | None = None,
+        limit: int = 20,
+        *,
+        archived: bool = False,
+        origins: Origins = "any",
     ) -> tuple[SessionMatch, ...]:
         """Those that have every word of `query` in their title or in what user and agent said, newest first.
 
@@ -147,7 +162,7 @@ class StoredSessions:
         Raises:
             OptionError: the query has no word.
         """
-        return await asyncio.to_thread(self._store.search, query, cwd, limit, archived=archived)
+        return await asyncio.to_thread(self._store.search, query, cwd, limit, archived=archived, origins=origins)
 
     async def markdown(self, session_id: str) -> str:
         """The conversation of a session, for people to read.

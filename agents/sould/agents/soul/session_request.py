@@ -13,6 +13,8 @@ from sould.agents.permissions.policy import Mode
 from sould.agents.soul.mcp_over_client import Carrier
 
 Transport: TypeAlias = Literal["stdio", "http", "sse", "acp"]
+Origin: TypeAlias = Literal["", "run", "wire", "terminal", "editor"]
+"""Where a session is opened: by `sould run` with nobody there, by a program over Wire, at a terminal, in an editor; "": not told."""
 
 
 class McpServer(Struct, frozen=True):
@@ -61,6 +63,8 @@ class SessionRequest(Struct, frozen=True):
     """None: the user's. A session that is live already keeps the one it has."""
     worktree: str | None = None
     """A new session is to have a git worktree of its own, with this name, "" for any; None: it works in `cwd` itself."""
+    origin: Origin = ""
+    """Where it is opened."""
     capabilities: frozenset[str] = frozenset()
     """What the client can do, by ACP's names: `fs.readTextFile`, `terminal` …; conditional tools ask for them."""
 

@@ -182,9 +182,10 @@ class DaemonMethods:
         host = await self._sessions.host()
         cwd = Path(params.cwd) if params.cwd else None
         archived = "include" if params.archived else "exclude"
-        page = await host.stored.list(cwd, params.cursor, max(1, min(params.limit, 500)), archived=archived)
+        limit = max(1, min(params.limit, 500))
+        page = await host.stored.list(cwd, params.cursor, limit, archived=archived, origins=params.origin)
         rows = await host.stored.with_branches(page.items)
-        return SessionPage(sessions=tuple(map(session_row, rows)), next_cursor=page.next_cursor)
+        return SessionPage(tuple(map(session_row, rows)), page.next_cursor, page.left_out)
 
     async def _search(self, params: SearchSessions) -> tuple[FoundRow, ...]:
         host = await self._sessions.host()
@@ -220,7 +221,7 @@ class DaemonMethods:
         source, host = (await self._find(params.id)).info, await self._sessions.host()
         umask = self._sessions.umask if hello.umask is None else hello.umask
         cwd = Path(params.cwd) if params.cwd else source.cwd
-        opening = SessionRequest(cwd, source.additional, hello.environment, umask)
+        opening = SessionRequest(cwd, source.additional, hello.environment, umask, origin="terminal")
         fork = await host.fork(source.id, opening)
         if source.title:
             host.stored.rename(fork.id, f"{source.title} (fork)")

@@ -100,4 +100,5 @@ def session_row(row: "ListedSession") -> SessionRow:
         live=row.live,
         archived=info.archived,
         branch=row.branch,
+        origin=info.origin,
     )

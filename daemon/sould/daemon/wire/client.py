@@ -179,6 +179,7 @@ class WireClient(ClientConnection):
             default_mode="ask",
             configuration=arguments.configuration,
             mcp_servers=arguments.servers,
+            origin="wire",
             capabilities=self._capabilities,
         )
 

@@ -60,7 +60,7 @@ class EditorSessions:
     async def pick(self, about: Path) -> EditorAttachment | None:
         """The one that the user chooses of those of the project; None: none."""
         directory = await self._directory(about)
-        page = await (await self._client.host()).stored.list(directory, None, MOST_OFFERED)
+        page = await (await self._client.host()).stored.list(directory, None, MOST_OFFERED, origins="attended")
         titles = {f"{info.title or 'Untitled'} ({info.id[:6]})": info.id for info in page.items}
         chosen = await ask(self._client, "info", f"Which session of {directory.name}?", [*titles, NEW])
         if chosen is None:
@@ -152,5 +152,6 @@ class EditorSessions:
             environment=process.environment,
             umask=process.umask,
             default_mode="review" if can.knows_us else "ask",
+            origin="editor",
             capabilities=frozenset({"questions", *(("review",) if can.knows_us else ())}),
         )

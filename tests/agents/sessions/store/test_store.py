@@ -271,6 +271,29 @@ def test_an_archived_session_is_listed_only_when_asked_for_until_it_is_used_agai
     again.close()
 
 
+def test_a_session_of_before_origins_were_noted_is_listed_as_one_of_a_person(
+    store: SessionStore, tmp_path: Path
+) -> None:
+    old, run = store.create(tmp_path), store.create(tmp_path, origin="run")
+    kept = json.loads((old.directory / "session.json").read_bytes())
+    del kept["origin"]
+    (old.directory / "session.json").write_text(json.dumps(kept))
+    store.close()
+    (tmp_path / "index.sqlite").unlink()
+    again = SessionStore(tmp_path)
+    page = again.list(origins="attended")
+    assert ([info.id for info in page.items], page.left_out) == ([old.info.id], 1)
+    assert again.list(origins="any").left_out == 0
+    again.opened(old.info.id, "run")
+    again.opened(run.info.id, "terminal")
+    assert again.opened(run.info.id, "wire").updated == run.info.updated, "opening is no use"
+    assert {info.id: info.origin for info in again.list(origins="attended").items} == {
+        old.info.id: "",
+        run.info.id: "terminal",
+    }
+    again.close()
+
+
 def test_what_is_written_later_is_listed_at_once_and_never_over_something_newer(tmp_path: Path) -> None:
     jobs: list[Callable[[], None]] = []
     store = SessionStore(tmp_path, jobs.append)

@@ -9,6 +9,7 @@ from pathlib import Path
 from sould.agents.base.text import plural
 from sould.agents.journal.log import SessionLog
 from sould.agents.sessions.store.store import SessionInfo, SessionStore
+from sould.agents.soul.session_request import Origin
 from sould.agents.wire.content import UserInput, input_summary
 from sould.agents.wire.messages import SessionChanged
 
@@ -31,6 +32,10 @@ class SessionEntry:
     def continue_from(self, source: SessionInfo) -> None:
         """It is a fork: it has as many turns as the session it was made from."""
         self.info = self._store.touch(self.info.id, turns=source.turns)
+
+    def opened(self, origin: Origin) -> None:
+        """It is opened there."""
+        self.info = self._store.opened(self.info.id, origin)
 
     def work_in(self, directories: Sequence[Path]) -> None:
         """The directories beside its own in which it works, all of them."""

@@ -7,25 +7,26 @@ import contextlib
 import logging
 import os
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from threading import RLock
-from typing import TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar, get_args
 
 import orjson
 
-from sould.agents.sessions.store.info import Archived, SessionInfo
+from sould.agents.sessions.store.info import Archived, Origins, SessionInfo
+from sould.agents.soul.session_request import Origin
 
 logger = logging.getLogger(__name__)
 
-VERSION = 3
+VERSION = 4
 BUSY_SECONDS = 2.0
 MEMORY = ":memory:"
 _SCHEMA = """
 CREATE TABLE sessions (
     id TEXT PRIMARY KEY, cwd TEXT NOT NULL, additional TEXT NOT NULL, title TEXT NOT NULL,
     created REAL NOT NULL, updated REAL NOT NULL, turns INTEGER NOT NULL, archived INTEGER NOT NULL,
-    directory TEXT NOT NULL
+    origin TEXT NOT NULL, directory TEXT NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX by_time ON sessions (updated DESC, id DESC);
 CREATE INDEX by_directory ON sessions (directory, updated DESC, id DESC);
@@ -33,7 +34,7 @@ CREATE INDEX by_cwd ON sessions (cwd, updated DESC, id DESC);
 CREATE TABLE stamp (value INTEGER NOT NULL);
 INSERT INTO stamp VALUES (0);
 """
-_COLUMNS = "id, cwd, additional, title, created, updated, turns, archived, directory"
+_COLUMNS = "id, cwd, additional, title, created, updated, turns, archived, origin, directory"
 _NOT_ITS_FAULT = {
     sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_LOCKED,
@@ -48,7 +49,7 @@ _NOT_ITS_FAULT = {
 ResultT = TypeVar("ResultT")
 AllSessions: TypeAlias = Callable[[], Iterable[SessionInfo]]
 """Reads all of them from where they really are."""
-Row: TypeAlias = tuple[str, str, str, str, float, float, int, int, str]
+Row: TypeAlias = tuple[str, str, str, str, float, float, int, int, Origin, str]
 
 
 class SessionIndex:
@@ -92,26 +93,35 @@ class SessionIndex:
         self._run(lambda db: db.executemany("DELETE FROM sessions WHERE id = ?", rows))
 
     def newest(
-        self, cwd: Path | None, before: tuple[float, str] | None, limit: int, *, used: bool, archived: Archived
+        self,
+        cwd: Path | None,
+        before: tuple[float, str] | None,
+        limit: int,
+        *,
+        used: bool,
+        archived: Archived,
+        origins: Origins = "any",
     ) -> list[SessionInfo]:
         """Up to `limit` sessions (-1: all) by falling (updated, id), those `before` a pair only.
 
         `cwd`: those of the directory that it leads to, and those opened by this very path, which may have led elsewhere then.
         `used`: none that are blank.
         """
-        conditions: list[str] = ["(turns > 0 OR title <> '')"] if used else []
-        if archived != "include":
-            conditions.append(f"archived = {int(archived == 'only')}")
-        values: list[str | float] = []
-        if cwd is not None:
-            conditions.append("(directory = ? OR cwd = ?)")
-            values += [os.path.realpath(cwd), str(cwd)]
+        conditions, values = _conditions(cwd, used=used, archived=archived)
+        conditions.append(_OF_ORIGIN[origins])
         if before:
             conditions.append("(updated, id) < (?, ?)")
             values.extend(before)
-        where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
-        query = f"SELECT {_COLUMNS} FROM sessions {where} ORDER BY updated DESC, id DESC LIMIT ?"  # noqa: S608 -- constants
+        query = (
+            f"SELECT {_COLUMNS} FROM sessions WHERE {' AND '.join(conditions)} ORDER BY updated DESC, id DESC LIMIT ?"  # noqa: S608 -- constants
+        )
         return self._run(lambda db: [_info(row) for row in db.execute(query, (*values, limit))])
+
+    def count_others(self, cwd: Path | None, *, used: bool, archived: Archived, origins: Origins) -> int:
+        """How many sessions `newest` leaves out for their origin alone."""
+        conditions, values = _conditions(cwd, used=used, archived=archived)
+        query = f"SELECT COUNT(*) FROM sessions WHERE {' AND '.join(conditions)} AND NOT ({_OF_ORIGIN[origins]})"  # noqa: S608 -- constants
+        return self._run(lambda db: int(db.execute(query, values).fetchone()[0]))
 
     def blank(self, before: float) -> list[str]:
         """The ids of the blank sessions last updated before a moment."""
@@ -190,6 +200,25 @@ class StaleError(Exception):
     """The file is an index of another version."""
 
 
+_OF_ORIGIN: Final[Mapping[Origins, str]] = {
+    "any": "TRUE",
+    "attended": "origin <> 'run'",
+    **{each: f"origin = '{each}'" for each in get_args(Origin)},
+}
+
+
+def _conditions(cwd: Path | None, *, used: bool, archived: Archived) -> tuple[list[str], list[str | float]]:
+    """Of a row, with the values of their places."""
+    conditions = ["(turns > 0 OR title <> '')" if used else "TRUE"]
+    values: list[str | float] = []
+    if archived != "include":
+        conditions.append(f"archived = {int(archived == 'only')}")
+    if cwd is not None:
+        conditions.append("(directory = ? OR cwd = ?)")
+        values += [os.path.realpath(cwd), str(cwd)]
+    return conditions, values
+
+
 def damaged(error: Exception) -> bool:
     """Whether a failure of SQLite is the file's fault; else it is left alone."""
     code = getattr(error, "sqlite_errorcode", None)
@@ -213,15 +242,16 @@ def _insert(db: sqlite3.Connection, infos: Iterable[SessionInfo]) -> None:
             info.updated,
             info.turns,
             info.archived,
+            info.origin,
             str(info.directory),
         )
         for info in infos
     )
-    db.executemany(f"INSERT OR REPLACE INTO sessions ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)  # noqa: S608 -- constants
+    db.executemany(f"INSERT OR REPLACE INTO sessions ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)  # noqa: S608 -- constants
 
 
 def _info(row: Row) -> SessionInfo:
-    session_id, cwd, additional, title, created, updated, turns, archived, directory = row
+    session_id, cwd, additional, title, created, updated, turns, archived, origin, directory = row
     paths: list[str] = orjson.loads(additional)
     return SessionInfo(
         session_id,
@@ -232,5 +262,6 @@ def _info(row: Row) -> SessionInfo:
         updated,
         turns,
         bool(archived),
+        origin,
         Path(directory),
     )

@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from msgspec import MsgspecError, Struct
 from msgspec.json import Decoder, encode
@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from sould.agents.base.privatefile import write_private
 from sould.agents.journal.records import Scan
 from sould.agents.permissions.visible import prints_nothing, visible
+from sould.agents.soul.session_request import Origin
 from sould.agents.wire.content import input_summary
 from sould.agents.wire.messages import TurnBegin
 
@@ -27,6 +28,9 @@ _ADDED = re.compile(r"<([A-Za-z][\w-]*)(?:\s[^<>]*)?(?:/>|>.*?</\1\s*>)", re.DOT
 """What editors and programs put beside what was typed comes in tags, such as the files that are open."""
 Archived: TypeAlias = Literal["exclude", "include", "only"]
 """Which sessions a list has: without archived ones, with them, or only those."""
+Origins: TypeAlias = Origin | Literal["any", "attended"]
+"""Which sessions a list has: those of one origin, all, or those that a person may look for: all but of runs with nobody there."""
+_RANKS: Final[tuple[Origin, ...]] = ("run", "wire", "", "terminal", "editor")
 
 
 class SessionInfo(Struct, frozen=True):
@@ -44,6 +48,8 @@ class SessionInfo(Struct, frozen=True):
     turns: int = 0
     archived: bool = False
     """Left out of lists and search, unless they are asked for it."""
+    origin: Origin = ""
+    """Where it was begun, or opened since; "" where nobody noted it."""
     led_to: Path | None = None
     """Where `cwd` led when the session began; None where nobody noted it: looking now could wait for a network disk."""
 
@@ -70,6 +76,13 @@ class InfoPage(Struct, frozen=True):
 
     items: tuple[SessionInfo, ...]
     next_cursor: str | None = None
+    left_out: int = 0
+    """On the first page: how many the list would have besides, were it of any origin."""
+
+
+def origin_after(origin: Origin, opened: Origin) -> Origin:
+    """Of a session that is opened somewhere: the place where its person is stays, and the editor is theirs before a terminal."""
+    return opened if opened and _RANKS.index(opened) > _RANKS.index(origin) else origin
 
 
 def _path(kind: type, value: object) -> object:

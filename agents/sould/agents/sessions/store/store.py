@@ -30,16 +30,19 @@ from sould.agents.sessions.store.info import (
     JOURNAL,
     Archived,
     InfoPage,
+    Origins,
     SessionInfo,
     StoredSession,
     default_title,
+    origin_after,
     read_info,
     shown_title,
     write_info,
 )
 from sould.agents.sessions.store.search import SessionMatch, SessionSearch
+from sould.agents.soul.session_request import Origin
 
-__all__ = ["Archived", "InfoPage", "SessionInfo", "SessionMatch", "SessionStore", "StoredSession"]
+__all__ = ["Archived", "InfoPage", "Origins", "SessionInfo", "SessionMatch", "SessionStore", "StoredSession"]
 
 logger = logging.getLogger(__name__)
 
@@ -91,7 +94,7 @@ class SessionStore:
         self._writing = threading.Lock()
         """Held while a session's facts are written, which the loop hardly ever waits for: what is newer is written last."""
 
-    def create(self, cwd: Path, *, additional: Sequence[Path] = ()) -> StoredSession:
+    def create(self, cwd: Path, *, additional: Sequence[Path] = (), origin: Origin = "") -> StoredSession:
         """A new session's directory, with an id of ours.
 
         Raises:
@@ -100,7 +103,7 @@ class SessionStore:
         """
         now = time.time()
         led_to = Path(os.path.realpath(cwd))
-        info = SessionInfo(new_id(now), cwd, tuple(additional), created=now, updated=now, led_to=led_to)
+        info = SessionInfo(new_id(now), cwd, tuple(additional), created=now, updated=now, origin=origin, led_to=led_to)
         _require_text(cwd, led_to, *additional)
         directory = self._root / info.id
         try:
@@ -161,6 +164,7 @@ class SessionStore:
         *,
         used: bool = False,
         archived: Archived = "exclude",
+        origins: Origins = "any",
     ) -> InfoPage:
         """Sessions, most recently updated first; `cwd`: only that directory's, by whatever path; `used`: none that are blank.
 
@@ -171,12 +175,21 @@ class SessionStore:
         """
         self._refresh()
         limit = max(1, min(limit, MAX_PAGE))
-        found = self._index.newest(cwd, _position(cursor), limit + 1, used=used, archived=archived)
+        found = self._index.newest(cwd, _position(cursor), limit + 1, used=used, archived=archived, origins=origins)
+        left_out = 0
+        if cursor is None and origins != "any":
+            left_out = self._index.count_others(cwd, used=used, archived=archived, origins=origins)
         items = tuple(found[:limit])
-        return InfoPage(items, _cursor(items[-1]) if len(found) > limit else None)
+        return InfoPage(items, _cursor(items[-1]) if len(found) > limit else None, left_out)
 
     def search(
-        self, query: str, cwd: Path | None = None, limit: int = 20, *, archived: bool = False
+        self,
+        query: str,
+        cwd: Path | None = None,
+        limit: int = 20,
+        *,
+        archived: bool = False,
+        origins: Origins = "any",
     ) -> tuple[SessionMatch, ...]:
         """Sessions that have every word of `query` in their title or in what was said, most recently updated first.
 
@@ -186,7 +199,9 @@ class SessionStore:
             OptionError: the query has no word.
         """
         self._refresh()
-        infos = self._index.newest(cwd, None, -1, used=True, archived="include" if archived else "exclude")
+        infos = self._index.newest(
+            cwd, None, -1, used=True, archived="include" if archived else "exclude", origins=origins
+        )
         stored = [StoredSession(info, self._root / info.id) for info in infos]
         return self._search.search(query, stored, max(1, min(limit, MAX_PAGE)), known=self._index.ids())
 
@@ -234,6 +249,18 @@ class SessionStore:
         """
         stored = self.find(session_id)
         return self._save(stored.directory, replace(stored.info, title=shown_title(title)))
+
+    def opened(self, session_id: str, origin: Origin) -> SessionInfo:
+        """It is opened there. It stays as it is, and when it was used last.
+
+        Raises:
+            SessionNotFoundError: there is none.
+        """
+        stored = self.find(session_id)
+        origin = origin_after(stored.info.origin, origin)
+        if origin == stored.info.origin:
+            return stored.info
+        return self._save(stored.directory, replace(stored.info, origin=origin))
 
     def archive(self, session_id: str, *, archived: bool) -> SessionInfo:
         """Take it out of lists and search, or back into them. It stays as it is, and when it was used last.

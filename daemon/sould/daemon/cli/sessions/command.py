@@ -5,7 +5,7 @@ import sys
 import time
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import click
 from msgspec.json import encode
@@ -29,6 +29,10 @@ from sould.daemon.methods import (
 
 if TYPE_CHECKING:
     from sould.agents.soul.timetravel.timeline import Moment
+
+
+Origin: TypeAlias = Literal["editor", "terminal", "run", "wire", "any"]
+ORIGINS: Final[tuple[Origin, ...]] = ("editor", "terminal", "run", "wire")
 
 
 @click.group(cls=CommandGroup)
@@ -58,18 +62,26 @@ sessions.add_command(import_session)
     "--limit", "-n", default=20, show_default=True, type=click.IntRange(1), help="Show at most this many, newest first."
 )
 @click.option("--archived", is_flag=True, help="Include archived sessions.")
+@click.option("--origin", type=click.Choice(ORIGINS), help="Only sessions begun there, or opened there since.")
 @click.option("--json", "json_lines", is_flag=True, help="Print one JSON object per line.")
-def list_sessions(everywhere: bool, cwd: Path | None, limit: int, archived: bool, json_lines: bool) -> None:
+def list_sessions(
+    everywhere: bool, cwd: Path | None, limit: int, archived: bool, origin: Origin | None, json_lines: bool
+) -> None:
     """List sessions of this directory, newest first.
+
+    ORIGIN is `run` for `sould run` with nobody at the terminal: editors leave these sessions out until somebody opens them.
 
     Examples:
       sould sessions list
+      sould sessions list --origin run
       sould sessions list --all -n 100
       sould sessions list --all --json | jq -r .id
     """
     directory = None if everywhere else str((cwd or Path.cwd()).resolve())
     with running() as daemon:
-        rows = _pages(daemon, directory, limit, archived=archived)
+        rows, left_out = _pages(daemon, directory, limit, archived=archived, origin=origin or "any")
+    if left_out:
+        click.echo(f"Left out: {plural(left_out, 'session')} of another origin.", err=True)
     if json_lines:
         for row in rows:
             click.echo(row.to_text())
@@ -260,23 +272,26 @@ def _named(daemon: RunningDaemon, session: str) -> str:
     return rows[0].id
 
 
-def _pages(daemon: RunningDaemon, cwd: str | None, limit: int, *, archived: bool) -> list[SessionRow]:
+def _pages(
+    daemon: RunningDaemon, cwd: str | None, limit: int, *, archived: bool, origin: Origin
+) -> tuple[list[SessionRow], int]:
+    """The rows, and how many there are besides of another origin."""
     rows: list[SessionRow] = []
-    cursor: str | None = None
+    left_out, cursor = 0, None
     while len(rows) < limit:
-        page = daemon.ask(ListSessions(cwd, cursor, min(limit - len(rows), 500), archived=archived))
+        page = daemon.ask(ListSessions(cwd, cursor, min(limit - len(rows), 500), archived=archived, origin=origin))
         rows.extend(page.sessions)
-        cursor = page.next_cursor
+        left_out, cursor = left_out + page.left_out, page.next_cursor
         if cursor is None:
             break
-    return rows
+    return rows, left_out
 
 
 def _line(row: SessionRow, *, everywhere: bool) -> tuple[str, ...]:
     place = (one_line(row.cwd, 40), one_line(row.branch, 24)) if everywhere else ()
     age = f"{span(max(0.0, time.time() - row.updated))} ago"
     title = one_line(row.title or "(no title)", 70) + ("  (archived)" if row.archived else "")
-    return (row.id, "*" if row.live else " ", age, plural(row.turns, "turn"), *place, title)
+    return (row.id, "*" if row.live else " ", age, plural(row.turns, "turn"), row.origin or "-", *place, title)
 
 
 def _moment(moment: "Moment") -> tuple[str, ...]:
