@@ -1,4 +1,4 @@
-"""Writes the JSON Schemas of what is said below `_sould/review`, `inbox`, `session` and `editor`, and the table of editor tools.
+"""Writes the JSON Schemas of Wire, of what is said below `_sould/review` and so on, and the table of editor tools.
 
 `make schemas`. They are made of the types that the daemon reads and answers with, so that neither can say what the other does not.
 With `check` nothing is written; what is not current is named.
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 import msgspec
+import wireschemas
 from pydantic import BaseModel
 
 from sould.acp import schema as acpparams
@@ -31,6 +32,7 @@ from sould.editors.lsp.plaineditor import TOOLS as SHOWN
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "schemas"
 
+DIALECT: Final = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
 EXTENSION: Final = FOLDER.parents[1] / "vscode-extension" / "src" / "tools" / "serve.ts"
 """Which has a table of the tools that VS Code serves."""
 PLUGIN: Final = FOLDER.parents[1] / "editors" / "nvim" / "lua" / "sould" / "tools.lua"
@@ -112,6 +114,10 @@ def generated() -> dict[str, str]:
         f"{_file(name)}.json": json.dumps(_named(name, schema), indent=2, ensure_ascii=False) + "\n"
         for name, schema in made.items()
     }
+    wire = {**dict(wireschemas.models()), **{name: _of_shape(shape) for name, shape in wireschemas.shapes()}}
+    for name, schema in wire.items():
+        titled = {**DIALECT, **schema, "title": name.rpartition("/")[2]}
+        schemas[f"{name}.json"] = json.dumps(titled, indent=2, ensure_ascii=False) + "\n"
     return {**schemas, "editor/catalogue.json": json.dumps(_catalogue(), indent=2, ensure_ascii=False) + "\n"}
 
 
@@ -139,7 +145,7 @@ def _file(name: str) -> str:
 def _named(name: str, schema: dict[str, Any]) -> dict[str, Any]:
     method, _, what = name.rpartition(".")
     title = f"_sould/{method}: {'parameters' if what == 'params' else 'result'}"
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": title}
+    return {**DIALECT, **schema, "title": title}
 
 
 def _of_model(model: type[BaseModel]) -> dict[str, Any]:

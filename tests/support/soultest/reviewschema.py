@@ -56,15 +56,15 @@ def _valid(name: str, value: object) -> str:
 
 @functools.cache
 def _schema(name: str) -> Draft202012Validator:
-    return Draft202012Validator(_closed(json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))))
+    return Draft202012Validator(closed(json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))))
 
 
-def _closed(node: Any) -> Any:
+def closed(node: Any) -> Any:
     """With no property allowed but those that are named."""
     if isinstance(node, list):
-        return [_closed(each) for each in cast("list[Any]", node)]
+        return [closed(each) for each in cast("list[Any]", node)]
     if not isinstance(node, dict):
         return node
-    walked = {key: _closed(each) for key, each in cast("Json", node).items()}
+    walked = {key: closed(each) for key, each in cast("Json", node).items()}
     named = "properties" in walked and "additionalProperties" not in walked
     return {**walked, "additionalProperties": False} if named else walked

@@ -1,4 +1,4 @@
-"""A program that speaks Wire to a bench's sessions over a real socket."""
+"""A program that speaks Wire to a bench's sessions over a real socket. All it is told is judged by the schemas in docs."""
 
 import asyncio
 import json
@@ -14,6 +14,7 @@ from sould.daemon.fdstream import FdStream
 from sould.daemon.wire.server import serve_wire
 from soultest.bench import Bench
 from soultest.bench.acp import Memory
+from soultest.wireschema import WireJudge
 
 Json = dict[str, Any]
 NEW: Json = {"protocol_version": "1.10", "client": {"name": "t"}, "capabilities": {"supports_question": True}}
@@ -27,8 +28,10 @@ class WireProgram:
         self._reader = reader
         self._writer = writer
         self._last = 0
+        self.judge = WireJudge()
 
     def send(self, message: Json) -> None:
+        self.judge.asked(message)
         self._writer.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
 
     def ask(self, method: str, **params: Any) -> str:
@@ -42,6 +45,7 @@ class WireProgram:
             pass  # it ends a line that a daemon may have left in the middle
         assert line, "the connection has ended"
         said: Json = json.loads(line)
+        self.judge.said(said)
         self.lines.append(said)
         return said
 

@@ -95,7 +95,7 @@ UserInput: TypeAlias = str | tuple[ContentPart, ...]
 
 
 class FunctionCall(Part):
-    """Name and JSON-encoded arguments of a call; `arguments` is None until the first fragment arrives."""
+    """Name and JSON-encoded arguments of a call; `arguments` is null until the first fragment arrives."""
 
     name: str
     arguments: str | None = None

@@ -10,7 +10,6 @@ from pydantic import (
     ConfigDict,
     Discriminator,
     Field,
-    JsonValue,
     SerializerFunctionWrapHandler,
     Tag,
     model_serializer,
@@ -19,6 +18,9 @@ from pydantic import (
 CHANGED = "changed"
 """In a result's extras: the paths of files that were found changed after a command."""
 NOT_KEPT = "changed; it holds secrets, so its text was not kept"
+
+
+_KNOWN = ("brief", "diff", "todo", "shell", "background_task")
 
 
 class Block(BaseModel):
@@ -55,7 +57,7 @@ class DiffBlock(Block):
     def _without_secret(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
         fields: dict[str, Any] = serialise(self)
         if not self.secret:
-            del fields["secret"]
+            fields.pop("secret", None)
             return fields
         return fields | {"old_text": "", "new_text": NOT_KEPT, "is_summary": True}
 
@@ -96,11 +98,7 @@ class UnknownBlock(Block):
     """A block of a type this version does not know, kept as it came."""
 
     model_config = ConfigDict(defer_build=True, frozen=True, extra="allow")
-    type: str
-    data: JsonValue = None
-
-
-_KNOWN = {"brief", "diff", "todo", "shell", "background_task"}
+    type: Annotated[str, Field(json_schema_extra={"not": {"enum": list(_KNOWN)}})]
 
 
 def _tag(value: Any) -> str:

@@ -158,7 +158,10 @@ class TokenUsage(Message):
 
 
 class TurnEnd(Message):
-    """Last message of a turn, always sent, before the prompt is answered. The keys are ours (Wire's payload is empty)."""
+    """Last message of a turn, always sent, before the prompt is answered.
+
+    The keys are ours: Wire's payload is empty.
+    """
 
     turn_id: str = ""
     stop_reason: StopReason = "finished"
@@ -200,9 +203,9 @@ class SteerInput(Message):
 
 
 class ToolCall(Message):
-    """The model opens a call; fragments of its arguments follow as `ToolCallPart`. `id` is ours and unique in the session.
+    """The model opens a call; fragments of its arguments follow as `ToolCallPart`. `id` is unique in the session.
 
-    So is the key `preview` (D26); it is null for a tool that is not there.
+    Ours: `preview`, which is null for a tool that is not there.
     """
 
     type: Literal["function"] = "function"
@@ -213,7 +216,10 @@ class ToolCall(Message):
 
 
 class ToolCallPart(Message):
-    """A fragment of the arguments of the last `ToolCall`, or of `tool_call_id` (ours) when servers interleave calls."""
+    """A fragment of the arguments of the last `ToolCall`.
+
+    Ours: of `tool_call_id`, when servers interleave calls.
+    """
 
     arguments_part: str | None = None
     tool_call_id: str | None = None
@@ -277,7 +283,7 @@ class McpStatus(Message):
 
 
 class StatusUpdate(Message):
-    """Numbers for a status line, at any time; None means unchanged. `context_usage` is 0..1.
+    """Numbers for a status line, at any time; null means unchanged. `context_usage` is 0..1.
 
     `cost` (ours) is the whole session's, in `currency`.
     """
@@ -324,7 +330,10 @@ class PlanDisplay(Message):
 
 
 class BtwBegin(Message):
-    """A side question was asked; answered by `BtwEnd` with the same `id`. `client_id`: of the client that asked it."""
+    """A side question was asked; answered by `BtwEnd` with the same `id`.
+
+    `client_id` (ours): of the client that asked it.
+    """
 
     id: str
     question: str

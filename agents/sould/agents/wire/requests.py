@@ -99,7 +99,10 @@ class ApprovalResponse(Message):
 
 
 class ToolCallRequest(Message):
-    """A client runs this external tool; `id` is the tool call's id. Answered by a `ToolResult`. `client_id` (ours): by whom."""
+    """A client runs this external tool; `id` is the tool call's id. Answered by a `ToolResult`.
+
+    `client_id` (ours): by whom.
+    """
 
     id: str
     name: str
@@ -115,7 +118,10 @@ class QuestionOption(Message):
 
 
 class QuestionItem(Message):
-    """One question of a `QuestionRequest`. `default` (ours): the text a free answer begins with."""
+    """One question of a `QuestionRequest`.
+
+    `default` (ours): the text a free answer begins with.
+    """
 
     question: str
     header: str = ""
@@ -175,7 +181,10 @@ class QuestionResponse(Message):
 
 
 class HookRequest(Message):
-    """A client decides on a hook event; no answer means allow. `client_id` (ours): whom `subscription_id` belongs to."""
+    """A client decides on a hook event; no answer means allow.
+
+    `client_id` (ours): whom `subscription_id` belongs to.
+    """
 
     id: str
     subscription_id: str

@@ -80,20 +80,26 @@ class ReplayParams(WireParams):
     limit: Lenient[Annotated[int, Field(ge=1)] | None] = None
 
 
-class ApprovalAnswer(WireParams):
+class RequestAnswer(WireParams):
+    """Base of results: `request_id` is the request's, whose number tells as much."""
+
+    request_id: Lenient[str] = ""
+
+
+class ApprovalAnswer(RequestAnswer):
     """The result of an `ApprovalRequest`."""
 
     response: ApprovalKind
     feedback: Lenient[str] = ""
 
 
-class QuestionAnswer(WireParams):
+class QuestionAnswer(RequestAnswer):
     """The result of a `QuestionRequest`; no answers: dismissed."""
 
     answers: Lenient[dict[str, str]] = Field(default_factory=dict[str, str])
 
 
-class HookVerdict(WireParams):
+class HookVerdict(RequestAnswer):
     """The result of a `HookRequest`."""
 
     action: Lenient[Literal["allow", "block"]] = "allow"

@@ -1,7 +1,10 @@
 """One Wire connection from its first byte to its last, also over a restart of the daemon: the methods and what serves them."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
+
+from msgspec import UNSET, to_builtins
 
 from sould.agents.base.errors import SouldError
 from sould.agents.base.rpc.connection import Reply, described
@@ -12,6 +15,7 @@ from sould.agents.clients.connections import ClientProcess, ConnectionRecord, Co
 from sould.agents.clients.frontend.resuming import answer_what_died
 from sould.agents.clients.frontend.routes import Dispatcher, Route, route
 from sould.agents.clients.params import parsed
+from sould.agents.sessions.port import SessionPort
 from sould.agents.soul.hooks.events import EVENTS
 from sould.agents.wire.messages import PROTOCOL_VERSION
 from sould.daemon.wire.arguments import WireArguments, read_arguments
@@ -19,6 +23,19 @@ from sould.daemon.wire.client import PROMPT, WireClient
 from sould.daemon.wire.kimi import NAME, read_kimi_arguments
 from sould.daemon.wire.lines import WIRE
 from sould.daemon.wire.params import InitializeParams, InputParams, PlanModeParams, ReplayParams, WireParams
+from sould.daemon.wire.results import (
+    Cancelled,
+    ExternalTools,
+    Hooks,
+    Initialized,
+    OwnSession,
+    PlanModeSet,
+    RejectedTool,
+    Server,
+    ServerCapabilities,
+    SlashCommand,
+    Steered,
+)
 from sould.daemon.wire.session import INVALID_STATE, OURS
 from sould.daemon.wire.versions import Json
 
@@ -50,22 +67,24 @@ async def _initialize(client: WireClient, raw: Json) -> Any:
         raise RpcError(INVALID_STATE, "An agent turn is already in progress.")
     client.introduce(said, raw)
     session = (await client.introduced()).session
-    result: Json = {
-        "protocol_version": PROTOCOL_VERSION,
-        "server": {"name": SERVER if client.share is None else KIMI_SERVER, "version": client.services.version},
-        "slash_commands": [
-            {"name": each.name, "description": each.description, "aliases": list(each.aliases)}
-            for each in session.commands.all()
-        ],
-        "hooks": {"supported_events": list(EVENTS), "configured": dict(session.hook_counts)},
-        "capabilities": {"supports_question": True},
-        "sould": {"session_id": session.id, "cwd": str(session.info.cwd)},
-    }
-    if said.external_tools is not None:
-        accepted, refused = session.client_tools.register(said.external_tools, client.id)
-        rejected = [{"name": name, "reason": reason} for name, reason in refused]
-        result["external_tools"] = {"accepted": list(accepted), "rejected": rejected}
-    return Reply(result, client.begin)
+    tools = said.external_tools
+    result = Initialized(
+        protocol_version=PROTOCOL_VERSION,
+        server=Server(SERVER if client.share is None else KIMI_SERVER, client.services.version),
+        slash_commands=tuple(
+            SlashCommand(each.name, each.description, tuple(each.aliases)) for each in session.commands.all()
+        ),
+        hooks=Hooks(tuple(EVENTS), dict(session.hook_counts)),
+        capabilities=ServerCapabilities(supports_question=True),
+        sould=OwnSession(session.id, str(session.info.cwd)),
+        external_tools=_registered(client, session, tools) if tools is not None else UNSET,
+    )
+    return Reply(to_builtins(result), client.begin)
+
+
+def _registered(client: WireClient, session: SessionPort, tools: Sequence[Json]) -> ExternalTools:
+    accepted, refused = session.client_tools.register(tools, client.id)
+    return ExternalTools(tuple(accepted), tuple(RejectedTool(name, reason) for name, reason in refused))
 
 
 async def _prompt(client: WireClient, params: InputParams) -> Json:
@@ -77,12 +96,12 @@ async def _prompt(client: WireClient, params: InputParams) -> Json:
 
 async def _steer(client: WireClient, params: InputParams) -> Json:
     (await client.session()).steer(params.user_input)
-    return {"status": "steered"}
+    return to_builtins(Steered())
 
 
 async def _set_plan_mode(client: WireClient, params: PlanModeParams) -> Json:
     await (await client.session()).set_plan_mode(enabled=params.enabled)
-    return {"status": "ok", "plan_mode": params.enabled}
+    return to_builtins(PlanModeSet(params.enabled))
 
 
 async def _replay(client: WireClient, params: ReplayParams) -> Json:
@@ -92,7 +111,7 @@ async def _replay(client: WireClient, params: ReplayParams) -> Json:
 async def _cancel(client: WireClient, params: WireParams) -> Any:
     shown = await client.session()
     shown.require_work()
-    return Reply({}, shown.cancel)
+    return Reply(to_builtins(Cancelled()), shown.cancel)
 
 
 ROUTES: Final[dict[str, Route[WireClient]]] = {

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Coroutine, Sequence
 from typing import Any, Final
 
+from msgspec import UNSET, to_builtins
+
 from sould.agents.base.rpc.connection import Connection
 from sould.agents.base.rpc.errors import RpcError
 from sould.agents.clients.connections import AttachedSession
@@ -16,6 +18,7 @@ from sould.agents.wire.content import UserInput
 from sould.daemon.wire.lines import REQUESTS, StreamedLines, WholeLines, encode
 from sould.daemon.wire.params import Own
 from sould.daemon.wire.requests import AskedRequests
+from sould.daemon.wire.results import Prompted, Replayed
 from sould.daemon.wire.versions import Json, WireReader
 
 INVALID_STATE: Final = -32000
@@ -169,8 +172,8 @@ class WireSession:
             data = {"kind": end.error.kind, "status": end.error.status, "retry_after": end.error.retry_after}
             raise RpcError(_CODES.get(end.error.kind, PROVIDER), end.error.message, data)
         if end.stop_reason in ("max_steps_reached", "repeated_calls"):
-            return {"status": "max_steps_reached", "steps": self._steps}
-        return {"status": "cancelled" if end.stop_reason in ("cancelled", "interrupted") else "finished"}
+            return to_builtins(Prompted("max_steps_reached", self._steps))
+        return to_builtins(Prompted("cancelled" if end.stop_reason in ("cancelled", "interrupted") else "finished"))
 
     # --- what the follower feeds --------------------------------------------------------------------------------------
 
@@ -233,9 +236,9 @@ class Replay:
             await self._follower.show_history()
         finally:
             self._follower.end()
-        said: Json = {"status": "cancelled" if self._cancelled else "finished"}
-        said |= {"events": self._events, "requests": self._requests}
-        return said | ({"next": self._next} if self._limit is not None else {})
+        status = "cancelled" if self._cancelled else "finished"
+        following = self._next if self._limit is not None else UNSET
+        return to_builtins(Replayed(status, self._events, self._requests, following))
 
     def cancel(self) -> None:
         """Send nothing more."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from msgspec import Struct
+from pydantic.main import IncEx
 
 from sould.agents.wire.messages import (
     EXTENSION_TYPES,
@@ -29,15 +30,21 @@ _PARENT_RENAMED: Final[Version] = (1, 6)
 """From this version on `task_tool_call_id` of `SubagentEvent` is `parent_tool_call_id`."""
 
 
+OURS_IN_PARTS: Final[IncEx] = {"origin"}
+_INPUT: Final[IncEx] = {"user_input": {"__all__": OURS_IN_PARTS}}
+_DISPLAY: Final[IncEx] = {"__all__": {"is_new", "secret"}}
+
+
 class WireType(NamedTuple):
-    """A type of Wire: the version that brought it, and its fields."""
+    """A type of Wire: the version that brought it, its fields, and what within them is ours, as `exclude` of pydantic has it."""
 
     since: Version
     fields: tuple[str, ...]
+    ours: IncEx | None = None
 
 
 TYPES: Final[Mapping[str, WireType]] = {
-    "TurnBegin": WireType(OLDEST, ("user_input",)),
+    "TurnBegin": WireType(OLDEST, ("user_input",), _INPUT),
     "TurnEnd": WireType(OLDEST, ()),
     "StepBegin": WireType(OLDEST, ("n",)),
     "StepInterrupted": WireType(OLDEST, ()),
@@ -49,22 +56,28 @@ TYPES: Final[Mapping[str, WireType]] = {
             *("context_usage", "context_tokens", "max_context_tokens", "token_usage", "message_id"),
             *("plan_mode", "mcp_status"),
         ),
+        {"token_usage": {"output_thought"}},
     ),
     "ToolCall": WireType(OLDEST, ("type", "id", "function", "extras")),
     "ToolCallPart": WireType(OLDEST, ("arguments_part",)),
-    "ToolResult": WireType(OLDEST, ("tool_call_id", "return_value")),
+    "ToolResult": WireType(
+        OLDEST,
+        ("tool_call_id", "return_value"),
+        {"return_value": {"output": {"__all__": OURS_IN_PARTS}, "display": _DISPLAY}},
+    ),
     "ApprovalRequest": WireType(
         OLDEST,
         (
             *("id", "tool_call_id", "sender", "action", "description", "source_kind", "source_id", "agent_id"),
             *("subagent_type", "source_description", "display"),
         ),
+        {"display": _DISPLAY},
     ),
     "ApprovalResponse": WireType(OLDEST, ("request_id", "response", "feedback")),
     "ToolCallRequest": WireType(OLDEST, ("id", "name", "arguments")),
     "SubagentEvent": WireType(OLDEST, ("parent_tool_call_id", "agent_id", "subagent_type", "event")),
-    "QuestionRequest": WireType((1, 4), ("id", "tool_call_id", "questions")),
-    "SteerInput": WireType((1, 5), ("user_input",)),
+    "QuestionRequest": WireType((1, 4), ("id", "tool_call_id", "questions"), {"questions": {"__all__": {"default"}}}),
+    "SteerInput": WireType((1, 5), ("user_input",), _INPUT),
     "PlanDisplay": WireType((1, 7), ("content", "file_path")),
     "HookTriggered": WireType((1, 7), ("event", "target", "hook_count")),
     "HookResolved": WireType((1, 7), ("event", "target", "action", "reason", "duration_ms")),
@@ -83,11 +96,7 @@ TYPES: Final[Mapping[str, WireType]] = {
         ),
     ),
 }
-"""All but `ContentPart`, which every version has and whose fields are the part's own."""
-INSIDE: Final[Mapping[str, Mapping[str, frozenset[str]]]] = {
-    "StatusUpdate": {"token_usage": frozenset({"input_other", "output", "input_cache_read", "input_cache_creation"})}
-}
-"""What is Wire's inside of a field of a type, where that has more of ours."""
+"""All but `ContentPart`, which every version has and whose fields are the part's own, without `OURS_IN_PARTS`."""
 UNREAD: Final[Mapping[str, frozenset[str]]] = {"kimi-agent-sdk": frozenset({"PlanDisplay"})}
 """What clients do not read that say a version which has it, by the beginning of their names. Tried with the SDK 0.1.8."""
 
@@ -107,11 +116,11 @@ class WireReader(Struct, frozen=True):
         if self.extensions:
             return dump(message)
         if name == "ContentPart":
-            return {"type": name, "payload": message.model_dump(mode="json")}
+            return {"type": name, "payload": message.model_dump(mode="json", exclude=OURS_IN_PARTS)}
         if name in EXTENSION_TYPES or not self._reads(name, message):
             return None
-        include: dict[str, Any] = {**dict.fromkeys(TYPES[name].fields, True), **INSIDE.get(name, {})}
-        payload = message.model_dump(mode="json", include=include)
+        kind = TYPES[name]
+        payload = message.model_dump(mode="json", include=set(kind.fields), exclude=kind.ours)
         if isinstance(message, SubagentEvent):
             event = self.envelope(message.event)  # pyright: ignore[reportArgumentType] -- a message, which `parse` has checked
             if event is None:

@@ -40,7 +40,9 @@ class _Schema(Parsed):
     required: tuple[str, ...] = ()
 
 
-class _Given(Parsed):
+class GivenTool(Parsed):
+    """A tool as its client writes it. `kind` (ours): what a call does; tools that only look are not asked about."""
+
     model_config = ConfigDict(extra="ignore", hide_input_in_errors=True)
 
     name: str
@@ -65,7 +67,7 @@ def read_definition(given: Mapping[str, object]) -> ExternalDefinition:
         InvalidDefinitionError: it cannot be offered.
     """
     try:
-        tool = _Given.model_validate(given)
+        tool = GivenTool.model_validate(given)
     except ValidationError as error:
         raise InvalidDefinitionError(_fault(error)) from error
     try:
