@@ -217,6 +217,7 @@ def spawn(paths: Paths, listener: int, lock: int) -> None:
     """Start the daemon in its own session, parented by init, with descriptors 3 (listening) and 4 (lock)."""
     _make_log_directory(paths)
     surroundings = environment(paths.environment)  # while we stand where the client does
+    surroundings.pop("SOULD_LOG", None)  # what a client wants to have logged of itself
     child = os.fork()
     if child:
         os.waitpid(child, 0)

@@ -5,6 +5,7 @@ and answered. This module loads the HTTP library: it is imported when a model is
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from urllib.parse import urlsplit
@@ -18,6 +19,7 @@ from sould.agents.llm.provider import ProviderConnectionError, ProviderError, Pr
 from sould.agents.llm.provider_errors import status_error
 from sould.agents.llm.server import Server
 
+logger = logging.getLogger(__name__)
 _ERROR_BODY = 64 * 1024
 _SLOWEST_UPLOAD = 64 * 1024
 """Bytes a second below which sending a request counts as a stall."""
@@ -132,6 +134,7 @@ class Connections:
         began = asyncio.get_running_loop().time()
         timeouts, size = server.settings.timeouts, sum(map(len, body))
         limit = timeouts.connect_s + timeouts.first_byte_s + size / _SLOWEST_UPLOAD
+        logger.debug("sending %d bytes to %s", size, server.host)
         async with AsyncExitStack() as stack:
             try:
                 async with asyncio.timeout(limit) as waiting, beside(_extended(waiting, limit, server), "patience"):
@@ -140,6 +143,10 @@ class Connections:
                     asking = self._http.stream("POST", server.url, content=_in_pieces(body, size), headers=headers)
                     response = await stack.enter_async_context(asking)
                     answer = Answer(response, server)
+                    took = asyncio.get_running_loop().time() - began
+                    logger.debug(
+                        "%s answered with status %d after %d ms", server.host, response.status_code, 1000 * took
+                    )
                     await stack.enter_async_context(beside(answer.receive(), "answer"))
                     if response.status_code != 200:
                         raise await _refused(response, answer, server)

@@ -21,7 +21,7 @@ from sould.agents.base.errors import (
     SouldError,
     WorkspaceGoneError,
 )
-from sould.agents.base.tasks import WHERE
+from sould.agents.base.loglevel import LOG_LEVELS
 from sould.agents.files.projects.housekeeping import clear_daily
 from sould.agents.files.projects.projects import Projects
 from sould.agents.journal.log import SessionLog
@@ -29,6 +29,7 @@ from sould.agents.sessions.inbox import Inbox
 from sould.agents.sessions.livesessions import LiveSessions
 from sould.agents.sessions.loopkeeper import LoopKeeper
 from sould.agents.sessions.loops.state import LoopState
+from sould.agents.sessions.messagelog import logged_messages
 from sould.agents.sessions.ownworktrees import OwnWorktrees
 from sould.agents.sessions.services import HostServices
 from sould.agents.sessions.session import Session
@@ -280,9 +281,10 @@ class SessionHost:
         self._group.create_task(self._serve(session), name=f"session {session.id}")
 
     async def _serve(self, session: Session) -> None:
-        WHERE.set(session.id)
+        environment = session.parts.services.workplace.opening.environment
         try:
-            await session.serve()
+            with LOG_LEVELS.marked(session.id, environment), logged_messages(session.log.channel):
+                await session.serve()
         except Exception:  # the process main of a session: its failure is its own
             logger.exception("the session ended by a bug")
         finally:

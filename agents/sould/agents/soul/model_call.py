@@ -9,6 +9,7 @@ import logging
 import re
 import secrets
 import string
+import time
 from collections.abc import AsyncIterable, AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack
 from typing import Protocol, TypeAlias
@@ -17,6 +18,7 @@ from msgspec import Struct, field
 
 from sould.agents.base.liveconfig import LiveConfig
 from sould.agents.base.tasks import beside
+from sould.agents.base.text import plural
 from sould.agents.journal.context import Context
 from sould.agents.journal.log import SessionLog
 from sould.agents.llm.costs import Costs
@@ -173,6 +175,13 @@ class ModelCaller(Struct):
         )
 
         self._tell_of_tools()
+        name, began = model.provider.info.model, time.monotonic()
+        logger.debug(
+            "asking the model %s: %s, %s",
+            name,
+            plural(len(request.messages), "message"),
+            plural(len(request.tools), "tool"),
+        )
 
         def publish_retry(notice: RetryNotice) -> None:
             logger.warning("%s; attempt %d follows", notice.message, notice.next_attempt)
@@ -191,12 +200,14 @@ class ModelCaller(Struct):
             asking = stream_with_retry(model.provider, request, self.policy, publish_retry)
             async with beside(self._tell_of_waiting(), "waiting"):
                 stream = await stack.enter_async_context(asking)
+            logger.debug("the model %s began to answer after %d ms", name, 1000 * (time.monotonic() - began))
             finish = await self._publish(_parted(stream) if decides else stream, calls, model.provider.info)
         if finish.handed_out:
             ids = {call.server_id: call.id for call in calls.all}
             self.log.publish(finish.handed_out.state(model.provider.info.origin, ids))
         if finish.reason in _CUT:
             calls.reached_limit()
+        logger.debug("the model %s answered after %d ms: %s", name, 1000 * (time.monotonic() - began), finish.reason)
         self.meter.count(model.provider.info, finish)
         return finish.reason
 

@@ -79,6 +79,7 @@ def daemon(arguments: tuple[str, ...]) -> None:
 
     Examples:
       sould daemon
+      SOULD_LOG=debug sould daemon
       systemd-run --user sould daemon
     """
     from sould.daemon.activation import become_daemon, has_socket  # noqa: PLC0415 -- as below

@@ -31,10 +31,13 @@ POLL_S = 0.25
 def logs(lines: int, follow: bool, grep: str, only_path: bool) -> None:
     """Show the daemon's log. It never holds keys or what you and the model said.
 
+    A line names the session or the connection it is about. SOULD_LOG=debug in a client's environment has more said of its
+    sessions, in the daemon's of all.
+
     Examples:
       sould logs
       sould logs -n 500 --grep WARNING
-      sould logs -f
+      sould logs -f --grep 01JD
     """
     path = Path(Paths(os.environ).log)
     if only_path:

@@ -20,6 +20,7 @@ from contextlib import suppress
 from msgspec import Struct
 
 from sould.agents.base.filelock import share
+from sould.agents.base.loglevel import LOG_LEVELS
 from sould.agents.base.process.bounded import end_programs
 from sould.agents.base.tasks import WHERE
 from sould.daemon.dial import BridgeError
@@ -126,7 +127,8 @@ def _harden(*, foreground: bool) -> int:
 
 def _serve(paths: Paths, inheritance: HandoverState, umask: int, build: Build, *, foreground: bool) -> None:
     write_owner(inheritance.lock, Identity.mine(), VERSION)
-    start_logging(paths.log, foreground=foreground, level=os.environ.get("SOULD_LOG_LEVEL", "INFO"))
+    start_logging(paths.log, foreground=foreground)
+    LOG_LEVELS.begin(os.environ)
     begun = "started" if inheritance.giver is None else "took over"
     _log.info("sould %s %s, pid %d, runtime %s", VERSION, begun, os.getpid(), paths.runtime)
     _use(paths.state, paths.config)
@@ -201,11 +203,11 @@ class _Rotating(logging.FileHandler):
 class _Where(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         record.where = WHERE.get()
-        return True
+        return LOG_LEVELS.passes(record)
 
 
-def start_logging(path: str, *, foreground: bool, level: str = "INFO") -> None:
-    """Log to `path`; in the foreground to standard error as well. The umask makes new files private."""
+def start_logging(path: str, *, foreground: bool) -> None:
+    """Log what passes `LOG_LEVELS` to `path`; in the foreground to standard error as well. The umask makes new files private."""
     os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
     handler = _Rotating(path, standard=not foreground)
     handlers: list[logging.Handler] = [handler]
@@ -217,7 +219,7 @@ def start_logging(path: str, *, foreground: bool, level: str = "INFO") -> None:
     for each in handlers:
         each.setFormatter(form)
         each.addFilter(_Where())
-    logging.basicConfig(level=level if level in ("DEBUG", "INFO", "WARNING", "ERROR") else "INFO", handlers=handlers)
+    logging.basicConfig(level=logging.INFO, handlers=handlers)
     # libraries that log requests at INFO would put addresses and headers there
     for name in ("httpx2", "httpcore2", "openai", "asyncio"):
         logging.getLogger(name).setLevel(logging.WARNING)

@@ -19,7 +19,7 @@ from typing import Protocol, TypeAlias
 
 from msgspec import Struct, field
 
-from sould.agents.base.tasks import WHERE
+from sould.agents.base.loglevel import LOG_LEVELS
 from sould.daemon.ancestry import is_below
 from sould.daemon.dial import peer_pid, peer_uid
 from sould.daemon.fdstream import FdStream, Released
@@ -381,7 +381,10 @@ class Server:
         self._changed()
 
     async def _serve(self, connection: Connection) -> None:
-        WHERE.set(connection.id)
+        with LOG_LEVELS.marked(connection.id, connection.hello.environment):
+            await self._talk(connection)
+
+    async def _talk(self, connection: Connection) -> None:
         hello = connection.hello
         _log.info(
             "%s client %s, pid %d%s", hello.frontend, hello.version, hello.pid, " (again)" if hello.reattach else ""

@@ -8,6 +8,7 @@ bytes or framing. One ordered writer; a reader that stops when the peer does not
 import asyncio
 import itertools
 import logging
+import time
 from collections import deque
 from collections.abc import Callable, Coroutine
 from collections.abc import Set as AbstractSet
@@ -236,9 +237,12 @@ class Connection:
         self._tasks[request.id] = self._group.create_task(self._run(request, result), name=request.method[:60])
 
     async def _run(self, request: Request, work: Coroutine[None, None, Any]) -> None:
+        logger.debug("the peer asks %.60r", request.method)
+        began = time.monotonic()
         try:
             answer, then = await self._outcome(request, work)
             self.write(answer)
+            logger.debug("answered %.60r after %d ms", request.method, 1000 * (time.monotonic() - began))
         finally:
             self._tasks.pop(request.id, None)
             self._cancelled.discard(request.id)
@@ -279,6 +283,7 @@ class Connection:
             sentence = "sould hit a bug while handling this request; see `sould logs`."
             full = as_disk_full(failure)
             error = described(full) if full else RpcError(INTERNAL_ERROR, sentence, {"kind": "internal"})
+        logger.debug("refused %.60r: %d", request.method, error.code)
         return self._dialect.encode({"jsonrpc": "2.0", "id": request.id, "error": error.to_json()}), None
 
     def _note(self, notification: RpcNotification) -> None:
@@ -286,6 +291,7 @@ class Connection:
             # after the first part of every task created before it
             asyncio.get_running_loop().call_soon(self._cancel_inbound, notification.params)
             return
+        logger.debug("the peer tells %.60r", notification.method)
         self._noting += 1
         self._accepted = True
         self.spawn(self._run_notification(notification), notification.method)
@@ -344,8 +350,12 @@ class Connection:
             self._changed()
             asked = {"jsonrpc": "2.0", "id": own_id, "method": method}
             self._send(asked if params is None else {**asked, "params": params})
+        logger.debug("asking the peer %.60r", method)
+        began = time.monotonic()
         try:
-            return await self.asked[own_id].answer
+            result = await self.asked[own_id].answer
+            logger.debug("the peer answered %.60r after %d ms", method, 1000 * (time.monotonic() - began))
+            return result
         except asyncio.CancelledError as withdrawn:
             if self.asked.get(own_id) is not None:
                 self.withdraw(own_id, str(withdrawn.args[0]) if any(withdrawn.args) else "")
