@@ -117,8 +117,9 @@ class JournalFile:
         end = self._end  # the loop may write on
         os.fdatasync(self._descriptor)
         if not self._linked:
-            # once: a new file is only safe when its name is, in the session's directory and that in its parent
-            for directory in (self.path.parent, self.path.parent.parent):
+            # once: a new file is only safe when its name is, in the session's directory and that in its parent; a link may lead there
+            kept = Path(os.path.realpath(self.path.parent))
+            for directory in {kept, kept.parent, self.path.parent.parent}:
                 _sync_directory(directory)
             self._linked = True
         with self._lock:

@@ -36,6 +36,7 @@ from sould.agents.sessions.session import Session
 from sould.agents.sessions.session_builder import compose
 from sould.agents.sessions.settings.state import load_state
 from sould.agents.sessions.soulfactory import SoulChoice
+from sould.agents.sessions.store.info import StoredSession
 from sould.agents.sessions.store.waitingnotes import WaitingNotes
 from sould.agents.sessions.storedsessions import StoredSessions
 from sould.agents.sessions.worktrees.worktrees import Worktree
@@ -111,8 +112,8 @@ class SessionHost:
             self._services.configuration.live.look()
             await self._souls(opening).require_model(self._services, opening)
 
-    async def new(self, opening: SessionRequest) -> Session:
-        """Begin a session.
+    async def new(self, opening: SessionRequest, *, session_id: str = "", share: Path | None = None) -> Session:
+        """Begin a session. `session_id` and `share`: see `SessionStore.create`.
 
         Raises:
             WorkspaceGoneError: the directory does not exist.
@@ -121,7 +122,9 @@ class SessionHost:
         if opening.worktree is not None:
             return await self._new_in_worktree(opening)
         self._require_directory(opening.cwd)
-        stored = self._store.create(opening.cwd, additional=opening.additional, origin=opening.origin)
+        stored = self._store.create(
+            opening.cwd, additional=opening.additional, origin=opening.origin, session_id=session_id, share=share
+        )
         rested = partial(self.came_to_rest, stored.info.id)
         try:
             log = await SessionLog.create(
@@ -179,6 +182,7 @@ class SessionHost:
             began = load_state(stored.directory).directory
             self._require_worktree(stored.info.cwd)
             self._require_same_directory(stored.info.cwd, opening.cwd, began)
+            await _require_journal(stored)
             log = await SessionLog.open(stored.directory, self._services.storage.writer)
             async with closed_on_error(log) as opened:
                 parts = await compose(self._services, self._souls(opening), stored, log, opening, rested, opened)
@@ -213,6 +217,7 @@ class SessionHost:
             As `new` and `open`; JournalFullError: the disk refuses.
         """
         source = self._store.find(session_id)
+        await _require_journal(source)
         fork = await self.new(opening)
         try:
             if opening.worktree is None:  # else its files are others
@@ -341,6 +346,14 @@ class SessionHost:
             raise WorkspaceGoneError(
                 f"This session belongs to {stored}, not to {asked}; open it there or start a new one."
             )
+
+
+async def _require_journal(stored: StoredSession) -> None:
+    """What another program wrote of the session becomes a journal of ours. Raises as `convert`."""
+    if stored.directory.is_symlink():
+        from sould.agents.sessions.store.kimijournal import convert  # noqa: PLC0415 -- only sessions in kimi's layout
+
+        await asyncio.to_thread(convert, stored.directory, stored.info.cwd)
 
 
 @contextlib.asynccontextmanager

@@ -4,6 +4,7 @@ What a frontend gets of a live session is its `SessionPort`, never the session. 
 """
 
 import asyncio
+import os
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -11,12 +12,14 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from sould.agents.base.errors import OptionError
 from sould.agents.files.projects.port import ProjectPort
 from sould.agents.sessions.host import SessionHost
 from sould.agents.sessions.port import SessionPort
 from sould.agents.sessions.services import HostServices
 from sould.agents.sessions.store.imported.finding import Agent, read_kept, title_of, turns_of
 from sould.agents.sessions.store.imported.shape import ImportedConversation
+from sould.agents.sessions.store.kimilayout import note_latest
 from sould.agents.soul.session_request import SessionRequest
 
 if TYPE_CHECKING:
@@ -76,6 +79,29 @@ class HostPort:
             SessionNotFoundError, SessionOpenElsewhereError, WorkspaceGoneError
         """
         return SessionPort(await self._host.open(session_id, opening))
+
+    async def of_kimi(self, share: Path, opening: SessionRequest, session_id: str, *, latest: bool) -> SessionPort:
+        """The session that a command line of kimi-cli's means; "" and not `latest`: a new one. One that there is not begins.
+
+        `share` is kimi's own directory, where new ones are kept and old ones are found.
+
+        Raises:
+            As `new` and `open`; OptionError: there is no latest one, or there can be none with this id.
+        """
+        opening = replace(opening, cwd=Path(os.path.abspath(opening.cwd)))
+        stored = self.stored
+        await stored.take_in(share, opening.cwd, session_id)
+        if latest:
+            page = await stored.list(opening.cwd, None, 1)
+            if not page.items:
+                raise OptionError(f"There is no session in {opening.cwd} to continue; start one without --continue.")
+            session_id = page.items[0].id
+        if session_id and stored.has(session_id):
+            session = await self._host.open(session_id, opening)
+        else:
+            session = await self._host.new(opening, session_id=session_id, share=share)
+        await asyncio.to_thread(note_latest, share, opening.cwd, session.id)
+        return SessionPort(session)
 
     async def fork(self, session_id: str, opening: SessionRequest) -> SessionPort:
         """A new session that begins with everything the other one has said and changed by now.

@@ -117,6 +117,18 @@ class StoredSessions:
         """
         return self._store.begins_with(beginning)
 
+    def has(self, session_id: str) -> bool:
+        """Whether there is a session with exactly this id."""
+        try:
+            self._store.find(session_id)
+        except SessionNotFoundError:
+            return False
+        return True
+
+    async def take_in(self, share: Path, cwd: Path, wanted: str) -> None:
+        """See `SessionStore.take_in`."""
+        await asyncio.to_thread(self._store.take_in, share, cwd, wanted)
+
     async def list(
         self,
         cwd: Path | None,

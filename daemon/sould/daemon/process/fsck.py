@@ -39,7 +39,7 @@ def _check(directory: Path) -> tuple[list[FsckProblem], int]:
     if scan.newer:
         newer = f"was written by a newer sould (journal format {scan.newer}); update sould, then run `sould restart`"
         return [*problems, _problem(directory, "wire.jsonl", newer)], scan.records
-    if scan.metadata is None:
+    if scan.metadata is None and scan.ours:
         problems.append(_problem(directory, "wire.jsonl", "has no header line"))
     problems += [
         FsckProblem(

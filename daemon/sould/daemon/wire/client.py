@@ -139,6 +139,9 @@ class WireClient(ClientConnection):
         """The session that the command line means."""
         arguments, host = self._arguments, await self.host()
         directory = str(arguments.directory)
+        if arguments.share is not None:
+            opening = self._request(directory)
+            return await host.of_kimi(arguments.share, opening, arguments.session, latest=arguments.latest)
         if arguments.session:
             stored = host.stored.find(arguments.session)
             return await host.open(stored.info.id, self._request(str(stored.info.cwd)))

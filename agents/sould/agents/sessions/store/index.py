@@ -3,6 +3,7 @@
 Where not even that works (read-only or full disk) it lives in memory. Safe to use from several threads and processes.
 """
 
+import base64
 import contextlib
 import logging
 import os
@@ -14,6 +15,7 @@ from typing import Final, TypeAlias, TypeVar, get_args
 
 import orjson
 
+from sould.agents.base.errors import OptionError
 from sould.agents.sessions.store.info import Archived, Origins, SessionInfo
 from sould.agents.soul.session_request import Origin
 
@@ -265,3 +267,22 @@ def _info(row: Row) -> SessionInfo:
         origin,
         Path(directory),
     )
+
+
+def cursor_behind(last: SessionInfo) -> str:
+    """Where a list goes on after this session, for clients."""
+    return base64.urlsafe_b64encode(orjson.dumps([last.updated, last.id])).decode()
+
+
+def position_of(cursor: str | None) -> tuple[float, str] | None:
+    """What `newest` takes as `before`. Raises OptionError: the cursor is not one of ours."""
+    if cursor is None:
+        return None
+    try:
+        position: list[object] = orjson.loads(base64.urlsafe_b64decode(cursor))
+        updated, session_id = position
+    except (ValueError, TypeError):
+        raise OptionError("This cursor is not from this list; start again without it.") from None
+    if not isinstance(updated, float) or not isinstance(session_id, str):
+        raise OptionError("This cursor is not from this list; start again without it.")
+    return updated, session_id

@@ -7,6 +7,7 @@ damaged session: there is simply nothing to know.
 import os
 import re
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -118,6 +119,11 @@ def shown_title(title: str) -> str:
     """A title that somebody gave: one line with nothing in it that cannot be seen. What is one stays as it is."""
     line = " ".join(title.split())
     return visible(line) if any(map(prints_nothing, line)) else line
+
+
+def first_prompt(head: bytes) -> str:
+    """What the user said first that has a title in it, of a journal that begins so."""
+    return next(filter(default_title, _prompts(Scan(BytesIO(head)))), "")
 
 
 def _from_journal(directory: Path) -> SessionInfo | None:

@@ -1,12 +1,12 @@
-"""Stored sessions: one directory each under `sessions/`, found by id, listed through an index.
+"""Stored sessions: one directory each under `sessions/`, or a link to one in kimi-cli's layout, listed through an index.
 
 Directories are the truth, the index only makes lists fast. An id is looked up, never joined to a path unseen (D15).
 Nothing here opens a journal for writing, and one bad session never hides the others.
 """
 
-import base64
 import builtins
 import contextlib
+import errno
 import logging
 import os
 import re
@@ -14,18 +14,18 @@ import secrets
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
-import orjson
 from msgspec import Struct
 from msgspec.structs import replace
 
 from sould.agents.base.errors import JournalFullError, OptionError, SessionNotFoundError, SouldError, why_refused
 from sould.agents.journal.locking import lock_file
-from sould.agents.sessions.store.index import SessionIndex
+from sould.agents.sessions.store import kimilayout
+from sould.agents.sessions.store.index import SessionIndex, cursor_behind, position_of
 from sould.agents.sessions.store.info import (
     JOURNAL,
     Archived,
@@ -90,32 +90,88 @@ class SessionStore:
         self._index = SessionIndex(state / "index.sqlite", self._read_all)
         self._search = SessionSearch(state / "search.sqlite")
         self._later = later
+        self._links: tuple[int, Collection[str]] = 0, ()
+        """By the stamp at which they were looked for."""
         self._unwritten: dict[str, SessionInfo] = {}
         self._writing = threading.Lock()
         """Held while a session's facts are written, which the loop hardly ever waits for: what is newer is written last."""
 
-    def create(self, cwd: Path, *, additional: Sequence[Path] = (), origin: Origin = "") -> StoredSession:
-        """A new session's directory, with an id of ours.
+    def create(
+        self,
+        cwd: Path,
+        *,
+        additional: Sequence[Path] = (),
+        origin: Origin = "",
+        session_id: str = "",
+        share: Path | None = None,
+    ) -> StoredSession:
+        """A new session's directory, with an id of ours where none is given. `share`: kimi-cli's, in whose layout it is kept.
 
         Raises:
             JournalFullError: the disk refuses.
+            OptionError: there cannot be a session with this id.
             SouldError: a path that is no text cannot be kept.
         """
         now = time.time()
+        if session_id and not _ID.fullmatch(session_id):
+            raise OptionError(
+                f"{session_id!r} cannot name a session: use 1 to 64 letters, digits, hyphens and underscores."
+            )
         led_to = Path(os.path.realpath(cwd))
-        info = SessionInfo(new_id(now), cwd, tuple(additional), created=now, updated=now, origin=origin, led_to=led_to)
+        info = SessionInfo(
+            session_id or new_id(now), cwd, tuple(additional), created=now, updated=now, origin=origin, led_to=led_to
+        )
         _require_text(cwd, led_to, *additional)
         directory = self._root / info.id
+        before = self._stamp()
         try:
-            before = self._stamp()
-            directory.mkdir(mode=0o700)
+            if share is None:
+                directory.mkdir(mode=0o700)
+            else:
+                self._link(kimilayout.make_directory(share, cwd, info.id))
+        except OSError as error:
+            raise _not_stored(share or self._root, error) from error
+        try:
             write_info(directory, info)
         except OSError as error:
-            shutil.rmtree(directory, ignore_errors=True)
-            raise JournalFullError(f"A new session cannot be stored in {self._root}: {why_refused(error)}.") from error
+            directory.unlink() if share is not None else shutil.rmtree(directory, ignore_errors=True)
+            raise _not_stored(share or self._root, error) from error
         self._index.put(info)
         self._follow(before)
         return StoredSession(info, directory)
+
+    def take_in(self, share: Path, cwd: Path, wanted: str = "") -> None:
+        """Know the sessions of a directory that are in kimi-cli's layout; blank ones only with the id `wanted`. For a thread.
+
+        Raises:
+            SouldError: the directory is no text.
+        """
+        _require_text(cwd)
+        for directory in kimilayout.kept_in(share, cwd):
+            link = self._root / directory.name
+            if not _ID.fullmatch(directory.name) or (link.exists() and self._index.get(directory.name)):
+                continue
+            info = kimilayout.read_session(directory, cwd)
+            if info is None or (info.blank and info.id != wanted):
+                continue
+            try:
+                before = self._stamp()
+                self._link(directory)
+                kimilayout.keep_state_of_kimi(directory)
+                write_info(directory, info)
+            except OSError as error:
+                logger.warning("session %s in %s is left out: %s", info.id, share, error.strerror)
+                continue
+            self._index.put(info)
+            self._follow(before)
+
+    def _link(self, directory: Path) -> None:
+        """Let the store have a session that is kept elsewhere. Raises OSError."""
+        link = self._root / directory.name
+        if link.is_symlink() and not link.exists():
+            link.unlink()  # what it led to was deleted by hand
+        if not (link.is_symlink() and link.readlink() == directory):
+            link.symlink_to(directory)
 
     def find(self, session_id: str) -> StoredSession:
         """The session with this id, whether the index knows it or not.
@@ -124,7 +180,7 @@ class SessionStore:
             SessionNotFoundError: there is none.
         """
         info = self._index.get(session_id)
-        if info and (self._root / info.id).is_dir():
+        if info and self._holds(info.id):
             return StoredSession(info, self._root / info.id)
         directory = self._directory(session_id)
         info = read_info(directory)
@@ -175,12 +231,12 @@ class SessionStore:
         """
         self._refresh()
         limit = max(1, min(limit, MAX_PAGE))
-        found = self._index.newest(cwd, _position(cursor), limit + 1, used=used, archived=archived, origins=origins)
+        found = self._index.newest(cwd, position_of(cursor), limit + 1, used=used, archived=archived, origins=origins)
         left_out = 0
         if cursor is None and origins != "any":
             left_out = self._index.count_others(cwd, used=used, archived=archived, origins=origins)
         items = tuple(found[:limit])
-        return InfoPage(items, _cursor(items[-1]) if len(found) > limit else None, left_out)
+        return InfoPage(items, cursor_behind(items[-1]) if len(found) > limit else None, left_out)
 
     def search(
         self,
@@ -303,7 +359,7 @@ class SessionStore:
             self._trash.mkdir(mode=0o700, exist_ok=True)
             with self._writing:
                 self._unwritten.pop(session_id, None)
-                directory.rename(self._trash / f"{session_id}-{time.time_ns()}")
+                self._throw_away(directory)
             self._index.remove((session_id,))
             self._search.forget((session_id,))
             self._follow(before)
@@ -312,6 +368,20 @@ class SessionStore:
         finally:
             os.close(lock)
         shutil.rmtree(self._trash, ignore_errors=True)
+
+    def _throw_away(self, directory: Path) -> None:
+        place = self._trash / f"{directory.name}-{time.time_ns()}"
+        if not directory.is_symlink():
+            directory.rename(place)
+            return
+        kept = directory.readlink()
+        try:
+            kept.rename(place)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            shutil.rmtree(kept)
+        directory.unlink()
 
     def forget_blank(self, before: float) -> None:
         """Delete the blank sessions that were begun before a moment and that nobody has open."""
@@ -351,8 +421,16 @@ class SessionStore:
     def _names(self) -> Iterator[str]:
         with os.scandir(self._root) as entries:
             for entry in entries:
-                if _ID.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
+                if _ID.fullmatch(entry.name) and (
+                    entry.is_dir(follow_symlinks=False)
+                    or (entry.is_symlink() and kimilayout.leads_to_session(Path(entry.path)))
+                ):
                     yield entry.name
+
+    def _holds(self, session_id: str) -> bool:
+        """Whether a session that is known is still there."""
+        path = self._root / session_id
+        return kimilayout.leads_to_session(path) if path.is_symlink() else path.is_dir()
 
     def _read_all(self) -> Iterator[SessionInfo]:
         for name in self._names():
@@ -364,6 +442,7 @@ class SessionStore:
         """Notice sessions that came or went without us."""
         stamp = self._stamp()
         if stamp == self._index.stamp:
+            self._index.remove([name for name in self._linked(stamp) if not self._holds(name)])
             return
         names, known = set(self._names()), self._index.ids()
         self._index.remove(known - names)
@@ -373,6 +452,13 @@ class SessionStore:
                 self._index.put(info)
         self._index.set_stamp(stamp)
 
+    def _linked(self, stamp: int) -> Collection[str]:
+        """The sessions that are kept elsewhere, where they may be deleted unseen."""
+        if self._links[0] != stamp:
+            with os.scandir(self._root) as entries:
+                self._links = stamp, frozenset(entry.name for entry in entries if entry.is_symlink())
+        return self._links[1]
+
     def _stamp(self) -> int:
         """Changes whenever a session is made or removed."""
         return self._root.stat().st_mtime_ns
@@ -381,6 +467,10 @@ class SessionStore:
         """A change of our own: what the index stood for before it, it stands for after it."""
         if self._index.stamp == before:
             self._index.set_stamp(self._stamp())
+
+
+def _not_stored(place: Path, error: OSError) -> JournalFullError:
+    return JournalFullError(f"A new session cannot be stored in {place}: {why_refused(error)}.")
 
 
 def new_id(now: float) -> str:
@@ -405,20 +495,3 @@ def _require_text(*paths: Path) -> None:
             str(path).encode()
         except UnicodeEncodeError:
             raise SouldError(f"The directory name {str(path)!a} is not UTF-8; rename it to work there.") from None
-
-
-def _cursor(last: SessionInfo) -> str:
-    return base64.urlsafe_b64encode(orjson.dumps([last.updated, last.id])).decode()
-
-
-def _position(cursor: str | None) -> tuple[float, str] | None:
-    if cursor is None:
-        return None
-    try:
-        position: builtins.list[object] = orjson.loads(base64.urlsafe_b64decode(cursor))
-        updated, session_id = position
-    except (ValueError, TypeError):
-        raise OptionError("This cursor is not from this list; start again without it.") from None
-    if not isinstance(updated, float) or not isinstance(session_id, str):
-        raise OptionError("This cursor is not from this list; start again without it.")
-    return updated, session_id

@@ -12,6 +12,7 @@ from sould.agents.base.diskfile import read_file
 from sould.agents.base.errors import OptionError
 from sould.agents.base.text import plural
 from sould.agents.base.workspace import WorkspaceError
+from sould.agents.sessions.store import kimilayout
 from sould.agents.sessions.store.imported import claude, codex, kimi
 from sould.agents.sessions.store.imported.shape import ImportedConversation, ImportedMessage, Part
 from sould.agents.sessions.store.info import default_title
@@ -52,7 +53,7 @@ def kept_for(cwd: Path, environment: Mapping[str, str]) -> tuple[Kept, ...]:
     for path in spelled:
         places |= {
             ("claude", claude.folder_of(home, path), "*.jsonl"),
-            ("kimi", kimi.folder_of(share, path), "*/context.jsonl"),
+            ("kimi", kimilayout.folder_of(share, path), "*/context.jsonl"),
         }
     about = {"", *map(str, spelled)}
     found = [each for agent, folder, names in places for each in _in(agent, folder, names, about)]

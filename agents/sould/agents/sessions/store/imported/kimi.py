@@ -3,9 +3,7 @@
 A line is a message with a `role`; those that begin with `_` are the program's own. Reasoning is left out.
 """
 
-import hashlib
 from collections.abc import Iterator
-from pathlib import Path
 
 from sould.agents.sessions.store.imported.shape import (
     ImportedConversation,
@@ -20,11 +18,6 @@ from sould.agents.sessions.store.imported.shape import (
     lines_of,
 )
 from sould.agents.wire.content import TextPart
-
-
-def folder_of(share: Path, cwd: Path) -> Path:
-    """Where the sessions of a directory are. `share`: kimi's own, which is `~/.kimi`."""
-    return share / "sessions" / hashlib.md5(str(cwd).encode(), usedforsecurity=False).hexdigest()
 
 
 def read(data: bytes) -> ImportedConversation:
