@@ -21,6 +21,7 @@ from sould.agents.journal.channel import Channel, Cursor, Record
 from sould.agents.journal.checkpoints import ContextCheckpoint
 from sould.agents.journal.context import Context, Entry, Usage
 from sould.agents.journal.journal import Journal
+from sould.agents.journal.pages import find_line
 from sould.agents.journal.records import read_records
 from sould.agents.journal.recovery import Recovery
 from sould.agents.journal.writer import JournalWriter
@@ -230,6 +231,10 @@ class SessionLog:
         Subscribing before the next `await` after exhaustion leaves no gap and no repeat. `position`: see `Journal.read`.
         """
         return self._journal.read(since or Cursor(1), position)
+
+    def place(self, number: int) -> int:
+        """A `position` from which `replay` soon comes to message `number`. For a thread. Raises OSError."""
+        return find_line(self._journal.path, number)
 
     async def aclose(self) -> None:
         """Commit and let go of the files. Idempotent; a disk that refuses is logged, not raised."""

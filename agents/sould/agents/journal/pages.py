@@ -59,6 +59,25 @@ def find_page(path: Path, before: int | None, limit: int) -> Page:
         os.close(descriptor)
 
 
+def find_line(path: Path, number: int) -> int:
+    """Where a line begins that stands before that of message `number`, and not far before it. For a thread.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as source:
+        low, high = 0, os.fstat(source.fileno()).st_size
+        while high - low > _BLOCK:
+            middle = (low + high) // 2
+            source.seek(middle)
+            source.readline()
+            position, found = source.tell(), 0
+            while not found and position < high and (line := source.readline()):
+                found = sequence_of(line.removesuffix(b"\n"))
+            low, high = (position, high) if 0 < found < number else (low, middle)
+    return low
+
+
 def stored_records(path: Path, position: int) -> Iterator[Record]:
     """What a journal that nobody writes to holds from a line on, with what its last writer left open."""
     with path.open("rb") as source:

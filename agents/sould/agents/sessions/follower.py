@@ -103,9 +103,13 @@ class SessionFollower:
         """The same object as long as the cursor is the same: quicker to ask for than the cursor."""
         return self._subscription.place if self._subscription else self._cursor
 
-    async def show_history(self) -> None:
-        """Feed the whole conversation so far as fast as the client takes it; what happens meanwhile is no history."""
-        await self._replay(self._log.replay(), self._show)
+    async def show_history(self, since: int = 1) -> None:
+        """Feed the conversation so far, from message `since` on, as fast as the client takes it; what happens meanwhile is no history.
+
+        Raises OSError: the journal cannot be read.
+        """
+        position = await asyncio.to_thread(self._log.place, since) if since > 1 else 0
+        await self._replay(self._log.replay(Cursor(since), position), self._show)
 
     async def look_back(self) -> None:
         """Learn the whole conversation so far."""

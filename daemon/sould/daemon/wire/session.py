@@ -224,7 +224,7 @@ class Replay:
         self._follower = session.follow(self, connection)
         self._connection = connection
         self._reader = reader
-        self._since = since
+        self._since = max(1, since)
         self._limit = limit
         self._events = self._requests = 0
         self._next: int | None = None
@@ -233,7 +233,7 @@ class Replay:
     async def run(self) -> Json:
         """What `replay` answers, when all is sent."""
         try:
-            await self._follower.show_history()
+            await self._follower.show_history(self._since)
         finally:
             self._follower.end()
         status = "cancelled" if self._cancelled else "finished"
@@ -247,7 +247,7 @@ class Replay:
 
     def feed_history(self, record: Record) -> None:
         """See `FollowerSink`."""
-        if record.seq < self._since or self._next is not None:
+        if self._next is not None:
             return
         if self._events + self._requests == self._limit:
             self._next = record.seq
