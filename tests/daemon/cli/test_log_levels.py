@@ -1,6 +1,8 @@
 """`SOULD_LOG`: how much the daemon writes into its log, and of whose sessions."""
 
+import asyncio
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -9,7 +11,10 @@ import pytest
 
 from soultest.cliuser import User
 from soultest.daemon import until
-from soultest.world import SOULD
+from soultest.families.kinds import OpenAI
+from soultest.families.server import FamilyServer, Said
+from soultest.faulty import Editor
+from soultest.world import SOULD, call
 
 DEBUG = {"SOULD_LOG": "debug"}
 SECRET = "swordfish"
@@ -85,3 +90,40 @@ def test_a_level_that_there_is_not_is_named_once(user: User) -> None:
     (named,) = [line for line in lines(user) if "SOULD_LOG" in line]
     assert "WARNING" in named
     assert "'verbose' is no level and changes nothing; there are: debug, info, warning, error" in named
+
+
+def test_an_answer_from_elsewhere_is_logged_with_the_session_that_asked(user: User) -> None:
+    user.scripted(call("Shell", "c1", command="echo one > b.txt"), "text: Done.")
+    user.daemon.environment |= DEBUG
+    editor = Editor(user.daemon, user.daemon.acp(), answer="")
+    editor.open()
+    editor.begin("go", "turn")
+    editor.wait(lambda message: message.get("method") == "session/request_permission")
+    (asked,) = [line for line in debugged(user, editor.session) if "may it run command?" in line]
+    found = re.search("request ([^ ]+) of call c1", asked)
+    assert found
+    assert user.sould("approve", found[1], env={"SOULD_LOG": ""}).returncode == 0
+    editor.wait(lambda message: message.get("id") == "turn" and "method" not in message)
+    assert any(f"request {found[1]} is answered: approve" in line for line in debugged(user, editor.session))
+
+
+async def test_requests_to_a_model_s_server_are_logged_with_their_sizes_and_without_its_key(user: User) -> None:
+    async with FamilyServer(OpenAI()) as server:
+        server.say(Said("Hello."))
+        user.configure(f"""
+            default_model = "mine"
+            [models.mine]
+            provider = "here"
+            model = "m"
+            max_context_size = 32768
+            [providers.here]
+            type = "{server.family.type}"
+            base_url = "{server.url}"
+            api_key = "{SECRET}"
+        """)
+        done = await asyncio.to_thread(user.sould, "run", f"Say {SECRET}.", env=DEBUG)
+        assert done.returncode == 0, done.stderr
+    said = "\n".join(debugged(user))
+    assert re.search(r"sending \d+ bytes to 127\.0\.0\.1", said)
+    assert re.search(r"127\.0\.0\.1 answered with status 200 after \d+ ms", said)
+    assert SECRET not in "".join(lines(user))
