@@ -88,8 +88,10 @@ def test_without_a_name_it_is_the_latest_session_of_this_directory(user: User) -
     assert "There is no session in" in user.sould("debug", "wire").stderr
     worked(user)
     user.scripted("text: hi")
-    user.result("Another one")
+    other = user.result("Another one")["session_id"]
     assert "Another one" in user.sould("debug", "wire").stdout
+    user.sould("sessions", "archive", str(other))
+    assert "What does it say?" in user.sould("debug", "wire").stdout
 
 
 def test_what_is_no_session_is_said(user: User) -> None:

@@ -233,7 +233,7 @@ def _journal(session: str) -> Path:
 def _latest(stored: Path, names: Iterable[str]) -> str:
     here = Path(os.path.realpath("."))
     infos = (read_info(stored / name) for name in names)
-    found = [info for info in infos if info is not None and info.directory == here]
+    found = [each for each in infos if each and each.directory == here and not (each.blank or each.archived)]
     if not found:
         raise CommandError(f"There is no session in {here}; name one. See: sould sessions list --all")
     return max(found, key=lambda info: info.updated).id
