@@ -150,7 +150,7 @@ dist: $(READY)  ## build the wheel and the source archive into dist/
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) $(CLIENTS)/node_modules $(EDITORS) $(WORKBENCH) $(EXTENSION)/node_modules $(EXTENSION)/dist $(EXTENSION)/carried dist build
 
-$(READY): requirements.lock scripts/pip.lock pyproject.toml bin/sould scripts/setup.sh scripts/downloads.sh
+$(READY): requirements.lock scripts/pip.lock pyproject.toml bin/sould bin/sould-kimi scripts/setup.sh scripts/downloads.sh
 	@scripts/setup.sh
 	@touch $@
 

@@ -17,6 +17,7 @@ COMMANDS = [
     "acp",
     "lsp",
     "wire",
+    "kimi",
     "review",
     "inbox",
     "approve",

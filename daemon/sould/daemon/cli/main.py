@@ -32,6 +32,7 @@ COMMANDS: dict[str, CommandEntry] = {
     "acp": CommandEntry("frontends", "acp", "Speak ACP on standard input and output; editors start this."),
     "lsp": CommandEntry("frontends", "lsp", "Speak LSP on standard input and output; editors start this."),
     "wire": CommandEntry("frontends", "wire", "Speak Wire on standard input and output; programs start this."),
+    "kimi": CommandEntry("kimi", "kimi", "Stand in for kimi-cli, for programs that were written for it."),
     "review": CommandEntry("review.command", "review", "Review what agents changed: list, show, keep, reject."),
     "inbox": CommandEntry("inbox.command", "inbox", "Show what waits for you in all projects, and answer it."),
     "approve": CommandEntry("answering", "approve", "Approve what a session asks, from here."),

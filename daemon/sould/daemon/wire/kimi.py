@@ -15,28 +15,38 @@ from sould.daemon.wire.arguments import WireArguments, parsed
 NAME: Final = "kimi"
 """The first argument of a program that speaks to `sould kimi`, and not to `sould wire`."""
 OPTIONS: Final = (
-    click.Option(["--wire"], is_flag=True),
-    click.Option(["--work-dir", "-w", "directory"]),
-    click.Option(["--add-dir", "additional"], multiple=True),
-    click.Option(["--session", "--resume", "-S", "-r"], default=""),
-    click.Option(["--continue", "-C", "latest"], is_flag=True),
-    click.Option(["--config", "text"]),
-    click.Option(["--config-file", "file"]),
-    click.Option(["--model", "-m"], default=""),
-    click.Option(["--thinking/--no-thinking"], default=None),
-    click.Option(["--yolo", "--yes", "-y", "--auto-approve", "full"], is_flag=True),
-    click.Option(["--plan"], is_flag=True),
-    click.Option(["--afk"], is_flag=True),
-    click.Option(["--agent"], default=""),
-    click.Option(["--agent-file"], default=""),
-    click.Option(["--mcp-config-file", "mcp_files"], multiple=True),
-    click.Option(["--mcp-config", "mcp_texts"], multiple=True),
-    click.Option(["--skills-dir", "skills"], multiple=True),
-    click.Option(["--max-steps-per-turn"], type=click.IntRange(min=1)),
-    click.Option(["--max-retries-per-step"], type=click.IntRange(min=1)),
-    click.Option(["--max-ralph-iterations"], type=click.IntRange(min=-1)),
-    click.Option(["--verbose"], is_flag=True),
-    click.Option(["--debug"], is_flag=True),
+    click.Option(["--wire"], is_flag=True, help="Speak Wire on standard input and output."),
+    click.Option(["--work-dir", "-w", "directory"], help="The project's directory; else this one."),
+    click.Option(
+        ["--add-dir", "additional"], multiple=True, help="One more directory the agent may work in; may be repeated."
+    ),
+    click.Option(
+        ["--session", "--resume", "-S", "-r"], default="", help="This session, which begins if there is none."
+    ),
+    click.Option(["--continue", "-C", "latest"], is_flag=True, help="The latest session of this directory."),
+    click.Option(["--config", "text"], help="The configuration itself, in TOML or JSON."),
+    click.Option(["--config-file", "file"], help="The configuration file."),
+    click.Option(["--model", "-m"], default="", help="The model, by its key in the configuration."),
+    click.Option(["--thinking/--no-thinking"], default=None, help="Whether the model reasons first."),
+    click.Option(["--yolo", "--yes", "-y", "--auto-approve", "full"], is_flag=True, help="Ask nothing."),
+    click.Option(["--plan"], is_flag=True, help="Make a plan first."),
+    click.Option(["--afk"], is_flag=True, help="Ask nothing, and dismiss questions."),
+    click.Option(["--agent"], default="", help="The agent, by its name."),
+    click.Option(["--agent-file"], default="", help="The agent, by its file."),
+    click.Option(["--mcp-config-file", "mcp_files"], multiple=True, help="A file of MCP servers; may be repeated."),
+    click.Option(["--mcp-config", "mcp_texts"], multiple=True, help="MCP servers in JSON; may be repeated."),
+    click.Option(
+        ["--skills-dir", "skills"],
+        multiple=True,
+        help="Take skills from here instead of the project's and yours; may be repeated.",
+    ),
+    click.Option(["--max-steps-per-turn"], type=click.IntRange(min=1), help="Steps of a turn."),
+    click.Option(["--max-retries-per-step"], type=click.IntRange(min=1), help="Attempts for a step."),
+    click.Option(
+        ["--max-ralph-iterations"], type=click.IntRange(min=-1), help="Repetitions of each prompt; -1: without limit."
+    ),
+    click.Option(["--verbose"], is_flag=True, help="Accepted, and not used."),
+    click.Option(["--debug"], is_flag=True, help="Accepted, and not used: see SOULD_LOG."),
 )
 """Those of kimi-cli that concern a session. The bridge has taken `--skills-dir`; the daemon's log is its own."""
 _LIMITS: Final = ("max_steps_per_turn", "max_retries_per_step", "max_ralph_iterations")

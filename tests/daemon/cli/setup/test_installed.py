@@ -45,6 +45,13 @@ def test_an_installed_sould_names_its_own_plugins(installed: Path, tmp_path: Pat
     assert f'"{installed / "bin" / "sould"}"' in said.stdout
 
 
+def test_an_installed_sould_stands_in_for_kimi_cli(installed: Path, tmp_path: Path) -> None:
+    environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+    said = subprocess.run([installed / "bin" / "sould-kimi", "info", "--json"], env=environment, capture_output=True)
+    assert (said.returncode, said.stderr) == (0, b"")
+    assert said.stdout.startswith(b'{"kimi_cli_version"')
+
+
 def test_an_installed_sould_has_a_manual_page(installed: Path) -> None:
     text = (installed / "share/man/man1/sould.1").read_text("utf-8")
     assert ".SS sould login" in text

@@ -1,0 +1,133 @@
+"""Programs written for kimi-cli, with `sould-kimi` as their executable, and how they begin."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from soultest.clients import PATIENCE
+from soultest.world import SOULD, World
+
+Json = dict[str, Any]
+KIMI = SOULD.with_name("sould-kimi")
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    root = Path(tempfile.mkdtemp(prefix="sould-kimi-"))
+    made = World(root)
+    yield made
+    made.close()
+    shutil.rmtree(root, ignore_errors=True)
+
+
+class Program:
+    """What a program has of `sould-kimi`: two pipes."""
+
+    def __init__(self, world: World, *arguments: str, **environment: str) -> None:
+        self.process = subprocess.Popen(
+            [str(KIMI), "--wire", *arguments],
+            env=world.environment | environment,
+            cwd=world.project,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.told: list[Json] = []
+
+    def ask(self, identifier: str, method: str, **params: Any) -> Json:
+        """The answer; what comes before it is kept."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        message = {"jsonrpc": "2.0", "id": identifier, "method": method, "params": params}
+        print(json.dumps(message), file=self.process.stdin, flush=True)
+        for line in self.process.stdout:
+            said = json.loads(line)
+            if said.get("id") == identifier:
+                return said
+            self.told.append(said["params"])
+        raise AssertionError("it has ended")
+
+    def close(self) -> int:
+        """End the conversation; the exit code."""
+        self.process.communicate(timeout=PATIENCE)
+        return self.process.returncode
+
+
+def test_a_program_on_the_go_sdk_begins(world: World) -> None:
+    world.script(["text: hi", "error: 429 slow down", "text: again"])
+    config = (world.root / "config" / "sould" / "config.toml").read_text()
+    program = Program(world, "--config", config, "--auto-approve", "--no-thinking", "--work-dir", str(world.project))
+    done = subprocess.run([str(KIMI), "info", "--json"], env=world.environment, capture_output=True, text=True)
+    assert done.stderr == "", "it reads both as one"
+    info = json.loads(done.stdout)
+    assert info.keys() == {"kimi_cli_version", "agent_spec_versions", "wire_protocol_version", "python_version"}
+    tool: Json = {"name": "add", "description": "adds", "parameters": {"type": "object", "properties": {}}}
+    version = info["wire_protocol_version"]
+    said = program.ask("0", "initialize", protocol_version=version, external_tools=[tool])["result"]
+    assert said["external_tools"] == {"accepted": ["add"], "rejected": []}
+    assert program.ask("1", "prompt", user_input="go")["result"] == {"status": "finished"}
+    assert program.ask("2", "prompt", user_input="once more")["result"] == {"status": "finished"}
+    known = {"TurnBegin", "TurnEnd", "StepBegin", "StatusUpdate", "ContentPart"}
+    assert {told["type"] for told in program.told} <= known, "a type that it does not know ends it"
+    assert program.close() == 0
+
+
+@pytest.mark.parametrize("introduced", [True, False])
+def test_an_automated_client_begins(world: World, introduced: bool) -> None:
+    world.script(["text: the user's"])
+    work = world.root / "work"
+    work.mkdir()
+    (world.root / "scripts.json").write_text(json.dumps(["text: hi"]))
+    provider = {"type": "_scripted_echo", "base_url": "", "api_key": ""}
+    config = {
+        "default_model": "scripted",
+        "models": {
+            "scripted": {"provider": "p", "model": "x", "max_context_size": 100000, "capabilities": ["image_in"]}
+        },
+        "providers": {"p": provider | {"env": {"KIMI_SCRIPTED_ECHO_SCRIPTS": "scripts.json"}}},
+    }
+    file = world.root / "config.json"
+    file.write_text(json.dumps(config))
+    home = {"USERPROFILE": str(world.root), "KIMI_SHARE_DIR": str(world.root / ".kimi")}
+    program = Program(
+        world, "--yolo", "--config-file", str(file), "--max-steps-per-turn", "5", "--work-dir", str(work), **home
+    )
+    if introduced:
+        assert program.ask("1", "initialize", protocol_version="1.1")["result"]["slash_commands"]
+    assert program.ask("2", "prompt", user_input="hi")["result"] == {"status": "finished"}
+    assert {"type": "ContentPart", "payload": {"type": "text", "text": "hi"}} in program.told
+    assert program.close() == 0
+
+
+def test_what_a_configuration_says_is_in_no_list_of_processes(world: World) -> None:
+    world.script(["text: hi"])
+    secret = '[providers.p]\ntype = "kimi"\napi_key = "sk-hush"\n'
+    program = Program(world, "--config", secret)
+    program.ask("1", "initialize", protocol_version="1.1")
+    for process in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            assert b"sk-hush" not in process.read_bytes(), process
+    assert program.close() == 0
+    kept = (path for path in world.root.rglob("*") if path.is_file())
+    assert not [path for path in kept if b"sk-hush" in path.read_bytes()]
+
+
+def test_a_killed_daemon_leaves_a_program_its_configuration(world: World) -> None:
+    world.script(["text: the user's"])
+    (world.project / "s.txt").write_text("text: its own")
+    config = (world.root / "config" / "sould" / "config.toml").read_text()
+    program = Program(world, "--config", config.replace(str(world.root / "scripts.json"), "s.txt"))
+    program.ask("1", "initialize", protocol_version="1.1")
+    os.kill(world.daemon(), signal.SIGKILL)
+    program.ask("2", "prompt", user_input="go")
+    assert {"type": "ContentPart", "payload": {"type": "text", "text": "its own"}} in program.told
+    assert program.close() == 0
