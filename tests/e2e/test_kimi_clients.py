@@ -1,4 +1,4 @@
-"""Programs written for kimi-cli, with `sould-kimi` as their executable, and how they begin."""
+"""Programs written for kimi-cli, with `sould-kimi` as their executable: the Node SDK from npm, and how others begin."""
 
 import json
 import os
@@ -13,11 +13,21 @@ from typing import Any
 
 import pytest
 
-from soultest.clients import PATIENCE
-from soultest.world import SOULD, World
+from soultest.clients import FOLDER, NODE, PATIENCE
+from soultest.world import SOULD, World, call
 
 Json = dict[str, Any]
 KIMI = SOULD.with_name("sould-kimi")
+SECOND = """
+[models.second]
+provider = "other"
+model = "other"
+max_context_size = 100000
+
+[providers.other]
+type = "_scripted_echo"
+env = { KIMI_SCRIPTED_ECHO_SCRIPTS = "other.json" }
+"""
 
 
 @pytest.fixture
@@ -27,6 +37,35 @@ def world() -> Iterator[World]:
     yield made
     made.close()
     shutil.rmtree(root, ignore_errors=True)
+
+
+@pytest.mark.node
+def test_the_node_sdk_plays_a_whole_conversation(world: World) -> None:
+    scripts = [
+        call("Shell", "c1", command="touch made"),
+        "text: Made it.",
+        call("weather", "c2", place="Rome"),
+        "text: It rains.",
+    ]
+    world.script(scripts, SECOND)
+    other = ["text: As another.", call("Shell", "c3", command="touch never"), "text: not said"]
+    (world.root / "config" / "sould" / "other.json").write_text(json.dumps(other))
+    line = [str(NODE), str(FOLDER / "kimi_sdk.mjs"), str(KIMI), str(world.project)]
+    done = subprocess.run(line, env=world.environment, capture_output=True, text=True, timeout=PATIENCE)
+    events = [json.loads(said) for said in done.stdout.splitlines()]
+    assert done.returncode == 0, done.stderr + done.stdout
+    results = [(each["said"], each["status"]) for each in events if each["event"] == "result"]
+    assert results == [
+        ("Made it.", "finished"),
+        ("It rains.", "finished"),
+        ("As another.", "finished"),
+        ("", "cancelled"),
+    ]
+    assert "It rains in Rome." in str([each for each in events if each["event"] == "ToolResult"])
+    assert not [each for each in events if each["event"] == "error"], "the SDK knows all that it is told"
+    assert (world.project / "made").exists()
+    assert not (world.project / "never").exists()
+    assert events[-1]["after"] < 3000, "else the SDK kills it"
 
 
 class Program:
