@@ -13,9 +13,22 @@ from sould.acp.introduction import ClientCapabilities, Implementation, OwnCapabi
 from sould.agents.sessions.commands.slash import SlashCommand
 from sould.agents.sessions.settings.options import SessionOption
 from sould.agents.sessions.turns.turns import Prompt
+from sould.agents.wire.messages import StopReason
 
 SIGN_IN: Final[Mapping[str, str]] = {"no_model": "no_model", "auth_required": "auth"}
 """Kinds of errors that signing in fixes, and what clients and programs call them (D17)."""
+
+
+STOP_REASONS: Final[Mapping[StopReason, str]] = {
+    "finished": "end_turn",
+    "tool_rejected": "end_turn",
+    "cancelled": "cancelled",
+    "max_tokens": "max_tokens",
+    "max_steps_reached": "max_turn_requests",
+    "repeated_calls": "max_turn_requests",
+    "refusal": "refusal",
+}
+"""Why a turn ended, where it did not fail."""
 
 
 class Features(Struct, frozen=True):
@@ -38,6 +51,8 @@ class Features(Struct, frozen=True):
     """It knows what to do with an error that asks for signing in; others show it as a failure of the agent's."""
     pages: bool = False
     """It sends the user to pages that servers want them to visit."""
+    subagents: bool = False
+    """Subagents are child sessions; without that, their calls are cards beside their parent's."""
     queue: bool = False
     """Ours: the prompts that wait, told with every change."""
     custom: bool = False
@@ -90,6 +105,7 @@ def features_of(capabilities: ClientCapabilities, info: Implementation | None) -
         redraws=redraws_cards(info) or knows_us,
         signs_in=capabilities.terminal_sign_in or knows_us,
         pages=capabilities.pages,
+        subagents=capabilities.subagents and not (capabilities.own.sequence or capabilities.own.own_turns),
         queue=capabilities.own.queue,
         custom=capabilities.own.custom,
         sequence=capabilities.own.sequence,

@@ -75,6 +75,8 @@ class ClientCapabilities(Struct, frozen=True):
     """It asks the user with forms."""
     pages: bool = False
     """It sends the user to pages."""
+    subagents: bool = False
+    """It shows subagents as child sessions."""
     own: OwnCapabilities = field(default_factory=OwnCapabilities)
 
     @property
@@ -129,6 +131,7 @@ def _capabilities(raw: Json) -> ClientCapabilities:
         terminal_sign_in=_typed(_object(raw, "auth"), "terminal", bool, False),
         forms=_supported(elicitation, "form"),
         pages=_supported(elicitation, "url"),
+        subagents=_supported(raw, "subagents"),
         own=_own(_object(meta, "sould")),
     )
 

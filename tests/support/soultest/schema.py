@@ -179,6 +179,8 @@ class Transcript:
         update = cast("Json", params.get("update", {}))
         self.seen.add(f"update:{update.get('sessionUpdate')}")
         match update.get("sessionUpdate"):
+            case "subagent_update":
+                self.sessions.add(update["sessionId"])
             case "tool_call":
                 self.calls.add((session, update["toolCallId"]))
                 self.note_content(update.get("content") or ())

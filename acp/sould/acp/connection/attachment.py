@@ -203,7 +203,7 @@ class Attachment:
 
     def went_live(self) -> None:
         """See `FollowerSink`."""
-        self.updates.calls.miss()
+        self.updates.miss()
         pending = self.session.pending
         self._tools.keep(self.session.id, {request.id for request in pending})
         for request in pending:

@@ -134,8 +134,9 @@ class Dialogs:
             await self._put(request)
 
     async def _put(self, request: ApprovalRequest) -> None:
-        call = self._updates.calls[request.tool_call_id]
-        params = permission(self._session.id, call, request, lasting=self._features.lasting)
+        shown = self._updates.showing(request.tool_call_id) or self._updates
+        call = shown.calls[request.tool_call_id]
+        params = permission(shown.session_id, call, request, lasting=self._features.lasting)
         try:
             raw = await self._connection.request("session/request_permission", params)
             answer = PermissionAnswer.model_validate(raw)

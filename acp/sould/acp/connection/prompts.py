@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from sould.acp.connection.dialogs import Dialogs
 from sould.acp.content import user_input
-from sould.acp.features import SIGN_IN, Features
+from sould.acp.features import SIGN_IN, STOP_REASONS, Features
 from sould.acp.outbound import Json
 from sould.acp.projection.projection import UpdatesV1
 from sould.acp.projection.status import turn_usage
@@ -25,15 +25,6 @@ from sould.agents.wire import messages as wire
 from sould.agents.wire.content import input_text, typed_text
 
 AUTH_REQUIRED = -32000
-_STOP_REASONS: dict[wire.StopReason, str] = {
-    "finished": "end_turn",
-    "tool_rejected": "end_turn",
-    "cancelled": "cancelled",
-    "max_tokens": "max_tokens",
-    "max_steps_reached": "max_turn_requests",
-    "repeated_calls": "max_turn_requests",
-    "refusal": "refusal",
-}
 
 AllShown: TypeAlias = Callable[[], Awaitable[None]]
 """Returns when the client was sent all that was said in the session."""
@@ -149,7 +140,7 @@ def _prompt_result(end: wire.TurnEnd, *, signs_in: bool) -> Json:
     Raises:
         RpcError: the turn failed; `data` says how (D17).
     """
-    reason = _STOP_REASONS.get(end.stop_reason)
+    reason = STOP_REASONS.get(end.stop_reason)
     if reason is not None and end.error is None:
         failed: Json = {"_meta": {"sould": {"kind": "command_failed"}}} if end.failed else {}
         return {"stopReason": reason, **turn_usage(end.usage), **failed}

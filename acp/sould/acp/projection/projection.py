@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import TypeAlias, assert_never
 
 import orjson
+from msgspec import structs
 
 from sould.acp.content import (
     END,
@@ -22,11 +23,12 @@ from sould.acp.content import (
     update_line,
     user_chunks,
 )
-from sould.acp.features import SIGN_IN, Facts, Features
+from sould.acp.features import SIGN_IN, Facts, Features, LiveState
 from sould.acp.outbound import Json
 from sould.acp.projection.calls import ShownCalls
 from sould.acp.projection.notices import STOPPED, Notices, ShownPlan, ShownQueue, custom_in, custom_line, restored
 from sould.acp.projection.status import SessionStatus
+from sould.acp.projection.subagents import ShownSubagents
 from sould.agents.journal.channel import Record
 from sould.agents.wire import messages as wire
 from sould.agents.wire.content import AudioPart, ImagePart, TextPart, ThinkPart, UserInput, VideoPart
@@ -71,7 +73,7 @@ class UpdatesV1:
     def __init__(self, facts: Facts, features: Features, client_id: str) -> None:
         self._features = features
         self._client_id = client_id
-        self._session_id = facts.session_id
+        self.session_id = facts.session_id
         self._cwd = facts.cwd
         self._replaying = False
         """What is fed is history: the user's own prompts are shown, passing states are not."""
@@ -91,12 +93,23 @@ class UpdatesV1:
         self._notices = Notices(features)
         self._told_once = features.notices and not features.sequence
         """Notices are events to this client, and no part of what is kept."""
+        self._subagents = self._shown_subagents(facts) if features.subagents else None
         self._plan = ShownPlan()
         self._in_turn = self._mine = False
         self._late: dict[int, Record] = {}
         """What was said since the last turn, where that is shown with the next one."""
         self._side_questions: set[str] = set()  # those of others, while only the client's own turns are shown
         self._steered: list[UserInput] = []
+
+    def _shown_subagents(self, facts: Facts) -> "ShownSubagents[UpdatesV1]":
+        def title_of(call_id: str) -> str:
+            return self.calls[call_id].title if call_id in self.calls else ""
+
+        def make(agent_id: str) -> UpdatesV1:
+            own = structs.replace(self._features, queue=False, custom=False, between_turns=True)
+            return UpdatesV1(Facts(agent_id, facts.cwd, LiveState()), own, agent_id)
+
+        return ShownSubagents(facts.session_id, self.line, title_of, make)
 
     def feed(self, record: Record) -> bytes:
         """The lines that show this record; empty when there is nothing to show."""
@@ -129,10 +142,16 @@ class UpdatesV1:
         custom = custom_in(message)
         if custom is not None:
             known = self._features.custom and not self.elsewhere
-            return custom_line(self._session_id, *custom) if known else b""
+            return custom_line(self.session_id, *custom) if known else b""
+        ended = b""
+        if self._subagents is not None:
+            shown = self._subagents.take(record, history=self._holding)
+            if shown is not None:
+                return b"".join(map(self.line, self.calls.release())) + shown
+            ended = self._subagents.end(record, message) if isinstance(message, wire.ToolResult) else b""
         updates = list(self._updates(record))  # what is not shown is learnt all the same
         hidden = self.elsewhere and not isinstance(message, _ABOUT_NO_TURN)
-        lines = b"" if hidden or not updates else b"".join(map(self.line, updates))
+        lines = ended + (b"" if hidden or not updates else b"".join(map(self.line, updates)))
         if self._features.queue and isinstance(message, wire.PromptQueued) and not self._replaying:
             return self.waiting.news() + lines
         return lines + self.turn(running=False) if isinstance(message, wire.TurnEnd) else lines
@@ -152,7 +171,8 @@ class UpdatesV1:
     def end_history(self) -> bytes:
         """What of the history was held until now."""
         updates = list(self.calls.release())
-        return b"" if self.elsewhere else b"".join(map(self.line, updates))
+        lines = b"" if self.elsewhere else b"".join(map(self.line, updates))
+        return lines + b"".join(child.end_history() for child in self._children)
 
     def learn(self, record: Record) -> None:
         """Take in what this client was shown before."""
@@ -161,6 +181,24 @@ class UpdatesV1:
             self.feed(record)
         finally:
             self._replaying = False
+        if self._subagents is not None:
+            self._subagents.forget()
+
+    @property
+    def _children(self) -> "Iterator[UpdatesV1]":
+        return self._subagents.all if self._subagents is not None else iter(())
+
+    def showing(self, call_id: str) -> "UpdatesV1 | None":
+        """What shows an open call: this, or one of the subagents' below; None: nothing does."""
+        if call_id in self.calls:
+            return self
+        return next(filter(None, (child.showing(call_id) for child in self._children)), None)
+
+    def miss(self) -> None:
+        """What is open has printed things that this client was not sent."""
+        self.calls.miss()
+        for child in self._children:
+            child.miss()
 
     @property
     def elsewhere(self) -> bool:
@@ -201,7 +239,7 @@ class UpdatesV1:
         """`_sould/running`, a notification of ours: whether a turn runs, whoever began it."""
         if self._replaying or not self._features.sequence:
             return b""
-        params: Json = {"sessionId": self._session_id, "running": running}
+        params: Json = {"sessionId": self.session_id, "running": running}
         return orjson.dumps({"jsonrpc": "2.0", "method": "_sould/running", "params": params}) + b"\n"
 
     def aside(self, sentence: str, message_id: str) -> bytes:
@@ -216,11 +254,15 @@ class UpdatesV1:
 
     def open_calls(self) -> bytes:
         """Announce the calls that are still open, to a client that has not seen them and wants to see other turns than its own."""
-        return b"" if self._features.own_turns else b"".join(map(self.line, self.calls.announcements()))
+        if self._features.own_turns:
+            return b""
+        lines = b"".join(map(self.line, self.calls.announcements()))
+        return lines + (self._subagents.announcements() if self._subagents is not None else b"")
 
     def points(self, call_id: str, path: str, line: int) -> bytes:
         """An open call is at this place now; nothing where the client was told of no such call."""
-        return b"".join(map(self.line, self.calls.points(call_id, path, line)))
+        shown = self.showing(call_id)
+        return b"".join(map(shown.line, shown.calls.points(call_id, path, line))) if shown is not None else b""
 
     def expect_steer(self, given: UserInput) -> None:
         """This client steers: it shows its own words itself."""

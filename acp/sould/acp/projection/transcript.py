@@ -32,7 +32,9 @@ class TranscriptPart:
     """Feed it every record of the part, in order, then those behind it until `settled`."""
 
     def __init__(self, session_id: str, cwd: str, features: Features) -> None:
-        self._updates = UpdatesV1(Facts(session_id, cwd, LiveState()), structs.replace(features, sequence=True), "")
+        self._updates = UpdatesV1(
+            Facts(session_id, cwd, LiveState()), structs.replace(features, sequence=True, subagents=False), ""
+        )
         self._entries: dict[str, _Entry] = {}
         """By what they are about: a message, a call, or the place where they began."""
         self._last = ""
