@@ -6,7 +6,7 @@ Says in the protocol's words what a `SessionFollower` feeds. It knows nothing of
 from collections.abc import Sequence
 
 from sould.acp.connection.clienttools import ClientTools
-from sould.acp.connection.dialogs import Dialogs, answered
+from sould.acp.connection.dialogs import Dialogs
 from sould.acp.connection.mcp_servers import ClientServers
 from sould.acp.connection.prompts import AttachedPrompts
 from sould.acp.features import Facts, Features, LiveState
@@ -19,6 +19,7 @@ from sould.agents.sessions.pendingprompts import PendingPrompts
 from sould.agents.sessions.port import SessionPort
 from sould.agents.wire import messages as wire
 from sould.agents.wire.content import TextPart, ThinkPart
+from sould.agents.wire.notice import answered
 
 _REQUESTS = (wire.ApprovalRequest, wire.QuestionRequest, wire.HookRequest, wire.ToolCallRequest)
 _CLOSINGS = (wire.ApprovalResponse, wire.QuestionResponse, wire.HookResponse, wire.RequestClosed)

@@ -28,7 +28,6 @@ from sould.agents.permissions.questions import OWN_WORDS
 from sould.agents.permissions.scopes import approved, may_be_rewritten
 from sould.agents.sessions.port import SessionPort
 from sould.agents.wire.messages import (
-    ApprovalKind,
     ApprovalRequest,
     ApprovalResponse,
     HookRequest,
@@ -37,7 +36,6 @@ from sould.agents.wire.messages import (
     QuestionRequest,
     QuestionResponse,
     ToolCallRequest,
-    WireMessage,
     WireRequest,
 )
 from sould.agents.wire.requests import ServerForm
@@ -45,12 +43,6 @@ from sould.agents.wire.requests import ServerForm
 logger = logging.getLogger(__name__)
 
 NOT_SHOWN = "The editor could not show the permission request, so nothing was run."
-_DECIDED: dict[ApprovalKind, str] = {
-    "approve": "allowed",
-    "approve_for_session": "allowed for this session",
-    "reject": "rejected",
-}
-_LASTING = {"project": "allowed in this project", "always": "always allowed"}
 
 
 TurnCancelled: TypeAlias = Callable[[], None]
@@ -314,19 +306,6 @@ class Dialogs:
         resolution = self._session.clients.answer(response, self._client_id)
         if resolution.outcome != "accepted":
             logger.info("%s was answered by %s before", response.request_id, resolution.by or "nobody")
-
-
-def answered(message: WireMessage) -> str:
-    """How a request was answered and by whom, for the dialogs that close with it; "" when nobody answered it."""
-    match message:
-        case ApprovalResponse(answered_by=by) if by:
-            decided = _LASTING.get(message.lasting) or _DECIDED[message.response]
-            how = f"{decided}{f': {message.feedback}' if message.feedback else ''}"
-        case QuestionResponse(answered_by=by) if by:
-            how = "; ".join(message.answers.values()) or ("declined" if message.declined else "dismissed")
-        case _:
-            return ""
-    return f"answered elsewhere, by {by}: {how}"
 
 
 def shows(form: ServerForm | None, features: Features) -> bool:

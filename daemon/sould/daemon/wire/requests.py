@@ -58,13 +58,14 @@ class AskedRequests:
         self._open[request.id] = task
         task.add_done_callback(lambda _: self._open.pop(request.id, None))
 
-    def close(self, request_id: str) -> None:
-        """It is answered elsewhere, or nobody waits for an answer any more."""
+    def close(self, request_id: str) -> bool:
+        """It is answered elsewhere, or nobody waits for an answer any more. Whether the client was still asked."""
         task = self._open.pop(request_id, None)
         if task is not None:
             task.cancel()
         else:
             self._connection.expect_no_more(request_id)
+        return task is not None
 
     def close_all(self) -> None:
         """The client looks at the session no longer."""

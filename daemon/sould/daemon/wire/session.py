@@ -15,7 +15,8 @@ from sould.agents.sessions.port import SessionPort
 from sould.agents.sessions.turns.turns import Prompt
 from sould.agents.wire import messages as wire
 from sould.agents.wire.content import UserInput
-from sould.daemon.wire.lines import REQUESTS, StreamedLines, WholeLines, encode
+from sould.agents.wire.notice import elsewhere
+from sould.daemon.wire.lines import REQUESTS, StreamedLines, WholeLines, encode, line
 from sould.daemon.wire.params import Own
 from sould.daemon.wire.requests import AskedRequests
 from sould.daemon.wire.results import Prompted, Replayed
@@ -186,9 +187,10 @@ class WireSession:
             return
         if isinstance(message, wire.StepBegin):
             self._steps = message.n
-        if isinstance(message, _CLOSINGS):
-            self._requests.close(message.request_id)
         self._write(self._lines.feed(record))
+        if isinstance(message, _CLOSINGS) and self._requests.close(message.request_id):
+            news = elsewhere(message, message.request_id)
+            self._write(line(self._reader, news) if news is not None else b"")
 
     def feed_missed(self, record: Record) -> None:
         """See `FollowerSink`."""
@@ -256,13 +258,13 @@ class Replay:
         envelope = self._reader.envelope(record.message)
         if envelope is None:
             return
-        line: Json = {"jsonrpc": "2.0", "method": "event", "params": envelope}
+        said: Json = {"jsonrpc": "2.0", "method": "event", "params": envelope}
         if isinstance(record.message, REQUESTS):
             self._requests += 1
-            line |= {"method": "request", "id": record.message.id}
+            said |= {"method": "request", "id": record.message.id}
         else:
             self._events += 1
-        self._connection.write(encode(line))
+        self._connection.write(encode(said))
 
     def feed_missed(self, record: Record) -> None:
         """See `FollowerSink`."""
