@@ -198,7 +198,7 @@ async def test_what_kimi_cli_wrote_is_no_damage(bench: Bench) -> None:
     keep(share_of(bench), bench.project, ONE, wire_lines(*turn("one", text("first")), version=None))
     async with bench.running(), kimi(bench) as program:
         await program.result("initialize", **NEW)
-        assert bench.port.stored.has(ONE)
+        assert bench.port.stored.get(ONE)
         assert not check_sessions(bench.state, None).problems
 
 
@@ -309,6 +309,33 @@ async def test_what_kimi_cli_added_to_a_session_of_ours_is_taken_over(bench: Ben
     async with bench.running(), kimi(bench, "--session", ONE) as program:
         await program.result("initialize", **NEW)
         assert said_to_model(bench.host.sessions[ONE]) == ["one", "ours", "theirs", "added"]
+
+
+async def test_a_fork_that_a_program_cuts_from_a_session_of_ours_goes_on(bench: Bench) -> None:
+    bench.script("text: first", "text: second")
+    folder = folder_of(share_of(bench), bench.project)
+    async with bench.running():
+        async with kimi(bench, "--session", ONE) as program:
+            await program.result("initialize", **NEW)
+            for asked in ("one", "two"):
+                await program.result("prompt", user_input=asked)
+        lines = (folder / ONE / "wire.jsonl").read_bytes().splitlines(keepends=True)
+        end = next(at for at, line in enumerate(lines) if b'"type":"TurnEnd"' in line)
+        (folder / TWO).mkdir()
+        (folder / TWO / "wire.jsonl").write_bytes(b"".join(lines[: end + 1]))
+        async with kimi(bench, "--session", TWO) as program:
+            await program.result("initialize", **NEW)
+            assert said_to_model(bench.host.sessions[TWO]) == ["one", "first"]
+            assert bench.host.sessions[TWO].info.title == "one"
+
+
+async def test_a_session_of_another_directory_is_not_opened_here(bench: Bench) -> None:
+    other = bench.root / "other"
+    other.mkdir()
+    async with bench.running(), kimi(bench, "--session", ONE, "--work-dir", str(other)) as program:
+        await program.result("initialize", **NEW)
+        async with kimi(bench, "--session", ONE) as another:
+            assert f"in {other}" in (await another.error("initialize", **NEW))["message"]
 
 
 async def test_a_directory_that_the_user_added_is_added_and_an_approval_is_not(bench: Bench) -> None:

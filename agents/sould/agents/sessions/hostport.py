@@ -89,17 +89,19 @@ class HostPort:
             As `new` and `open`; OptionError: there is no latest one, or there can be none with this id.
         """
         opening = replace(opening, cwd=Path(os.path.abspath(opening.cwd)))
-        stored = self.stored
-        await stored.take_in(share, opening.cwd, session_id)
+        await self.stored.take_in(share, opening.cwd, session_id)
         if latest:
-            page = await stored.list(opening.cwd, None, 1)
+            page = await self.stored.list(opening.cwd, None, 1)
             if not page.items:
                 raise OptionError(f"There is no session in {opening.cwd} to continue; start one without --continue.")
             session_id = page.items[0].id
-        if session_id and stored.has(session_id):
+        stored = self.stored.get(session_id)
+        if stored is None:
+            session = await self._host.new(opening, session_id=session_id, share=share)
+        elif opening.cwd == stored.info.cwd or opening.cwd.resolve() == stored.info.directory:
             session = await self._host.open(session_id, opening)
         else:
-            session = await self._host.new(opening, session_id=session_id, share=share)
+            raise OptionError(f"There is a session {session_id} in {stored.info.cwd}; choose another id here.")
         await asyncio.to_thread(note_latest, share, opening.cwd, session.id)
         return SessionPort(session)
 

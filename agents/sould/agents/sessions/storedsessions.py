@@ -117,13 +117,12 @@ class StoredSessions:
         """
         return self._store.begins_with(beginning)
 
-    def has(self, session_id: str) -> bool:
-        """Whether there is a session with exactly this id."""
+    def get(self, session_id: str) -> StoredSession | None:
+        """The session with exactly this id, if there is one."""
         try:
-            self._store.find(session_id)
+            return self._store.find(session_id)
         except SessionNotFoundError:
-            return False
-        return True
+            return None
 
     async def take_in(self, share: Path, cwd: Path, wanted: str) -> None:
         """See `SessionStore.take_in`."""
