@@ -129,11 +129,24 @@ async def test_a_program_is_asked_whatever_the_session_allowed_before(bench: Ben
     assert not (bench.project / "two").exists()
 
 
+def mode_of(bench: Bench, session: str) -> str | bool:
+    options = bench.port.sessions[session].options.all()
+    return next(option.value for option in options if option.id == "mode")
+
+
+async def test_its_mode_is_that_of_its_configuration_and_not_of_the_projects_editors(bench: Bench) -> None:
+    ProjectMemory(bench.state / "projects.json").remember_mode(bench.project, "plan")
+    async with bench.running():
+        for more, mode in (((), "ask"), (("--config", "default_yolo = true"), "full")):
+            async with wire_connected(bench, "kimi", "--wire", *more) as program:
+                session = (await program.result("initialize", **NEW))["sould"]["session_id"]
+                assert mode_of(bench, session) == mode
+
+
 async def test_a_plan_of_one_program_is_not_the_projects_mode(bench: Bench) -> None:
     async with bench.running(), wire_connected(bench, "kimi", "--wire", "--yolo", "--plan") as program:
         session = (await program.result("initialize", **NEW))["sould"]["session_id"]
-        opened = bench.port.sessions[session]
-        assert {option.id: option.value for option in opened.options.all()}["mode"] == "plan"
+        assert mode_of(bench, session) == "plan"
     assert ProjectMemory(bench.state / "projects.json").mode(bench.project) is None
 
 

@@ -101,7 +101,9 @@ async def compose(
     workplace = await open_workplace(opening, log, configuration.live, trust, policy.changes)
     model = await open_model_use(host.models.providers, configuration.live, log, state, opening, storage.directory)
     attached, options = AttachedClients(log.channel), SessionOptions(log, state, stored.directory)
-    modes = make_modes(config, host.memory.mode(opening.cwd), state, opening, new=not stored.info.turns)
+    # what its user chose last in the project is not meant for a session that is configured in its own way
+    remembered = host.memory.mode(opening.cwd) if opening.configuration is None else None
+    modes = make_modes(config, remembered, state, opening, new=not stored.info.turns)
     away, cwd = AwayMode(log.channel, modes), stored.info.cwd
     switch = ModeSwitch(modes, state, log, away, options, attached, host.memory, cwd)
     permission = make_permission(host, stored, log, workplace, switch, UserPresence(attached, modes))
