@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from soultest.clients import FOLDER, NODE, PATIENCE
+from soultest.kimisessions import keep, text, turn, wire_lines
 from soultest.world import SOULD, World, call
 
 Json = dict[str, Any]
@@ -66,6 +67,21 @@ def test_the_node_sdk_plays_a_whole_conversation(world: World) -> None:
     assert (world.project / "made").exists()
     assert not (world.project / "never").exists()
     assert events[-1]["after"] < 3000, "else the SDK kills it"
+
+
+@pytest.mark.node
+def test_the_node_sdk_finds_its_sessions_forks_them_and_goes_on_with_those_of_kimi_cli(world: World) -> None:
+    world.script([f"text: answer {number}" for number in range(4)])
+    old = "5d2c4a0e-2a55-4a10-8a3c-b7a2f57e0c22"
+    keep(world.root / ".kimi", world.project, old, wire_lines(*turn("of kimi-cli", text("yes")), version=None))
+    line = [str(NODE), str(FOLDER / "kimi_storage.mjs"), str(KIMI), str(world.project), old]
+    environment = world.environment | {"KIMI_SHARE_DIR": str(world.root / ".kimi")}
+    done = subprocess.run(line, env=environment, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert json.loads(done.stdout) == {
+        "titles": ["of kimi-cli", "one", "one"],
+        "turns": [["of kimi-cli", "after kimi-cli"], ["one", "two"], ["one", "another two"]],
+    }
 
 
 class Program:
