@@ -72,6 +72,13 @@ class McpMessageParams(Inbound):
     params: Lenient[Json | None] = None
 
 
+class SystemPromptParams(Inbound):
+    """Instructions for the agent: behind its own, or in their place."""
+
+    mode: Literal["append", "override"]
+    content: list["TextBlock"]
+
+
 class OwnOpening(Inbound):
     """What clients that know us say of a session they open, in `_meta.sould` (docs/session-clients.md)."""
 
@@ -98,6 +105,7 @@ class OpeningParams(Inbound):
     cwd: str
     additional_directories: Items[str] = Field(default_factory=list)
     mcp_servers: Items[ServerEntry] = Field(default_factory=list)
+    system_prompt: SystemPromptParams | None = None
 
     @property
     def own(self) -> OwnOpening:

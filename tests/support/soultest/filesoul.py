@@ -21,7 +21,7 @@ from sould.agents.soul.soul import OpenWork, Resumed
 from sould.agents.soul.turn import Turn
 from sould.agents.soul.unfinished import Unfinished
 from sould.agents.wire.content import TextPart, UserInput, input_text
-from sould.agents.wire.messages import SteerInput, StepBegin, StepInterrupted
+from sould.agents.wire.messages import GivenPrompt, SteerInput, StepBegin, StepInterrupted
 from sould.daemon.paths import Paths
 from sould.daemon.process.compose import Composition, compose, own_souls
 from sould.daemon.process.main import main
@@ -77,6 +77,9 @@ class FileSoul(Struct):
     def undelivered(self) -> Sequence[UserInput]:
         """See `Soul`."""
         return [self._given.get_nowait() for _ in range(self._given.qsize())]
+
+    def instruct(self, given: GivenPrompt | None) -> None:
+        """See `Soul`: it takes none."""
 
     def tell_anew(self) -> None:
         """See `Soul`: it was told nothing."""

@@ -5,11 +5,15 @@ from typing import get_args
 
 from sould.acp.clients import origin_of
 from sould.acp.connection.client import AcpClient
-from sould.acp.schema import McpServerParams, OpeningParams, UnusableServer
+from sould.acp.schema import McpServerParams, OpeningParams, SystemPromptParams, UnusableServer
+from sould.agents.clients.frontend.routes import wrong
 from sould.agents.clients.params import absolute
 from sould.agents.soul.mcp_over_client import Carrier
 from sould.agents.soul.session_request import McpServer, SessionRequest, Transport
+from sould.agents.wire.messages import GivenPrompt
 
+MOST_GIVEN = 100_000
+"""Characters of a client's instructions: every model call has them."""
 TRANSPORTS: tuple[str, ...] = get_args(Transport)
 
 
@@ -17,7 +21,7 @@ def opening_of(client: AcpClient, params: OpeningParams) -> SessionRequest:
     """What the client says about a session it opens.
 
     Raises:
-        RpcError: a directory that is not absolute, named.
+        RpcError: a directory that is not absolute, named; instructions that are empty or too long.
     """
     return SessionRequest(
         cwd=absolute(params.cwd, "cwd"),
@@ -29,8 +33,20 @@ def opening_of(client: AcpClient, params: OpeningParams) -> SessionRequest:
         restricted=params.own.restricted,
         worktree=params.own.worktree_name,
         origin=origin_of(client.info, attended=client.speaks_for_user),
+        system_prompt=_given(params.system_prompt),
         capabilities=client.capabilities.names,
     )
+
+
+def _given(params: SystemPromptParams | None) -> GivenPrompt | None:
+    if params is None:
+        return None
+    text = "\n\n".join(block.text for block in params.content)
+    if not text.strip():
+        raise wrong("systemPrompt", "The system prompt is empty; leave it out, or give it a text.")
+    if len(text) > MOST_GIVEN:
+        raise wrong("systemPrompt", f"The system prompt has {len(text)} characters; it may have {MOST_GIVEN}.")
+    return GivenPrompt(mode=params.mode, text=text)
 
 
 def given_servers(entries: Sequence[McpServerParams | UnusableServer], carrier: Carrier) -> tuple[McpServer, ...]:

@@ -77,6 +77,7 @@ def _capabilities(client: AcpClient) -> Json:
             "title": {},
             "archive": {},
             "status": {},
+            "systemPrompt": {"mode": {"override": {}}},
         },
         "_meta": {"sould": _own(client)},
     }

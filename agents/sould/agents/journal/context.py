@@ -31,6 +31,7 @@ from sould.agents.wire.messages import (
     ContextReturned,
     ContextReverted,
     DirectoryAdded,
+    GivenPrompt,
     MediaLeftOut,
     ServerState,
     StatusUpdate,
@@ -72,6 +73,7 @@ class Context:
 
     def __init__(self) -> None:
         self.system_prompt = self.prompt_made_of = ""
+        self.prompt_given: GivenPrompt | None = None
         self.checkpoint = -1
         """The newest checkpoint's id; ids count from 0 and are never reused (D28)."""
         self.token_count = 0
@@ -343,6 +345,7 @@ class Context:
     def _set_system_prompt(self, prompt: SystemPrompt) -> None:
         self._pending += weight(prompt.text)
         self.system_prompt, self.prompt_made_of = prompt.text, prompt.made_of
+        self.prompt_given = prompt.given
         self.generation += 1 if self._entries else 0
 
     # --- history replaced ---

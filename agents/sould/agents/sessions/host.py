@@ -41,7 +41,7 @@ from sould.agents.sessions.store.waitingnotes import WaitingNotes
 from sould.agents.sessions.storedsessions import StoredSessions
 from sould.agents.sessions.worktrees.worktrees import Worktree
 from sould.agents.soul.session_request import SessionRequest
-from sould.agents.wire.messages import DirectoryAdded, SessionChanged, SystemPrompt
+from sould.agents.wire.messages import DirectoryAdded, GivenPrompt, SessionChanged, SystemPrompt
 
 logger = logging.getLogger(__name__)
 
@@ -174,6 +174,7 @@ class SessionHost:
                 live.parts.entry.opened(opening.origin)
                 live.parts.mcp.add(opening.mcp_servers)
                 live.parts.operations.directories.add(opening.additional)
+                live.parts.soul.instruct(opening.system_prompt)
                 if opening.restricted is not None:
                     live.restrict(opening.restricted)
                 return live
@@ -224,9 +225,14 @@ class SessionHost:
                 await fork.parts.operations.travel.rewinder.files.projects.inherit(session_id, source.directory)
         except OSError as error:
             raise JournalFullError(f"The edits of {session_id} cannot be saved: {error.strerror}.") from error
+        given: GivenPrompt | None = None
         for message in SessionLog.finished_messages(source.directory):
-            if not isinstance(message, SystemPrompt | SessionChanged | DirectoryAdded):
+            if isinstance(message, SystemPrompt):
+                given = message.given
+            elif not isinstance(message, SessionChanged | DirectoryAdded):
                 fork.log.publish(message)
+        if opening.system_prompt is None:
+            fork.parts.soul.instruct(given)
         await fork.log.commit()
         fork.parts.entry.continue_from(source.info)
         return fork
@@ -236,7 +242,12 @@ class SessionHost:
         source = self.sessions[session_id]
         restricted = True if source.restricted else None
         opening = replace(
-            source.parts.services.workplace.opening, worktree=name, mcp_servers=(), mode=None, restricted=restricted
+            source.parts.services.workplace.opening,
+            worktree=name,
+            mcp_servers=(),
+            mode=None,
+            restricted=restricted,
+            system_prompt=None,
         )
         fork = await self.fork(session_id, opening)
         worktree = self.worktrees.known.around(fork.info.cwd)

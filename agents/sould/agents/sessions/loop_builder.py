@@ -38,7 +38,7 @@ from sould.agents.toolapi.toolset import Toolset
 from sould.agents.tools.commands import OutputDirectory
 from sould.agents.tools.planmode import PlanMode
 from sould.agents.tools.todo import TodoList
-from sould.agents.wire.messages import SystemPrompt
+from sould.agents.wire.messages import GivenPrompt
 
 
 def build_loop(
@@ -49,8 +49,9 @@ def build_loop(
     crew: Crew,
     extensions: tuple[StepExtension, ...] = (),
     audience: Audience = no_audience,
+    given: GivenPrompt | None = None,
 ) -> AgentLoop:
-    """One agent with its own log, over what its session shares. A new log gets its system prompt.
+    """One agent with its own log, over what its session shares. A new log gets its system prompt, with what a client `given`.
 
     `audience` may be asked whether a summary of the agent's conversation will do.
 
@@ -60,7 +61,7 @@ def build_loop(
     model, config, permission = services.model, services.host.configuration.live, services.permission
     toolset = load_tools(services, spec, injected(services, spec, todos, crew))
     if not log.context.system_prompt:
-        log.publish(SystemPrompt(text=services.workplace.prompt(spec), made_of=spec.made_of))
+        log.publish(services.workplace.system_prompt(spec, given))
     size = ContextSize(log, toolset)
     meter = UsageCounter(log, model.costs, size)
     rewinder, judged = services.files.rewinder, services.files.judged

@@ -39,7 +39,7 @@ from sould.agents.soul.unfinished import Unfinished
 from sould.agents.toolapi.toolset import Toolset
 from sould.agents.tools.todo import TodoList
 from sould.agents.wire.content import UserInput
-from sould.agents.wire.messages import Notification
+from sould.agents.wire.messages import GivenPrompt, Notification
 from sould.agents.wire.notice import notice
 
 FOLDER = "subagents"
@@ -130,6 +130,10 @@ class OwnSoul(Struct, frozen=True):
         self.steps.steering.clear()
         return given
 
+    def instruct(self, given: GivenPrompt | None) -> None:
+        """See `Soul`."""
+        self.agent.instruct(given)
+
     def tell_anew(self) -> None:
         """See `Soul`."""
         self.agent.tell_anew()
@@ -173,9 +177,11 @@ async def _make(basis: SoulBasis) -> OwnSoul:
         await use_model(models, spec)
     crew = Crew(_market(basis, catalog), log, spec, services.mailbox.connect("", log))
     extensions = (TaskReminder(basis.work.tasks), *basis.extensions)
-    steps = build_loop(services, spec, log, basis.work.todos, crew, extensions, services.permission.presence)
+    presence, given = services.permission.presence, opening.system_prompt
+    steps = build_loop(services, spec, log, basis.work.todos, crew, extensions, presence, given)
     toolset = steps.tools.toolset
     agent = SessionAgent(catalog, log, toolset, spec, name, services.workplace, models, crew, problem)
+    agent.instruct(given)
     basis.options.offer(*model_options(models, state), AgentOption(agent, models, state))
     return OwnSoul(agent, steps, steps.model, steps.compactor, toolset, RetiredTools(services, log))
 

@@ -11,6 +11,7 @@ from sould.agents.base.environment import USUAL_UMASK
 from sould.agents.base.workspace import TextFiles
 from sould.agents.permissions.policy import Mode
 from sould.agents.soul.mcp_over_client import Carrier
+from sould.agents.wire.messages import GivenPrompt
 
 Transport: TypeAlias = Literal["stdio", "http", "sse", "acp"]
 Origin: TypeAlias = Literal["", "run", "wire", "terminal", "editor"]
@@ -65,6 +66,8 @@ class SessionRequest(Struct, frozen=True):
     """A new session is to have a git worktree of its own, with this name, "" for any; None: it works in `cwd` itself."""
     origin: Origin = ""
     """Where it is opened."""
+    system_prompt: GivenPrompt | None = None
+    """Instructions for the agent; None: those of the session, if it has any."""
     capabilities: frozenset[str] = frozenset()
     """What the client can do, by ACP's names: `fs.readTextFile`, `terminal` …; conditional tools ask for them."""
 

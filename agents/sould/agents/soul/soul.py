@@ -18,6 +18,7 @@ from sould.agents.soul.turn import Turn
 from sould.agents.soul.unfinished import Unfinished
 from sould.agents.toolapi.toolset import Toolset
 from sould.agents.wire.content import UserInput
+from sould.agents.wire.messages import GivenPrompt
 
 NO_MODEL = "The agent of this session answers nothing beside its conversation."
 NO_COMPACTOR = (
@@ -97,6 +98,10 @@ class Soul(Protocol):
 
     def undelivered(self) -> Sequence[UserInput]:
         """What was added too late for the turn; told once."""
+        ...
+
+    def instruct(self, given: GivenPrompt | None) -> None:
+        """A client's instructions hold from the next model call on; None: it gives none, and what holds stays."""
         ...
 
     def tell_anew(self) -> None:

@@ -103,12 +103,21 @@ class Custom(Message):
     data: JsonValue = None
 
 
+class GivenPrompt(Message):
+    """Instructions for the agent from the client of a session: behind the agent's own, or in their place."""
+
+    mode: Literal["append", "override"]
+    text: str
+
+
 class SystemPrompt(Message):
     """The frozen system prompt; first record of a session, and again when it is replaced."""
 
     text: str
     made_of: str = ""
     """A digest of the user's or the project's files that made the agent; "": none of theirs."""
+    given: GivenPrompt | None = None
+    """What of it a client gave; it stays until a client gives something else."""
 
 
 class SubagentCreated(Message):

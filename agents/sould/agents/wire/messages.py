@@ -57,6 +57,7 @@ from sould.agents.wire.extensions import (
     ToolCallDetail,
     ToolOutput,
 )
+from sould.agents.wire.extensions import GivenPrompt as GivenPrompt
 from sould.agents.wire.extensions import Location as Location
 from sould.agents.wire.extensions import RestoredFile as RestoredFile
 from sould.agents.wire.extensions import ToolKind as ToolKind

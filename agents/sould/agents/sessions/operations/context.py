@@ -30,6 +30,9 @@ class ModelContext(Struct, frozen=True):
         """See `StatusSource`."""
         if self.compactor is not None:
             yield f"- context: about {self.tokens} of {self.compactor.window} tokens"
+        if given := self.log.context.prompt_given:
+            place = "instead of the agent's" if given.mode == "override" else "behind the agent's"
+            yield f"- instructions from the client: {len(given.text)} characters, {place}"
         if made := self.log.context.subagents:
             yield f"- subagent types made here: {', '.join(made)}"
 

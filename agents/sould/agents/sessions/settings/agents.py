@@ -23,7 +23,7 @@ from sould.agents.soul.specfile import digests, stamps
 from sould.agents.soul.subagents.crew import Crew
 from sould.agents.soul.tool_conditions import Situation
 from sould.agents.toolapi.toolset import Toolset
-from sould.agents.wire.messages import SystemPrompt
+from sould.agents.wire.messages import GivenPrompt, SystemPrompt
 from sould.agents.wire.notice import notice
 
 DEFAULT = "default"
@@ -135,11 +135,11 @@ class SessionAgent(Struct):
             self._next = None
             return
         tools = self.toolset.rebuild(paths, places, patterns=spec.fields.mcp_tools)
-        prompt = self.workplace.prompt(spec) if files != self._made_of else None
+        prompt = self._prompt(spec) if files != self._made_of else None
         self.crew.work_by(spec)
         self.toolset.replace_with(tools)
         if prompt is not None:
-            self.log.publish(SystemPrompt(text=prompt, made_of=spec.made_of))
+            self.log.publish(prompt)
             if self._next is None and spec.document.path == self.spec.document.path:
                 changed = ", ".join(str(path) for path in self._changed(files))
                 self._tell(f"The agent {spec.name} has changed", f"Reloaded, because these changed: {changed}.")
@@ -151,14 +151,22 @@ class SessionAgent(Struct):
 
     def tell_anew(self) -> None:
         """What the prompt says of the session is not true any more: render it once more."""
-        self.log.publish(SystemPrompt(text=self.workplace.prompt(self.spec), made_of=self.spec.made_of))
+        self.log.publish(self._prompt(self.spec))
+
+    def instruct(self, given: GivenPrompt | None) -> None:
+        """See `Soul`. What is known already is not said again: the prompt stays as it is, byte by byte."""
+        if given not in (None, self.log.context.prompt_given):
+            self.log.publish(self.workplace.system_prompt(self.spec, given))
 
     def lists(self, text: str) -> bool:
         """Whether the agent's prompt would hold this text, were it rendered now."""
         try:
-            return text in self.workplace.prompt(self.spec)
+            return text in self._prompt(self.spec).text
         except (SouldError, OSError):
             return False
+
+    def _prompt(self, spec: AgentSpec) -> SystemPrompt:
+        return self.workplace.system_prompt(spec, self.log.context.prompt_given)
 
     def _offered(self, spec: AgentSpec) -> tuple[tuple[str, ...], tuple[str, ...]]:
         return offered_paths(spec, self.workplace.situation(self.models.info))

@@ -22,8 +22,12 @@ from sould.agents.soul.instructions import prompt_arguments, render_prompt
 from sould.agents.soul.projectinstructions import project_instructions
 from sould.agents.soul.session_request import SessionRequest
 from sould.agents.soul.skills.catalog import SkillCatalog, open_catalog
-from sould.agents.soul.spec import AgentSpec
+from sould.agents.soul.spec import BUILTIN, AgentSpec
 from sould.agents.soul.tool_conditions import Situation
+from sould.agents.wire.messages import GivenPrompt, SystemPrompt
+
+PLACE = BUILTIN / "place.md"
+"""What an agent is told of where it works that has no instructions of its own."""
 
 
 class Directories(Sequence[Path]):
@@ -97,10 +101,17 @@ class Workplace(Struct, frozen=True):
             services,
         )
 
-    def prompt(self, spec: AgentSpec) -> str:
-        """The spec's system prompt with its arguments; a session keeps it in its first record."""
-        path = spec.fields.system_prompt_path
-        return render_prompt(read_text(path), self.arguments(spec), path)
+    def system_prompt(self, spec: AgentSpec, given: GivenPrompt | None = None) -> SystemPrompt:
+        """The spec's system prompt with its arguments, and what a client gives; a session keeps it in its first record.
+
+        What is given stands behind it. Where it overrides the agent's instructions, only what is said of the place follows it.
+        """
+        overrides = given is not None and given.mode == "override"
+        path = PLACE if overrides else spec.fields.system_prompt_path
+        text = render_prompt(read_text(path), self.arguments(spec), path)
+        if given is not None:
+            text = f"{given.text}\n\n{text}" if overrides else f"{text.rstrip()}\n\n{given.text}"
+        return SystemPrompt(text=text, made_of=spec.made_of, given=given)
 
     def arguments(self, spec: AgentSpec) -> Mapping[str, str]:
         """What the prompt can use: the builtin arguments and the spec's own."""
