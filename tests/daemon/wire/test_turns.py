@@ -115,6 +115,8 @@ async def test_malformed_calls_get_the_code_of_json_rpc(bench: Bench) -> None:
             "id": None,
             "error": {"code": -32600, "message": "A request id is a string.", "data": None},
         }
+        program.send({"id": 1, "result": {}})
+        assert (await program.read())["error"]["code"] == -32600
         assert (await program.error("nonsense"))["code"] == -32601
         assert (await program.error("prompt", user_input=7))["code"] == -32602
         assert (await program.error("initialize"))["code"] == -32602
@@ -169,12 +171,14 @@ async def test_a_tool_of_the_program_is_called_and_one_with_a_taken_name_is_refu
         )
         assert said["external_tools"]["accepted"] == ["open_in_ide"]
         assert said["external_tools"]["rejected"] == [{"name": "Shell", "reason": "conflicts with builtin tool"}]
+        assert "external_tools" not in await program.result("initialize", **NEW)
         asked = program.ask("prompt", user_input="go")
         payload = await program.until("ToolCallRequest")
         assert payload == {"id": payload["id"], "name": "open_in_ide", "arguments": '{"path":"a.py"}'}
         value: Json = {"is_error": False, "output": "Opened", "message": "Opened a.py", "display": []}
         program.send({"id": payload["id"], "result": {"tool_call_id": payload["id"], "return_value": value}})
         await program.answer(asked)
+        assert "external_tools" not in await program.result("initialize", **NEW, external_tools=[])
     [result] = program.events("ToolResult")
     assert result["return_value"]["output"] == "Opened"
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
-from msgspec import UNSET, to_builtins
+from msgspec import UNSET, UnsetType, to_builtins
 
 from sould.agents.base.errors import SouldError
 from sould.agents.base.rpc.connection import Reply, described
@@ -67,7 +67,6 @@ async def _initialize(client: WireClient, raw: Json) -> Any:
         raise RpcError(INVALID_STATE, "An agent turn is already in progress.")
     client.introduce(said, raw)
     session = (await client.introduced()).session
-    tools = said.external_tools
     result = Initialized(
         protocol_version=PROTOCOL_VERSION,
         server=Server(SERVER if client.share is None else KIMI_SERVER, client.services.version),
@@ -77,14 +76,18 @@ async def _initialize(client: WireClient, raw: Json) -> Any:
         hooks=Hooks(tuple(EVENTS), dict(session.hook_counts)),
         capabilities=ServerCapabilities(supports_question=True),
         sould=OwnSession(session.id, str(session.info.cwd)),
-        external_tools=_registered(client, session, tools) if tools is not None else UNSET,
+        external_tools=_registered(client, session, said.external_tools),
     )
     return Reply(to_builtins(result), client.begin)
 
 
-def _registered(client: WireClient, session: SessionPort, tools: Sequence[Json]) -> ExternalTools:
+def _registered(client: WireClient, session: SessionPort, tools: Sequence[Json] | None) -> ExternalTools | UnsetType:
+    """What became of the tools that the client named; an empty list takes back those of before."""
+    if tools is None:
+        return UNSET
     accepted, refused = session.client_tools.register(tools, client.id)
-    return ExternalTools(tuple(accepted), tuple(RejectedTool(name, reason) for name, reason in refused))
+    rejected = tuple(RejectedTool(name, reason) for name, reason in refused)
+    return ExternalTools(tuple(accepted), rejected) if tools else UNSET
 
 
 async def _prompt(client: WireClient, params: InputParams) -> Json:

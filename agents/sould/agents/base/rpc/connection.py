@@ -182,6 +182,8 @@ class Connection:
                 return self._accept(parsed)
             case RpcNotification():
                 self._note(parsed)
+            case Response(id=int()) if self._dialect.string_ids:
+                return self._refuse(Invalid(None, RpcError(INVALID_REQUEST, "The id of an answer is a string.")))
             case Response():
                 self._settle(parsed)
             case Invalid():

@@ -258,7 +258,7 @@ Encode: TypeAlias = Callable[[dict[str, Any]], bytes]
 class Dialect(Struct, frozen=True):
     """`withdraw` is the notification that withdraws a request, named by `withdrawn`; "": requests are not withdrawn.
 
-    `string_ids`: a request whose id is no string is refused.
+    `string_ids`: a request whose id is no string is refused, and an answer whose id is a number.
     """
 
     splitter: NewSplitter
