@@ -24,13 +24,11 @@ from sould.daemon.wire.versions import Json, WireReader
 
 INVALID_STATE: Final = -32000
 NO_MODEL: Final = -32001
-NOT_CAPABLE: Final = -32002
 PROVIDER: Final = -32003
 SIGN_IN: Final = -32004
 OURS: Final = -32603
 _CODES: Final[dict[str, int]] = {
     "no_model": NO_MODEL,
-    "capability": NOT_CAPABLE,
     "auth_required": SIGN_IN,
     "disk_full": OURS,
     "internal": OURS,
