@@ -240,11 +240,12 @@ async def test_what_subagents_spend_however_deep_is_the_sessions_and_stops_with_
         return {"action": "accept", "content": {"q1": "Continue" if len(asked) == 1 else "Stop"}}
 
     async with editor(world, model="spending", agent="boss", form=go_on_once) as (client, session):
-        assert await client.prompt(session, "go") == {"stopReason": "end_turn"}
+        answer = await client.prompt(session, "go")
+        assert (answer["stopReason"], answer["usage"]["totalTokens"]) == ("end_turn", 3 * 60_010)
         assert asked == ["The budget of this session is used up: 120020 of 100000 tokens. Continue?"]
         assert "heard" in str(titled(client, "Look (middle)")["content"])
         assert client.text() == "enough"
-        assert await client.prompt(session, "again") == {"stopReason": "cancelled"}
+        assert (await client.prompt(session, "again"))["stopReason"] == "cancelled"
         assert len(asked) == 2, "parent and child are asked once"
         assert "240040 of 220020 tokens" in asked[1]
 

@@ -157,6 +157,7 @@ async def both(bench: Bench, first: str, second: str) -> AsyncGenerator[tuple[Wa
             bench.script(script, "text: done", "text: done", "text: done", "text: done")
             watchers.append(Watcher(await bench.new("full")))
             await finish(watchers[-1].session, "Make it large")
+        bench.script(*["text: done"] * 4)  # a changed file is played from its beginning: no command is run again
         async with ProjectPort.opened(bench.host.projects, bench.project, bench.root, "reviewer") as port:
             yield watchers[0], watchers[1], port
 
