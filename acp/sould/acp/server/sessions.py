@@ -140,13 +140,13 @@ async def set_title(client: AcpClient, params: TitleParams) -> Json:
     return {"title": info.title}
 
 
-async def archive(client: AcpClient, params: ArchiveParams) -> Json:
+async def set_archived(client: AcpClient, params: ArchiveParams) -> Json:
     """Take a session, open or not, out of the lists, or back into them."""
     info = (await client.host()).stored.archive(params.session_id, archived=params.archived)
     return {"archived": info.archived}
 
 
-async def put_away(client: AcpClient, params: SessionParams) -> Json:
+async def archive(client: AcpClient, params: SessionParams) -> Json:
     """Archive a session and stop showing it, as `close` does; one that held nothing is gone with that."""
     host = await client.host()
     host.stored.archive(params.session_id)
@@ -157,7 +157,7 @@ async def put_away(client: AcpClient, params: SessionParams) -> Json:
     return {}
 
 
-async def bring_back(client: AcpClient, params: SessionParams) -> Json:
+async def unarchive(client: AcpClient, params: SessionParams) -> Json:
     """End an archive; nothing is opened."""
     (await client.host()).stored.archive(params.session_id, archived=False)
     return {}
