@@ -311,6 +311,16 @@ async def test_what_kimi_cli_added_to_a_session_of_ours_is_taken_over(bench: Ben
         assert said_to_model(bench.host.sessions[ONE]) == ["one", "ours", "theirs", "added"]
 
 
+async def test_closing_a_session_that_nobody_used_here_keeps_what_kimi_cli_said_in_it(bench: Bench) -> None:
+    directory = folder_of(share_of(bench), bench.project) / ONE
+    async with bench.running(), kimi(bench, "--session", ONE) as program:
+        await program.result("initialize", **NEW)
+        with (directory / "wire.jsonl").open("ab") as journal:
+            journal.write(wire_lines(*turn("theirs", text("added")), version=None))
+        await bench.host.close(ONE, next(iter(bench.host.sessions[ONE].parts.attached.by_id)))
+        assert b"theirs" in (directory / "wire.jsonl").read_bytes()
+
+
 async def test_a_fork_that_a_program_cuts_from_a_session_of_ours_goes_on(bench: Bench) -> None:
     bench.script("text: first", "text: second")
     folder = folder_of(share_of(bench), bench.project)

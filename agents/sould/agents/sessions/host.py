@@ -325,7 +325,7 @@ class SessionHost:
         """Its last client has closed it, and there is nothing to come back to."""
         if session.info.blank:
             try:
-                self._store.delete(session.id)
+                self._store.delete_blank(session.id)
             except SouldError as error:  # it is not listed either way
                 logger.warning("blank session: %s", error.message)
 

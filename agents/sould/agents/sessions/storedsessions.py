@@ -16,7 +16,7 @@ from sould.agents.sessions.inbox import Inbox
 from sould.agents.sessions.livesessions import LiveSessions
 from sould.agents.sessions.loopkeeper import LoopKeeper
 from sould.agents.sessions.store.conversation import as_markdown
-from sould.agents.sessions.store.info import JOURNAL
+from sould.agents.sessions.store.info import JOURNAL, WeighedSession
 from sould.agents.sessions.store.store import (
     Archived,
     InfoPage,
@@ -25,7 +25,6 @@ from sould.agents.sessions.store.store import (
     SessionMatch,
     SessionStore,
     StoredSession,
-    WeighedSession,
 )
 from sould.agents.wire.stream import Cursor, Record
 

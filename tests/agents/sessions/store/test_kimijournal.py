@@ -163,3 +163,27 @@ def test_what_says_that_it_is_of_sould_is_not_believed_where_kimi_cli_writes(tmp
     (tmp_path / "wire.jsonl").write_bytes(wire_lines(added, *turn("one")))
     convert(tmp_path, tmp_path)
     assert "DirectoryAdded" not in {record.type for record in read_records(tmp_path / "wire.jsonl")}
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        pytest.param(b'{"timestamp": 1760000009.0, "message": {"type": "Cont', id="cut off"),
+        pytest.param(wire_lines(text("z" * (1 << 20)), version=None), id="long"),
+    ],
+)
+def test_what_kimi_cli_added_is_taken_over_however_its_last_line_looks(tmp_path: Path, last: bytes) -> None:
+    (tmp_path / "wire.jsonl").write_bytes(wire_lines(*turn("one", text("first"))))
+    convert(tmp_path, tmp_path)
+    with (tmp_path / "wire.jsonl").open("ab") as journal:
+        journal.write(wire_lines(*turn("theirs", text("added")), version=None) + last)
+    convert(tmp_path, tmp_path)
+    asked = [each.payload["user_input"] for each in read_records(tmp_path / "wire.jsonl") if each.type == "TurnBegin"]
+    assert asked == ["one", "theirs"]
+
+
+def test_a_long_last_line_of_ours_needs_no_conversion(tmp_path: Path) -> None:
+    (tmp_path / "wire.jsonl").write_bytes(wire_lines(text("z" * (3 << 20))))
+    for _ in range(2):
+        convert(tmp_path, tmp_path)
+    assert [path.name for path in tmp_path.glob("wire.kimi*")] == ["wire.kimi.jsonl"]

@@ -4,6 +4,7 @@
 damaged session: there is simply nothing to know.
 """
 
+import contextlib
 import os
 import re
 from collections.abc import Iterator
@@ -70,6 +71,14 @@ class StoredSession(Struct, frozen=True):
 
     info: SessionInfo
     directory: Path
+
+
+class WeighedSession(Struct, frozen=True):
+    """A session and what it takes on the disk."""
+
+    info: SessionInfo
+    size: int
+    """In bytes."""
 
 
 class InfoPage(Struct, frozen=True):
@@ -153,3 +162,13 @@ def _prompts(scan: Scan) -> Iterator[str]:
         if record.type == TurnBegin.__name__:
             message = record.message
             yield input_summary(message.user_input) if isinstance(message, TurnBegin) else ""
+
+
+def size_of(directory: Path) -> int:
+    """The bytes of all files below; what goes meanwhile counts nothing."""
+    total = 0
+    for place, _, names in os.walk(directory):
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += os.lstat(os.path.join(place, name)).st_size
+    return total

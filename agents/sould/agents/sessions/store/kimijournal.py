@@ -14,7 +14,6 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
-import orjson
 from msgspec import Struct
 
 from sould.agents.base.errors import JournalFullError, SouldError, why_refused
@@ -26,7 +25,7 @@ from sould.agents.sessions.store.imported import kimi
 from sould.agents.sessions.store.imported.finding import LARGEST, turns_of
 from sould.agents.sessions.store.imported.shape import ImportedConversation, ImportedMessage
 from sould.agents.sessions.store.info import JOURNAL
-from sould.agents.sessions.store.kimilayout import CONTEXT, additional_in, state_of
+from sould.agents.sessions.store.kimilayout import CONTEXT, additional_in, foreign, is_ours, parsed, state_of
 from sould.agents.soul.turn import new_turn_id
 from sould.agents.toolapi.base import tool_error
 from sould.agents.wire.content import TextPart, input_text
@@ -47,8 +46,6 @@ from sould.agents.wire.messages import (
     parse,
 )
 
-_SAMPLE: Final = 1 << 20
-"""Bytes at either end of a file that say whose it is."""
 _NO_TURN_END: Final = frozenset({"1.0", "1.1"})
 """Versions of Wire without `TurnEnd`."""
 _COMMAND: Final = re.compile(r"/(clear|reset|compact|yolo|afk|plan|add-dir|export|import)(?!\S)")
@@ -130,7 +127,7 @@ def convert(directory: Path, cwd: Path) -> None:
     """
     directory = directory.resolve()
     try:
-        if _is_ours(directory):
+        if is_ours(directory):
             return
         lock = lock_file(directory / f"{JOURNAL}.lock")
         try:
@@ -139,22 +136,6 @@ def convert(directory: Path, cwd: Path) -> None:
             os.close(lock)
     except OSError as error:
         raise JournalFullError(f"The session in {directory} cannot be taken over: {why_refused(error)}.") from error
-
-
-def _is_ours(directory: Path) -> bool:
-    """Whether its journal is one that we wrote, and nobody after us."""
-    try:
-        with (directory / JOURNAL).open("rb") as source:
-            first = source.readlines(_SAMPLE)
-            size = source.seek(0, os.SEEK_END)
-            source.seek(max(0, size - _SAMPLE))
-            last = source.read().removesuffix(b"\n").rpartition(b"\n")[2]
-    except FileNotFoundError:
-        return not (directory / CONTEXT).exists()
-    if not size:
-        return not (directory / CONTEXT).exists()
-    sealed = any(unseal(line.removesuffix(b"\n")) for line in first)
-    return sealed and (unseal(last) is not None or _foreign(last) is None)
 
 
 def _convert(directory: Path, cwd: Path) -> None:
@@ -318,7 +299,7 @@ def _survey(journal: Path) -> _Survey:
     survey = _Survey()
     if journal.exists():
         with journal.open("rb") as source:
-            first = _parsed(next(source, b""))
+            first = parsed(next(source, b""))
         if first is not None and first.get("type") == "metadata":
             survey.of_version(first.get("protocol_version"))
         for line in _lines(journal):
@@ -332,25 +313,11 @@ def _lines(journal: Path) -> Iterator[_Line]:
     with journal.open("rb") as source:
         for line in source:
             ours = unseal(line.removesuffix(b"\n"))
-            fields = ours or _foreign(line)
+            fields = ours or foreign(line)
             record = as_record(fields, 0) if fields is not None else None
             if record is not None:
                 envelope = {"type": record.type, "payload": record.payload}
                 yield _Line(record.timestamp, envelope, ours is not None, record.incomplete)
-
-
-def _foreign(line: bytes) -> dict[str, Any] | None:
-    """What is in a line that is not of ours; None also for one of ours that was damaged."""
-    fields = _parsed(line)
-    return fields if fields is not None and "c" not in fields else None
-
-
-def _parsed(line: bytes) -> dict[str, Any] | None:
-    try:
-        value: object = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        return None
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
 
 
 def _summaries(directory: Path, compactions: int) -> Sequence[str]:
@@ -375,7 +342,7 @@ def _summary(context: Path) -> str:
         return ""
     with context.open("rb") as source:
         for line in source:
-            message = _parsed(line) or {}
+            message = parsed(line) or {}
             role = message.get("role")
             if isinstance(role, str) and not role.startswith("_"):
                 whole = "\n".join(_texts(message.get("content")))

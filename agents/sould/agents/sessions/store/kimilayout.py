@@ -4,18 +4,22 @@
 it are the user's own and none is a link or a device. The store keeps a link to each that it takes.
 """
 
+import errno
 import hashlib
 import logging
 import os
 import re
+import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, BinaryIO, Final, cast
 
 import orjson
+from msgspec.structs import replace
 
 from sould.agents.base.privatefile import write_private
+from sould.agents.journal.records import unseal
 from sould.agents.sessions.store.info import JOURNAL, SessionInfo, default_title, first_prompt, shown_title
 
 logger = logging.getLogger(__name__)
@@ -29,6 +33,9 @@ HEAD: Final = 256 * 1024
 """Bytes in which a title is looked for."""
 LARGEST_STATE: Final = 4 * 1024 * 1024
 _BLOCK: Final = 1 << 20
+_SAMPLE: Final = 1 << 20
+"""Bytes at the end of a file in which the last line of ours is looked for first."""
+_LARGEST_LINE: Final = 1 << 28
 _TURN = re.compile(rb'"message":\s?\{"type":\s?"TurnBegin"')
 _PROMPT = re.compile(rb'\{"role":\s?"user"')
 _LONGEST_MATCH: Final = 40
@@ -87,16 +94,11 @@ def kept_in(share: Path, cwd: Path) -> Iterator[Path]:
 def read_session(directory: Path, cwd: Path) -> SessionInfo | None:
     """What is known of a session that we have not kept so far; None: it is not to be touched, or nothing of one. Blocks."""
     try:
-        with os.scandir(directory) as entries:
-            files = {entry.name: entry.stat(follow_symlinks=False) for entry in entries}
-        own = _is_own_directory(directory) and all(map(_is_harmless, files.values()))
-        kept = [files[name] for name in (JOURNAL, CONTEXT) if name in files]
-        if not own or not kept:
+        updated = _last_written(directory)
+        if updated is None:
             return None
         state = _read_object(directory / STATE)
         named = state.get("custom_title") or _read_object(directory / _METADATA).get("title")
-        turns = _count(directory / JOURNAL, _TURN) or _count(directory / CONTEXT, _PROMPT)
-        updated = max(found.st_mtime for found in kept)
         return SessionInfo(
             id=directory.name,
             cwd=cwd,
@@ -104,13 +106,90 @@ def read_session(directory: Path, cwd: Path) -> SessionInfo | None:
             title=shown_title(named) if isinstance(named, str) else _title(directory),
             created=updated,
             updated=updated,
-            turns=turns,
+            turns=count_turns(directory),
             archived=state.get("archived") is True,
             led_to=Path(os.path.realpath(cwd)),
         )
     except OSError as error:
         logger.info("%s: the session cannot be read: %s", directory, error.strerror)
         return None
+
+
+def read_again(directory: Path, info: SessionInfo) -> SessionInfo:
+    """What is known of a session, with what kimi-cli has written since it was read or since we wrote. Blocks."""
+    try:
+        if _last_written(directory.resolve()) in (None, info.updated) or is_ours(directory):
+            return info
+        found = read_session(directory.resolve(), info.cwd)
+        if found is None:
+            return info
+        title = found.title if info.title in ("", _title(directory)) else info.title
+        return replace(info, title=title, turns=found.turns, updated=found.updated)
+    except OSError as error:
+        logger.info("%s: the session cannot be read again: %s", directory, error.strerror)
+        return info
+
+
+def _last_written(directory: Path) -> float | None:
+    """When something was said in a session; None: it is not to be touched, or nothing of one. Raises OSError."""
+    with os.scandir(directory) as entries:
+        files = {entry.name: entry.stat(follow_symlinks=False) for entry in entries}
+    if not (_is_own_directory(directory) and all(map(_is_harmless, files.values()))):
+        return None
+    return max((files[name].st_mtime for name in (JOURNAL, CONTEXT) if name in files), default=None)
+
+
+def is_ours(directory: Path) -> bool:
+    """Whether a session's journal is one that we wrote, and nobody after us. Raises OSError."""
+    try:
+        with open_own(directory / JOURNAL) as source:
+            behind = _behind_ours(source)
+            source.seek(0)
+            empty = not source.read(1)
+    except FileNotFoundError:
+        behind, empty = None, True
+    if empty:
+        return not (directory / CONTEXT).exists()
+    return behind is not None and not any(map(foreign, behind))
+
+
+def _behind_ours(source: BinaryIO) -> Sequence[bytes] | None:
+    """The lines behind the last one that we wrote; None: there is none of ours where they may be looked for."""
+    size, sample = source.seek(0, os.SEEK_END), _SAMPLE
+    while True:
+        start = source.seek(max(0, size - sample))
+        lines = source.read().split(b"\n")[1 if start else 0 :]
+        for at in reversed(range(len(lines))):
+            if unseal(lines[at]):
+                return lines[at + 1 :]
+        if not start or sample >= _LARGEST_LINE:
+            return None
+        sample *= 4
+
+
+def foreign(line: bytes) -> dict[str, Any] | None:
+    """What is in a line that is not of ours; None also for one of ours that was damaged."""
+    fields = parsed(line)
+    return fields if fields is not None and "c" not in fields else None
+
+
+def parsed(line: bytes) -> dict[str, Any] | None:
+    """The object in a line, if it holds one."""
+    try:
+        value: object = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+
+def open_own(path: Path) -> BinaryIO:
+    """Open a file to read it, if it is one, the user's own, and not a link. Raises OSError."""
+    source = os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+    found = os.fstat(source.fileno())
+    if not (stat.S_ISREG(found.st_mode) and found.st_uid == os.getuid()):
+        source.close()
+        raise PermissionError(1, "it is no file of the user's own", str(path))
+    return source
 
 
 def _is_harmless(found: os.stat_result) -> bool:
@@ -161,11 +240,24 @@ def _title(directory: Path) -> str:
         return ""
 
 
+def count_turns(directory: Path) -> int:
+    """How many turns a session's files hold, whoever wrote them. Raises OSError."""
+    return _count(directory / JOURNAL, _TURN) or _count(directory / CONTEXT, _PROMPT)
+
+
+def has_turns(directory: Path) -> bool:
+    """Whether a session's files hold a turn, or may hold one that cannot be read."""
+    try:
+        return count_turns(directory) > 0
+    except OSError:
+        return True
+
+
 def _count(path: Path, pattern: re.Pattern[bytes]) -> int:
     """How often a pattern is in a file, which may be of any size."""
     found, rest = 0, b""
     try:
-        with path.open("rb") as source:
+        with open_own(path) as source:
             while block := source.read(_BLOCK):
                 data, end = rest + block, 0
                 for match in pattern.finditer(data):
@@ -193,6 +285,22 @@ def make_directory(share: Path, cwd: Path, session_id: str) -> Path:
     if any(os.path.lexists(directory / name) for name in (JOURNAL, CONTEXT)):
         raise FileExistsError(17, "it holds a conversation that cannot be read", str(directory))
     return directory
+
+
+def throw_away(directory: Path, place: Path) -> None:
+    """Move a session to a place where it is removed later; one on another file system goes at once. Raises OSError."""
+    if not directory.is_symlink():
+        directory.rename(place)
+        return
+    kept = directory.readlink()
+    try:
+        kept.rename(place)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        place = kept.rename(kept.with_name(f".{place.name}"))
+    directory.unlink()
+    shutil.rmtree(place, ignore_errors=True)
 
 
 def note_latest(share: Path, cwd: Path, session_id: str) -> None:

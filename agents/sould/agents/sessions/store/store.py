@@ -5,8 +5,6 @@ Nothing here opens a journal for writing, and one bad session never hides the ot
 """
 
 import builtins
-import contextlib
-import errno
 import logging
 import os
 import re
@@ -14,12 +12,11 @@ import secrets
 import shutil
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from sould.agents.base.errors import JournalFullError, OptionError, SessionNotFoundError, SouldError, why_refused
@@ -33,10 +30,12 @@ from sould.agents.sessions.store.info import (
     Origins,
     SessionInfo,
     StoredSession,
+    WeighedSession,
     default_title,
     origin_after,
     read_info,
     shown_title,
+    size_of,
     write_info,
 )
 from sould.agents.sessions.store.search import SessionMatch, SessionSearch
@@ -63,14 +62,6 @@ def _at_once(job: Callable[[], None], /) -> None:
     job()
 
 
-class WeighedSession(Struct, frozen=True):
-    """A session and what it takes on the disk."""
-
-    info: SessionInfo
-    size: int
-    """In bytes."""
-
-
 class SessionStore:
     """All sessions of a state directory.
 
@@ -90,7 +81,7 @@ class SessionStore:
         self._index = SessionIndex(state / "index.sqlite", self._read_all)
         self._search = SessionSearch(state / "search.sqlite")
         self._later = later
-        self._links: tuple[int, Collection[str]] = 0, ()
+        self._links: tuple[int, frozenset[str]] = 0, frozenset()
         """By the stamp at which they were looked for."""
         self._unwritten: dict[str, SessionInfo] = {}
         self._writing = threading.Lock()
@@ -148,22 +139,44 @@ class SessionStore:
         """
         _require_text(cwd)
         for directory in kimilayout.kept_in(share, cwd):
-            link = self._root / directory.name
-            if not _ID.fullmatch(directory.name) or (link.exists() and self._index.get(directory.name)):
-                continue
-            info = kimilayout.read_session(directory, cwd)
-            if info is None or (info.blank and info.id != wanted):
-                continue
-            try:
-                before = self._stamp()
-                self._link(directory)
-                kimilayout.keep_state_of_kimi(directory)
-                write_info(directory, info)
-            except OSError as error:
-                logger.warning("session %s in %s is left out: %s", info.id, share, error.strerror)
-                continue
+            if _ID.fullmatch(directory.name) and not self._knows(directory):
+                self._take(directory, cwd, wanted)
+
+    def _knows(self, directory: Path) -> bool:
+        """Whether its id is taken. What was said in it since it was linked is noted."""
+        link = self._root / directory.name
+        if not (link.is_symlink() and link.readlink() == directory):
+            return link.exists()
+        info = self._index.get(link.name) or read_info(link)
+        if info is not None:
             self._index.put(info)
-            self._follow(before)
+            self._look_again(info)
+        return info is not None
+
+    def _take(self, directory: Path, cwd: Path, wanted: str) -> None:
+        info = kimilayout.read_session(directory, cwd)
+        if info is None or (info.blank and info.id != wanted):
+            return
+        try:
+            before = self._stamp()
+            kimilayout.keep_state_of_kimi(directory)
+            write_info(directory, info)
+            self._link(directory)  # last: what is linked has been gone through
+        except OSError as error:
+            logger.warning("session %s in %s is left out: %s", info.id, directory, error.strerror)
+            return
+        self._index.put(info)
+        self._follow(before)
+
+    def _look_again(self, info: SessionInfo) -> SessionInfo:
+        """What is known of a session with what kimi-cli has said in it since."""
+        directory = self._root / info.id
+        found = kimilayout.read_again(directory, info) if directory.is_symlink() else info
+        if found != info:
+            self._unwritten[info.id] = found
+            self._index.put(found)
+            self._write(directory, info.id)
+        return found
 
     def _link(self, directory: Path) -> None:
         """Let the store have a session that is kept elsewhere. Raises OSError."""
@@ -264,9 +277,9 @@ class SessionStore:
     def weigh(self, before: float | None, over: int) -> builtins.list[WeighedSession]:
         """The sessions last updated before a moment (None: any) that take more than `over` bytes, oldest first."""
         self._refresh()
-        infos = self._index.newest(None, None, -1, used=False, archived="include")
-        old = [info for info in reversed(infos) if before is None or info.updated < before]
-        weighed = (WeighedSession(info, _size(self._root / info.id)) for info in old)
+        infos = map(self._look_again, reversed(self._index.newest(None, None, -1, used=False, archived="include")))
+        old = [info for info in infos if before is None or info.updated < before]
+        weighed = (WeighedSession(info, size_of(self._root / info.id)) for info in old)
         return [each for each in weighed if each.size > over]
 
     def below(self, directory: Path) -> builtins.list[SessionInfo]:
@@ -359,7 +372,7 @@ class SessionStore:
             self._trash.mkdir(mode=0o700, exist_ok=True)
             with self._writing:
                 self._unwritten.pop(session_id, None)
-                self._throw_away(directory)
+                kimilayout.throw_away(directory, self._trash / f"{session_id}-{time.time_ns()}")
             self._index.remove((session_id,))
             self._search.forget((session_id,))
             self._follow(before)
@@ -369,27 +382,24 @@ class SessionStore:
             os.close(lock)
         shutil.rmtree(self._trash, ignore_errors=True)
 
-    def _throw_away(self, directory: Path) -> None:
-        place = self._trash / f"{directory.name}-{time.time_ns()}"
-        if not directory.is_symlink():
-            directory.rename(place)
-            return
-        kept = directory.readlink()
-        try:
-            kept.rename(place)
-        except OSError as error:
-            if error.errno != errno.EXDEV:
-                raise
-            shutil.rmtree(kept)
-        directory.unlink()
-
     def forget_blank(self, before: float) -> None:
         """Delete the blank sessions that were begun before a moment and that nobody has open."""
         for session_id in self._index.blank(before):
             try:
-                self.delete(session_id)
+                self.delete_blank(session_id)
             except SouldError as error:  # it is not listed either way
                 logger.info("blank session %s: %s", session_id, error.message)
+
+    def delete_blank(self, session_id: str) -> None:
+        """Delete a session that holds nothing, as far as we know: one in which kimi-cli has said something since stays.
+
+        Raises as `delete`.
+        """
+        directory = self._directory(session_id)
+        if directory.is_symlink() and kimilayout.has_turns(directory):
+            self._look_again(self.find(session_id).info)
+        else:
+            self.delete(session_id)
 
     def close(self) -> None:
         """Let go of the index."""
@@ -440,20 +450,23 @@ class SessionStore:
 
     def _refresh(self) -> None:
         """Notice sessions that came or went without us."""
-        stamp = self._stamp()
+        stamp, known = self._stamp(), self._index.ids()
         if stamp == self._index.stamp:
-            self._index.remove([name for name in self._linked(stamp) if not self._holds(name)])
-            return
-        names, known = set(self._names()), self._index.ids()
-        self._index.remove(known - names)
+            linked = self._linked(stamp)
+            names = {name for name in linked if self._holds(name)}
+            gone = linked - names
+        else:
+            names = set(self._names())
+            gone = known - names
+        self._index.remove(gone)
         for name in names - known:
             info = read_info(self._root / name)
             if info:
                 self._index.put(info)
         self._index.set_stamp(stamp)
 
-    def _linked(self, stamp: int) -> Collection[str]:
-        """The sessions that are kept elsewhere, where they may be deleted unseen."""
+    def _linked(self, stamp: int) -> frozenset[str]:
+        """The sessions that are kept elsewhere, where they may come and go unseen."""
         if self._links[0] != stamp:
             with os.scandir(self._root) as entries:
                 self._links = stamp, frozenset(entry.name for entry in entries if entry.is_symlink())
@@ -477,16 +490,6 @@ def new_id(now: float) -> str:
     """A ULID: 26 characters that sort by time."""
     number = (int(now * 1000) << 80) | secrets.randbits(80)
     return "".join(_CROCKFORD[(number >> shift) & 31] for shift in range(125, -1, -5))
-
-
-def _size(directory: Path) -> int:
-    """The bytes of all files below; what goes meanwhile counts nothing."""
-    total = 0
-    for place, _, names in os.walk(directory):
-        for name in names:
-            with contextlib.suppress(OSError):
-                total += os.lstat(os.path.join(place, name)).st_size
-    return total
 
 
 def _require_text(*paths: Path) -> None:

@@ -1,0 +1,87 @@
+"""The store's sessions in kimi-cli's layout: what it says in them meanwhile is known, and never lost."""
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sould.agents.sessions.store.store import SessionStore
+from soultest.kimisessions import STARTED, folder_of, keep, text, turn, wire_lines
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SessionStore]:
+    store = SessionStore(tmp_path / "state")
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def share(tmp_path: Path) -> Path:
+    return tmp_path / "share"
+
+
+@pytest.fixture
+def cwd(tmp_path: Path) -> Path:
+    (tmp_path / "project").mkdir()
+    return tmp_path / "project"
+
+
+def test_a_blank_session_in_which_kimi_cli_has_said_something_is_known_and_stays(
+    store: SessionStore, share: Path, cwd: Path
+) -> None:
+    for each in ("seen", "unseen"):
+        store.create(cwd, session_id=each, share=share)
+        (folder_of(share, cwd) / each / "wire.jsonl").write_bytes(wire_lines(*turn("important", text("yes"))))
+        if each == "seen":
+            store.take_in(share, cwd)
+            assert (store.find(each).info.title, store.find(each).info.turns) == ("important", 1)
+    store.forget_blank(time.time() + 60)
+    assert sorted(each.id for each in store.list(cwd, used=True).items) == ["seen", "unseen"]
+
+
+def test_a_session_in_which_kimi_cli_went_on_is_the_latest_and_not_an_old_one(
+    store: SessionStore, share: Path, cwd: Path
+) -> None:
+    for number, each in enumerate(("old", "new")):
+        journal = keep(share, cwd, each, wire_lines(*turn(each, text("yes")))) / "wire.jsonl"
+        os.utime(journal, (STARTED, STARTED + number))
+    store.take_in(share, cwd)
+    store.rename("old", "Mine")
+    assert [each.id for each in store.list(cwd).items] == ["new", "old"]
+    with (folder_of(share, cwd) / "old" / "wire.jsonl").open("ab") as journal:
+        journal.write(wire_lines(*turn("more", text("yes")), version=None))
+    assert [each.info.id for each in store.weigh(STARTED + 60, 0)] == ["new"]
+    store.take_in(share, cwd)
+    latest = store.list(cwd).items[0]
+    assert (latest.id, latest.title, latest.turns) == ("old", "Mine", 2)
+
+
+def test_what_was_chosen_in_a_session_outlasts_a_directory_that_was_away(
+    store: SessionStore, share: Path, cwd: Path
+) -> None:
+    directory = keep(share, cwd, "one", wire_lines(*turn("one", text("yes"))))
+    store.take_in(share, cwd)
+    store.rename("one", "Mine")
+    state = {"mode": "plan", "model": "k2"}
+    (directory / "state.json").write_text(json.dumps(state))
+    share.rename(share.with_name("away"))
+    assert not store.list(cwd).items
+    share.with_name("away").rename(share)
+    store.take_in(share, cwd)
+    assert [each.title for each in store.list(cwd).items] == ["Mine"]
+    assert json.loads((directory / "state.json").read_text()) == state
+
+
+def test_a_session_that_was_away_while_others_were_listed_is_listed_again(
+    store: SessionStore, share: Path, cwd: Path
+) -> None:
+    keep(share, cwd, "one", wire_lines(*turn("one", text("yes"))))
+    store.take_in(share, cwd)
+    share.rename(share.with_name("away"))
+    assert not store.list(cwd).items
+    share.with_name("away").rename(share)
+    assert [each.id for each in store.list(cwd).items] == ["one"]
