@@ -366,3 +366,20 @@ async def test_a_directory_that_the_user_added_is_added_and_an_approval_is_not(b
         program.send({"id": payload["id"], "result": {"request_id": payload["id"], "response": "reject"}})
         await program.answer(asked)
     assert not (bench.project / "made").exists()
+
+
+async def test_two_programs_that_begin_the_same_session_at_once_are_both_in_it(bench: Bench) -> None:
+    async with bench.running(), kimi(bench, "--session", ONE) as one, kimi(bench, "--session", ONE) as other:
+        asked = [program.ask("initialize", **NEW) for program in (one, other)]
+        answers = [await program.answer(request) for program, request in zip((one, other), asked, strict=True)]
+        assert [answer["result"]["sould"]["session_id"] for answer in answers] == [ONE, ONE]
+
+
+async def test_a_session_that_cannot_begin_as_asked_leaves_nothing(bench: Bench) -> None:
+    async with bench.running():
+        async with kimi(bench, "--session", ONE, "--model", "typo") as program:
+            assert "typo" in (await program.error("initialize", **NEW))["message"]
+        assert not (folder_of(share_of(bench), bench.project) / ONE).exists()
+        assert not (share_of(bench) / "kimi.json").exists()
+        async with kimi(bench, "--session", ONE) as program:
+            assert (await program.result("initialize", **NEW))["sould"]["session_id"] == ONE

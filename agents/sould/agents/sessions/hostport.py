@@ -80,7 +80,9 @@ class HostPort:
         """
         return SessionPort(await self._host.open(session_id, opening))
 
-    async def of_kimi(self, share: Path, opening: SessionRequest, session_id: str, *, latest: bool) -> SessionPort:
+    async def open_for_kimi(
+        self, share: Path, opening: SessionRequest, session_id: str, *, latest: bool
+    ) -> SessionPort:
         """The session that a command line of kimi-cli's means; "" and not `latest`: a new one. One that there is not begins.
 
         `share` is kimi's own directory, where new ones are kept and old ones are found.
@@ -89,21 +91,25 @@ class HostPort:
             As `new` and `open`; OptionError: there is no latest one, or there can be none with this id.
         """
         opening = replace(opening, cwd=Path(os.path.abspath(opening.cwd)))
-        await self.stored.take_in(share, opening.cwd, session_id)
-        if latest:
-            page = await self.stored.list(opening.cwd, None, 1)
-            if not page.items:
-                raise OptionError(f"There is no session in {opening.cwd} to continue; start one without --continue.")
-            session_id = page.items[0].id
-        stored = self.stored.get(session_id)
-        if stored is None:
-            session = await self._host.new(opening, session_id=session_id, share=share)
-        elif opening.cwd == stored.info.cwd or opening.cwd.resolve() == stored.info.directory:
-            session = await self._host.open(session_id, opening)
-        else:
-            raise OptionError(f"There is a session {session_id} in {stored.info.cwd}; choose another id here.")
-        await asyncio.to_thread(note_latest, share, opening.cwd, session.id)
-        return SessionPort(session)
+        async with self._host.sessions.lock(session_id):
+            await self.stored.take_in(share, opening.cwd, session_id)
+            if latest:
+                page = await self.stored.list(opening.cwd, None, 1)
+                if not page.items:
+                    raise OptionError(
+                        f"There is no session in {opening.cwd} to continue; start one without --continue."
+                    )
+                session_id = page.items[0].id
+            stored = self.stored.get(session_id)
+            if stored is None:
+                return SessionPort(await self._host.new(opening, session_id=session_id, share=share))
+        if opening.cwd == stored.info.cwd or opening.cwd.resolve() == stored.info.directory:
+            return SessionPort(await self._host.open(session_id, opening))
+        raise OptionError(f"There is a session {session_id} in {stored.info.cwd}; choose another id here.")
+
+    async def note_latest(self, share: Path, session: SessionPort) -> None:
+        """Let kimi-cli know that this session was used last in its directory; `share`: see `open_for_kimi`."""
+        await asyncio.to_thread(note_latest, share, session.info.cwd, session.id)
 
     async def fork(self, session_id: str, opening: SessionRequest) -> SessionPort:
         """A new session that begins with everything the other one has said and changed by now.

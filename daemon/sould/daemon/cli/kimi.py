@@ -25,7 +25,7 @@ COMMANDS: Final = {
     "export": ("sessions.command", "sessions", ("export",)),
 }
 """The commands of kimi-cli that there are, each with the module and the name of ours, and what stands before its arguments."""
-GONE: Final = ("term", "plugin", "vis", "web")
+MISSING: Final = ("term", "plugin", "vis", "web")
 _PRINT: Final = (
     click.Option(["--print", "prints"], is_flag=True, help="Run one prompt, ask nothing, print the answer."),
     click.Option(["--prompt", "-p", "--command", "-c", "prompt"], help="The prompt; else standard input."),
@@ -49,7 +49,7 @@ class KimiCommand(Command):
         """See click."""
         if args and args[0] in COMMANDS:
             _run(args[0], args[1:])
-        if args and args[0] in GONE:
+        if args and args[0] in MISSING:
             raise CommandError(
                 f"sould has no `{args[0]}`; docs/kimi.md says what there is in place of kimi-cli.", USAGE
             )
@@ -79,8 +79,7 @@ def _run(name: str, arguments: list[str]) -> NoReturn:
     """Run the command of ours that stands for `name`."""
     module, attribute, before = COMMANDS[name]
     command = cast("click.Command", getattr(importlib.import_module(f"sould.daemon.cli.{module}"), attribute))
-    command.main([*before, *arguments], f"sould {attribute}", standalone_mode=False)
-    sys.exit(0)
+    sys.exit(command.main([*before, *arguments], f"sould {attribute}", standalone_mode=False) or 0)
 
 
 def _print(said: Mapping[str, Any]) -> NoReturn:
@@ -92,12 +91,12 @@ def _print(said: Mapping[str, Any]) -> NoReturn:
     final = said["final"] or said["quiet"]
     arguments = ["-o", "json" if final else "stream-json" if stream else "text", *_options(said), "--", _prompt(said)]
     if stream or not final:
-        sys.exit(_known(_code(arguments)))
+        sys.exit(_kimi_exit_code(_run_sould(arguments)))
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        code = _code(arguments)
-    result = json.loads(printed.getvalue().splitlines()[-1])
+        code = _run_sould(arguments)
+    result = json.loads(printed.getvalue().rstrip("\n").rpartition("\n")[2])
     if code:
-        raise CommandError(result["error"]["message"], _known(code))
+        raise CommandError(result["error"]["message"], _kimi_exit_code(code))
     click.echo(result["text"])
     sys.exit(0)
 
@@ -135,8 +134,8 @@ def _prompt(said: Mapping[str, Any]) -> str:
     return texts[0]
 
 
-def _code(arguments: list[str]) -> int:
-    """Of `sould run`."""
+def _run_sould(arguments: list[str]) -> int:
+    """The exit code of `sould run`."""
     from sould.daemon.cli.run.command import run  # noqa: PLC0415 -- only for those who print
 
     try:
@@ -146,6 +145,6 @@ def _code(arguments: list[str]) -> int:
     return 0
 
 
-def _known(code: int) -> int:
+def _kimi_exit_code(code: int) -> int:
     """As kimi-cli has them: 0, 1 and 75."""
     return FAILED if code in (APPROVAL, NO_MODEL) else code

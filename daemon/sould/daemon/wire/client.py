@@ -107,14 +107,18 @@ class WireClient(ClientConnection):
         """Attached before anything is chosen in it, so that this client chooses, and its choice is not the project's."""
         live = (await self.host()).sessions.keys()
         session = await self._found()
+        await asyncio.sleep(0)  # what it says as it starts is among what nobody has heard
         shown = self._show(session)
         try:
             await self._set_up(session, live=session.id in live)
         except SouldError:
             self._open = None
             shown.end()
-            await (await self.host()).detach(session.id, self.id)
+            host = await self.host()
+            await (host.close if session.info.blank else host.detach)(session.id, self.id)
             raise
+        if self._arguments.share is not None:
+            await (await self.host()).note_latest(self._arguments.share, session)
         return shown
 
     async def open_again(self, session_id: str, attached: AttachedSession) -> None:
@@ -141,7 +145,7 @@ class WireClient(ClientConnection):
         directory = str(arguments.directory)
         if arguments.share is not None:
             opening = self._request(directory)
-            return await host.of_kimi(arguments.share, opening, arguments.session, latest=arguments.latest)
+            return await host.open_for_kimi(arguments.share, opening, arguments.session, latest=arguments.latest)
         if arguments.session:
             stored = host.stored.find(arguments.session)
             return await host.open(stored.info.id, self._request(str(stored.info.cwd)))
