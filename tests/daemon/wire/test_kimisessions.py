@@ -196,10 +196,15 @@ async def test_a_fork_and_an_export_have_what_kimi_cli_wrote(bench: Bench) -> No
 
 async def test_what_kimi_cli_wrote_is_no_damage(bench: Bench) -> None:
     keep(share_of(bench), bench.project, ONE, wire_lines(*turn("one", text("first")), version=None))
+    keep(share_of(bench), bench.project, TWO, None, lines_of({"role": "user", "content": "one"}))
     async with bench.running(), kimi(bench) as program:
         await program.result("initialize", **NEW)
         assert bench.port.stored.get(ONE)
+        assert bench.port.stored.get(TWO)
         assert not check_sessions(bench.state, None).problems
+        share_of(bench).rename(bench.root / "away")
+        assert not check_sessions(bench.state, None).problems
+        (bench.root / "away").rename(share_of(bench))
 
 
 async def test_a_compacted_session_remembers_the_summary_and_what_was_kept(bench: Bench) -> None:

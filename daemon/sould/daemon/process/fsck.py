@@ -9,7 +9,8 @@ from sould.daemon.methods import FsckProblem, FsckReport
 
 def check_sessions(state: Path, directories: Sequence[Path] | None) -> FsckReport:
     """Check these sessions, or all below `state`. One unreadable session never hides the others."""
-    chosen = sorted((state / "sessions").glob("*")) if directories is None else directories
+    found_all = (path for path in (state / "sessions").glob("*") if path.exists())  # a link's session may be away
+    chosen = sorted(found_all) if directories is None else directories
     problems: list[FsckProblem] = []
     records = 0
     for directory in chosen:
@@ -26,6 +27,8 @@ def _check(directory: Path) -> tuple[list[FsckProblem], int]:
     problems = list(_set_aside(directory))
     journal = directory / "wire.jsonl"
     if not journal.is_file():
+        if directory.is_symlink() and (directory / "context.jsonl").is_file():
+            return problems, 0  # kimi-cli has not always kept a journal; it is made when the session is opened
         return [*problems, _problem(directory, "wire.jsonl", "is missing")], 0
     with journal.open("rb") as file:
         scan = Scan(file)

@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from sould.agents.base.errors import JournalFullError
+from sould.agents.sessions.settings.state import load_state
+from sould.agents.sessions.store.kimijournal import convert
+from sould.agents.sessions.store.kimilayout import note_latest
 from sould.agents.sessions.store.store import SessionStore
 from soultest.kimisessions import STARTED, folder_of, keep, text, turn, wire_lines
 
@@ -85,3 +89,44 @@ def test_a_session_that_was_away_while_others_were_listed_is_listed_again(
     assert not store.list(cwd).items
     share.with_name("away").rename(share)
     assert [each.id for each in store.list(cwd).items] == ["one"]
+
+
+@pytest.mark.parametrize("place", ["", "sessions", "sessions/*", "sessions/*/one"])
+def test_what_others_may_write_is_left_alone(store: SessionStore, share: Path, cwd: Path, place: str) -> None:
+    keep(share, cwd, "one", wire_lines(*turn("one", text("yes"))))
+    [directory] = share.glob(place) if place else [share]
+    directory.chmod(0o777)
+    store.take_in(share, cwd)
+    assert not store.list(cwd).items
+
+
+def test_kimi_json_is_left_alone_where_it_is_a_link_or_a_pipe(share: Path, cwd: Path, tmp_path: Path) -> None:
+    keep(share, cwd, "one", wire_lines(*turn("one", text("yes"))))
+    other = tmp_path / "other.json"
+    other.write_text("{}")
+    (share / "kimi.json").symlink_to(other)
+    note_latest(share, cwd, "one")
+    assert (other.read_text(), (share / "kimi.json").is_symlink()) == ("{}", True)
+    (share / "kimi.json").unlink()
+    os.mkfifo(share / "kimi.json")
+    note_latest(share, cwd, "one")
+    assert (share / "kimi.json").is_fifo()
+
+
+def test_a_link_that_came_later_is_not_read(store: SessionStore, share: Path, cwd: Path, tmp_path: Path) -> None:
+    directory = keep(share, cwd, "one", wire_lines(*turn("one", text("yes"))))
+    store.take_in(share, cwd)
+    (directory / "context.jsonl").symlink_to(tmp_path / "secret")
+    (tmp_path / "secret").write_bytes(b'{"role": "user", "content": "secret"}\n')
+    with pytest.raises(JournalFullError):
+        convert(store.find("one").directory, cwd)
+    assert not (directory / "context.kimi.jsonl").exists()
+
+
+def test_a_field_that_a_newer_kimi_cli_wrote_costs_none_of_the_others(tmp_path: Path) -> None:
+    todos = [{"title": "x", "status": "of the future"}]
+    (tmp_path / "state.json").write_text(json.dumps({"custom_title": "t", "model": "k2", "todos": todos}))
+    state = load_state(tmp_path)
+    state.save(tmp_path)
+    kept = json.loads((tmp_path / "state.json").read_text())
+    assert (kept["custom_title"], state.model, state.todos) == ("t", "k2", ())

@@ -6,7 +6,9 @@ Losing the file loses choices, never history. Keys of the reference layout are k
 import threading
 from collections.abc import Mapping
 from pathlib import Path
+from typing import cast
 
+import orjson
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationError
 
 from sould.agents.base.errors import JournalFullError, why_refused
@@ -96,8 +98,23 @@ class SessionState(Parsed):
 
 
 def load_state(directory: Path) -> SessionState:
-    """The state of the session in `directory`, or a fresh one when the file is missing or damaged."""
+    """The state of the session in `directory`, or a fresh one when the file is missing or damaged.
+
+    A field that does not validate, as of a newer program, is as if it were not there; the others stay.
+    """
     try:
-        return SessionState.model_validate_json((directory / _FILE).read_bytes())
-    except (OSError, ValidationError):
+        found: object = orjson.loads((directory / _FILE).read_bytes())
+    except (OSError, orjson.JSONDecodeError):
         return SessionState()
+    if not isinstance(found, dict):
+        return SessionState()
+    fields = cast("dict[str, object]", found)
+    try:
+        return _state(fields)
+    except ValidationError as error:
+        wrong = {each["loc"][0] for each in error.errors() if each["loc"]}
+        return _state({key: value for key, value in fields.items() if key not in wrong})
+
+
+def _state(fields: Mapping[str, object]) -> SessionState:
+    return SessionState.model_validate_json(orjson.dumps(fields))

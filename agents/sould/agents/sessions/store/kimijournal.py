@@ -25,7 +25,16 @@ from sould.agents.sessions.store.imported import kimi
 from sould.agents.sessions.store.imported.finding import LARGEST, turns_of
 from sould.agents.sessions.store.imported.shape import ImportedConversation, ImportedMessage
 from sould.agents.sessions.store.info import JOURNAL
-from sould.agents.sessions.store.kimilayout import CONTEXT, additional_in, foreign, is_ours, parsed, state_of
+from sould.agents.sessions.store.kimilayout import (
+    CONTEXT,
+    additional_in,
+    foreign,
+    is_ours,
+    open_own,
+    parsed,
+    require_own,
+    state_of,
+)
 from sould.agents.soul.turn import new_turn_id
 from sould.agents.toolapi.base import tool_error
 from sould.agents.wire.content import TextPart, input_text
@@ -131,6 +140,7 @@ def convert(directory: Path, cwd: Path) -> None:
             return
         lock = lock_file(directory / f"{JOURNAL}.lock")
         try:
+            require_own(directory)
             _convert(directory, cwd)
         finally:
             os.close(lock)
@@ -165,8 +175,10 @@ def _keep(path: Path) -> None:
     names = (path.with_name(f"{path.stem}.kimi{f'_{number}' if number else ''}.jsonl") for number in count())
     kept = next(name for name in names if not name.exists())
     draft = kept.with_name(f"{kept.name}.new")
-    shutil.copyfile(path, draft)
-    with draft.open("rb") as copy:
+    draft.unlink(missing_ok=True)
+    with open_own(path) as source, draft.open("xb") as copy:
+        shutil.copyfileobj(source, copy)
+        copy.flush()
         os.fsync(copy.fileno())
     draft.replace(kept)
 
@@ -298,7 +310,7 @@ class _Conversion:
 def _survey(journal: Path) -> _Survey:
     survey = _Survey()
     if journal.exists():
-        with journal.open("rb") as source:
+        with open_own(journal) as source:
             first = parsed(next(source, b""))
         if first is not None and first.get("type") == "metadata":
             survey.of_version(first.get("protocol_version"))
@@ -310,7 +322,7 @@ def _survey(journal: Path) -> _Survey:
 def _lines(journal: Path) -> Iterator[_Line]:
     if not journal.exists():
         return
-    with journal.open("rb") as source:
+    with open_own(journal) as source:
         for line in source:
             ours = unseal(line.removesuffix(b"\n"))
             fields = ours or foreign(line)
@@ -340,7 +352,7 @@ def _summary(context: Path) -> str:
     """The summary with which a context begins, "" when it does not."""
     if not context.is_file() or context.stat().st_size > LARGEST:
         return ""
-    with context.open("rb") as source:
+    with open_own(context) as source:
         for line in source:
             message = parsed(line) or {}
             role = message.get("role")
@@ -368,7 +380,8 @@ def _said_before(context: Path, survey: _Survey) -> ImportedConversation | None:
     """What a context has that was said before the journal began: kimi-cli has not always kept one."""
     if survey.sealed or survey.compactions or not context.is_file():
         return None
-    found = kimi.read(context.read_bytes())
+    with open_own(context) as source:
+        found = kimi.read(source.read())
     prompts = [at for at, each in enumerate(found.said) if each.who == "user" and _typed(each)]
     missing = len(prompts) - survey.prompts
     if missing <= 0:

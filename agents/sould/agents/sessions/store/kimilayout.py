@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import stat
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
@@ -18,6 +19,7 @@ from typing import Any, BinaryIO, Final, cast
 import orjson
 from msgspec.structs import replace
 
+from sould.agents.base.file_ownership import is_private_group
 from sould.agents.base.privatefile import write_private
 from sould.agents.journal.records import unseal
 from sould.agents.sessions.store.info import JOURNAL, SessionInfo, default_title, first_prompt, shown_title
@@ -29,6 +31,8 @@ CONTEXT: Final = "context.jsonl"
 _METADATA: Final = "metadata.json"
 """Where kimi-cli's own editor extension keeps a title."""
 _KNOWN: Final = "kimi.json"
+_NOTING: Final = threading.Lock()
+"""Held while it is read and written."""
 HEAD: Final = 256 * 1024
 """Bytes in which a title is looked for."""
 LARGEST_STATE: Final = 4 * 1024 * 1024
@@ -69,7 +73,7 @@ def leads_to_session(link: Path) -> bool:
             target.name == link.name
             and target.parents[1].name == "sessions"
             and os.path.realpath(target) == str(target)
-            and all(_is_own_directory(place) for place in (target.parents[2], target))
+            and all(_is_own_directory(place) for place in (target, *target.parents[:3]))
         )
     except (OSError, IndexError):
         return False
@@ -77,14 +81,17 @@ def leads_to_session(link: Path) -> bool:
 
 def _is_own_directory(path: Path) -> bool:
     found = os.lstat(path)
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+    others = found.st_mode & stat.S_IWOTH or (
+        found.st_mode & stat.S_IWGRP and not is_private_group(found.st_gid, os.getuid())
+    )
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not others
 
 
 def kept_in(share: Path, cwd: Path) -> Iterator[Path]:
     """The directories that may be sessions of a directory, every link on the way followed."""
     folder = folder_of(Path(os.path.realpath(share)), cwd)
     try:
-        if _is_own_directory(share.resolve()) and os.path.realpath(folder) == str(folder):
+        if os.path.realpath(folder) == str(folder) and all(map(_is_own_directory, (folder, *folder.parents[:2]))):
             with os.scandir(folder) as entries:
                 yield from [Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)]
     except OSError as error:
@@ -128,6 +135,12 @@ def read_again(directory: Path, info: SessionInfo) -> SessionInfo:
     except OSError as error:
         logger.info("%s: the session cannot be read again: %s", directory, error.strerror)
         return info
+
+
+def require_own(directory: Path) -> None:
+    """What is in a session's directory may be read and replaced. Raises OSError: something is not the user's own."""
+    if _last_written(directory) is None:
+        raise PermissionError(1, "something in it is not the user's own, or is a link", str(directory))
 
 
 def _last_written(directory: Path) -> float | None:
@@ -214,7 +227,7 @@ def state_of(directory: Path) -> dict[str, Any]:
 
 def _read_object(path: Path) -> dict[str, Any]:
     try:
-        with path.open("rb") as source:
+        with open_own(path) as source:
             found: object = orjson.loads(source.read(LARGEST_STATE))
     except (FileNotFoundError, orjson.JSONDecodeError):
         return {}
@@ -234,7 +247,7 @@ def keep_state_of_kimi(directory: Path) -> None:
 
 def _title(directory: Path) -> str:
     try:
-        with (directory / JOURNAL).open("rb") as source:
+        with open_own(directory / JOURNAL) as source:
             return default_title(first_prompt(source.read(HEAD)))
     except FileNotFoundError:
         return ""
@@ -280,8 +293,10 @@ def make_directory(share: Path, cwd: Path, session_id: str) -> Path:
     directory = folder_of(share, cwd) / session_id
     for place in (directory.parent.parent, directory.parent, directory):
         place.mkdir(mode=0o700, exist_ok=True)
-    if os.path.realpath(directory) != str(directory) or not (_is_own_directory(share) and _is_own_directory(directory)):
-        raise PermissionError(1, "it is another user's, or a link leads to it", str(directory))
+    if os.path.realpath(directory) != str(directory) or not all(
+        map(_is_own_directory, (directory, *directory.parents[:3]))
+    ):
+        raise PermissionError(1, "it is another user's, others may write to it, or a link leads to it", str(directory))
     if any(os.path.lexists(directory / name) for name in (JOURNAL, CONTEXT)):
         raise FileExistsError(17, "it holds a conversation that cannot be read", str(directory))
     return directory
@@ -307,13 +322,17 @@ def note_latest(share: Path, cwd: Path, session_id: str) -> None:
     """Note in `kimi.json` which session of a directory was used last, if it is in this layout. What else it says stays."""
     if not (folder_of(share, cwd) / session_id).is_dir():
         return
-    path = Path(os.path.realpath(share / _KNOWN))
+    with _NOTING:
+        _note(Path(os.path.realpath(share)) / _KNOWN, cwd, session_id)
+
+
+def _note(path: Path, cwd: Path, session_id: str) -> None:
     try:
-        found: object = orjson.loads(path.read_bytes()) if path.exists() else {}
+        found = _known(path)
         document = cast("dict[str, Any]", found) if isinstance(found, dict) else None
         known: object = document.setdefault("work_dirs", []) if document is not None else None
         if document is None or not isinstance(known, list):
-            logger.warning("%s is left as it is: it has no list of directories", path)
+            logger.warning("%s is left as it is: it has no list of directories, or too much else", path)
             return
         entries = cast("list[object]", known)
         ours = next((each for each in map(_entry, entries) if each and _is_of(each, cwd)), None)
@@ -325,6 +344,15 @@ def note_latest(share: Path, cwd: Path, session_id: str) -> None:
             write_private(path, orjson.dumps(document, option=orjson.OPT_INDENT_2))
     except (OSError, ValueError) as error:
         logger.warning("%s is left as it is: %s", path, error)
+
+
+def _known(path: Path) -> object:
+    try:
+        with open_own(path) as source:
+            content = source.read(LARGEST_STATE + 1)
+    except FileNotFoundError:
+        return {}
+    return orjson.loads(content) if len(content) <= LARGEST_STATE else None
 
 
 def _entry(value: object) -> dict[str, Any] | None:
