@@ -186,3 +186,11 @@ def test_a_killed_daemon_leaves_a_program_its_configuration(world: World) -> Non
     program.ask("2", "prompt", user_input="go")
     assert {"type": "ContentPart", "payload": {"type": "text", "text": "its own"}} in program.told
     assert program.close() == 0
+
+
+def test_options_that_no_next_daemon_could_be_told_are_refused_at_once(world: World) -> None:
+    line = [str(KIMI), "--wire", "--config", "#" * 70_000]
+    done = subprocess.run(line, env=world.environment, capture_output=True, text=True, timeout=PATIENCE)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "--config-file" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -32,6 +32,8 @@ KIMI, WIRE = "kimi", "--wire"
 """The command line of kimi-cli, and what programs start it with."""
 ARGUMENTS = b"_SOULD_ARGUMENTS"
 """The variable in which they wait for the next daemon: what a configuration says is in no list of processes."""
+LARGEST_VARIABLE = 128 * 1024
+"""Bytes that Linux takes for one, with its name, the `=` and the end."""
 
 
 def bridge() -> None:
@@ -61,9 +63,9 @@ def connect() -> None:
     frontend, arguments, token = sys.argv[1], sys.argv[2:], ""
     if arguments[:1] == ["--reattach"] and len(arguments) > 1:
         token, arguments = arguments[1], arguments[2:]
-    if frontend == KIMI:
-        arguments = _kept(arguments, again=bool(token))
     try:
+        if frontend == KIMI:
+            arguments = _keep_arguments(arguments, again=bool(token))
         _fill_standard_descriptors()
         _name_skill_directories(arguments)
         if not token and os.isatty(0):
@@ -73,11 +75,18 @@ def connect() -> None:
         sys.exit(f"sould: {error}")
 
 
-def _kept(arguments: "list[str]", *, again: bool) -> "list[str]":
-    """The arguments of the command line, which the variable keeps from the first bridge on."""
+def _keep_arguments(arguments: "list[str]", *, again: bool) -> "list[str]":
+    """The arguments of the command line, which the variable keeps from the first bridge on.
+
+    Raises:
+        BridgeError: they are too long for it.
+    """
     if again:
         return os.fsdecode(bytes.fromhex(os.environb[ARGUMENTS].decode())).split("\0")
-    os.environb[ARGUMENTS] = os.fsencode("\0".join(arguments)).hex().encode()
+    kept = os.fsencode("\0".join(arguments)).hex().encode()
+    if len(ARGUMENTS) + len(kept) + 2 > LARGEST_VARIABLE:
+        raise BridgeError("The options are longer than 64 KB; use --config-file and --mcp-config-file.")
+    os.environb[ARGUMENTS] = kept
     return arguments
 
 

@@ -8,7 +8,7 @@ import sys
 
 from sould.daemon.hello import VERSION
 
-COMPATIBLE = "1.51.0"
+KIMI_CLI_VERSION = "1.51.0"
 """The last kimi-cli, in whose place this stands: its clients ask for a version of its."""
 WIRE_VERSION = "1.10"
 SPEC_VERSION = "1"
@@ -27,13 +27,13 @@ sould version: %s
 def print_info(asked: "list[str]") -> int | None:
     """Answer `asked` and say the exit code; None when it is something else."""
     python = sys.version.partition(" ")[0]
-    known = (COMPATIBLE, SPEC_VERSION, WIRE_VERSION, python)
+    known = (KIMI_CLI_VERSION, SPEC_VERSION, WIRE_VERSION, python)
     if asked == ["info", "--json"]:
         said = JSON % known
     elif asked == ["info"]:
         said = WORDS % (*known, VERSION)
     elif asked in (["--version"], ["-V"]):
-        said = f"sould-kimi {VERSION} (in place of kimi-cli {COMPATIBLE})\n"
+        said = f"sould-kimi {VERSION} (in place of kimi-cli {KIMI_CLI_VERSION})\n"
     else:
         return None
     try:

@@ -28,6 +28,17 @@ def test_the_directory_of_kimi_cli_is_the_programs() -> None:
     assert read_kimi_arguments(("--wire",), "/here", HOME | {"KIMI_SHARE_DIR": "its"}).share == Path("/here/its")
 
 
+async def test_a_relative_directory_of_kimi_cli_is_seen_from_the_project(bench: Bench) -> None:
+    share = bench.project / "its"
+    share.mkdir()
+    (share / "mcp.json").write_text('{"mcpServers": {"broken": {}}}')
+    bench.script("text: hi")
+    async with bench.running(), wire_connected(bench, "kimi", "--wire", env={"KIMI_SHARE_DIR": "its"}) as program:
+        await program.result("initialize", **NEW)
+        await program.result("prompt", user_input="/mcp")
+    assert "mcpServers.broken" in str(program.lines)
+
+
 @pytest.mark.parametrize(
     ("given", "named"),
     [

@@ -6,7 +6,6 @@ The one place where the parts of a session meet. Nothing here runs a turn or tal
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from functools import partial
-from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -32,6 +31,7 @@ from sould.agents.sessions.settings.trusting import TrustQuestion
 from sould.agents.sessions.settings.workspace_info import Workplace, open_workplace
 from sould.agents.sessions.soulfactory import SoulBasis, SoulFactory, Work
 from sould.agents.sessions.store.entry import SessionEntry
+from sould.agents.sessions.store.kimilayout import share_directory
 from sould.agents.sessions.store.store import StoredSession
 from sould.agents.sessions.turns.hooking import LOOKED_BEFORE, SessionHooks
 from sould.agents.sessions.workfiles import make_files, site_of
@@ -199,6 +199,5 @@ def make_editor_tools(services: SessionServices) -> EditorTools:
 
 def mcp_files(configuration: UserConfiguration, trust: TrustStore, workplace: Workplace) -> Files:
     """Where the session's MCP servers are configured: a kimi-cli user's file, our own, and the project's."""
-    share = workplace.environment.variables.get("KIMI_SHARE_DIR")
-    kimi = (Path(share) if share else workplace.environment.home / ".kimi") / "mcp.json"
+    kimi = share_directory(workplace.environment.variables, workplace.opening.cwd) / "mcp.json"
     return Files((kimi, configuration.directory / "mcp.json"), TrustedServers(trust, workplace.opening.cwd))

@@ -36,7 +36,7 @@ class McpServer(Struct, frozen=True):
 
 
 class OwnConfiguration(Struct, frozen=True):
-    """What one session goes by in place of what the user configured for all. `text` may hold keys: it is never written to disk."""
+    """The configuration of one session, in place of the user's. `text` may hold keys: it is never written to disk."""
 
     file: Path | None = None
     text: SecretStr | None = None

@@ -9,6 +9,7 @@ from pydantic import SecretStr
 
 from sould.agents.base.errors import OptionError
 from sould.agents.mcp.specs import load_file, load_text
+from sould.agents.sessions.store.kimilayout import share_directory
 from sould.agents.soul.session_request import McpServer, OwnConfiguration
 from sould.daemon.wire.arguments import WireArguments, parsed
 
@@ -50,7 +51,7 @@ OPTIONS: Final = (
 )
 """Those of kimi-cli that concern a session. The bridge has taken `--skills-dir`; the daemon's log is its own."""
 _LIMITS: Final = ("max_steps_per_turn", "max_retries_per_step", "max_ralph_iterations")
-_APART: Final = (("session", "latest"), ("agent", "agent_file"), ("text", "file"))
+_EXCLUSIVE: Final = (("session", "latest"), ("agent", "agent_file"), ("text", "file"))
 """Options that say the same thing in two ways."""
 _NAMES: Final = {"latest": "continue", "agent_file": "agent-file", "text": "config", "file": "config-file"}
 
@@ -62,7 +63,7 @@ def read_kimi_arguments(given: tuple[str, ...], cwd: str, environment: Mapping[s
         OptionError: naming what is wrong with it.
     """
     said = parsed("sould kimi", OPTIONS, given)
-    for one, other in _APART:
+    for one, other in _EXCLUSIVE:
         if said[one] and said[other]:
             raise OptionError(f"--{_NAMES.get(one, one)} and --{_NAMES[other]} cannot be combined.")
     here, agent_file = Path(cwd), said["agent_file"]
@@ -104,9 +105,3 @@ def _servers(said: Mapping[str, Any], here: Path, environment: Mapping[str, str]
     places += [load_text(text, "--mcp-config", environment) for text in said["mcp_texts"]]
     notices = (McpServer(place, "stdio", problem=place) for found in places for place in found.notices)
     return (*(server for found in places for server in found.servers), *notices)
-
-
-def share_directory(environment: Mapping[str, str], here: Path) -> Path:
-    """kimi-cli's own directory: `KIMI_SHARE_DIR`, else `~/.kimi`."""
-    named = environment.get("KIMI_SHARE_DIR")
-    return here / named if named else Path(environment.get("HOME") or "~").expanduser() / ".kimi"

@@ -12,7 +12,7 @@ import re
 import shutil
 import stat
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
@@ -58,6 +58,12 @@ _STATE_KEYS: Final = frozenset(
     }
 )
 """What kimi-cli keeps in a session's state."""
+
+
+def share_directory(environment: Mapping[str, str], cwd: Path) -> Path:
+    """kimi-cli's own directory: `KIMI_SHARE_DIR`, seen from `cwd`, else `~/.kimi`."""
+    named = environment.get("KIMI_SHARE_DIR")
+    return cwd / named if named else Path(environment.get("HOME") or "~").expanduser() / ".kimi"
 
 
 def folder_of(share: Path, cwd: Path) -> Path:

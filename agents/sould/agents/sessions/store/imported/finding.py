@@ -47,7 +47,7 @@ class Kept(Struct, frozen=True):
 def kept_for(cwd: Path, environment: Mapping[str, str]) -> tuple[Kept, ...]:
     """The conversations about a directory, last used first: those about this path, and about the one that it leads to."""
     home = Path(environment.get("HOME") or "/")
-    share = Path(environment.get("KIMI_SHARE_DIR") or home / ".kimi")
+    share = kimilayout.share_directory(environment, cwd)
     spelled = {cwd, Path(os.path.realpath(cwd))}
     places: set[tuple[Agent, Path, str]] = {("codex", codex.folder_of(home), "**/rollout-*.jsonl")}
     for path in spelled:
