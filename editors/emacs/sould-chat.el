@@ -158,7 +158,7 @@ When it has ended by then, that is the next prompt."
          (names (mapcar (lambda (each) (cons (format "%s  %s" (substring (plist-get each :updatedAt) 0 16)
                                                      (sould-sight-line (or (plist-get each :title) "without a title")))
                                              each))
-                        (sould-agent-list root)))
+                        (or (sould-agent-list root) (user-error "There is no other session of this project"))))
          (picked (cdr (assoc (completing-read "Session: " (sould-chat--in-order names) nil t) names))))
     (sould-agent-load root (plist-get picked :sessionId) (plist-get picked :title)
                       (lambda (session) (pop-to-buffer (sould-chat--buffer session))))))

@@ -9,6 +9,7 @@ from soultest.daemon import until
 from soultest.editors.emacs import Emacs
 from soultest.screen import PATIENCE
 from soultest.souldemacs import OpenEmacs, hunks
+from soultest.terminal import terminal
 from soultest.world import World, call
 
 pytestmark = [pytest.mark.editors, pytest.mark.timeout(300)]
@@ -236,8 +237,12 @@ def test_a_turn_is_stopped_and_one_that_a_killed_daemon_cut_off_says_so(world: W
 def test_an_older_session_is_shown_again(world: World, open_emacs: OpenEmacs) -> None:
     world.script(["text: The answer is 42."] * 3)
     world.start()
-    assert world.sould("run", "what is it?").returncode == 0
     emacs = open_emacs("notes.txt")
+    assert world.sould("run", "a script's").returncode == 0
+    emacs.command("sould-switch-session")
+    emacs.screen.wait("There is no other session of this project")
+    with terminal(world, "run", "what is it?") as asked:
+        assert asked.wait() == 0
     emacs.command("sould-switch-session")
     emacs.screen.wait("Session:")
     emacs.screen.press("Tab", "Enter")

@@ -12,7 +12,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 
 from soultest.cliuser import User
-from soultest.world import SOULD
+from soultest.world import SOULD, World
 
 HEARS_CTRL_C = (
     sys.executable,
@@ -24,7 +24,7 @@ HEARS_CTRL_C = (
 
 @contextmanager
 def terminal(
-    user: User, *arguments: str, env: Mapping[str, str] | None = None, size: tuple[int, int] = (0, 0)
+    user: User | World, *arguments: str, env: Mapping[str, str] | None = None, size: tuple[int, int] = (0, 0)
 ) -> Generator["Terminal"]:
     """A command at a terminal; `env` is added to what the user has. `size`: its rows and columns, 0 where it does not say."""
     ours, theirs = pty.openpty()
