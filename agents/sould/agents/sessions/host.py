@@ -136,7 +136,7 @@ class SessionHost:
                 parts.choices.state.save(stored.directory)
                 await log.commit()
         except BaseException:
-            self._store.delete(stored.info.id)
+            self._store.take_back(stored.info.id)
             raise
         session = Session(parts, rested, partial(self._go_on_in_worktree, stored.info.id))
         self.inbox.watch(session.parts.entry, session.log.channel)

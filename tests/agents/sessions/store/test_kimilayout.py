@@ -130,3 +130,16 @@ def test_a_field_that_a_newer_kimi_cli_wrote_costs_none_of_the_others(tmp_path: 
     state.save(tmp_path)
     kept = json.loads((tmp_path / "state.json").read_text())
     assert (kept["custom_title"], state.model, state.todos) == ("t", "k2", ())
+
+
+def test_a_session_that_could_not_begin_leaves_what_was_there_before(
+    store: SessionStore, share: Path, cwd: Path
+) -> None:
+    there = keep(share, cwd, "there", None, state={"custom_title": "Mine", "mode": "full"})
+    for each in ("there", "new"):
+        store.create(cwd, session_id=each, share=share)
+        store.take_back(each)
+    assert [path.name for path in there.parent.iterdir()] == ["there"]
+    assert [path.name for path in there.iterdir()] == ["state.json"]
+    assert json.loads((there / "state.json").read_text()) == {"custom_title": "Mine"}
+    assert not store.list(cwd).items

@@ -7,6 +7,7 @@ damaged session: there is simply nothing to know.
 import contextlib
 import os
 import re
+import secrets
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
@@ -16,6 +17,7 @@ from msgspec import MsgspecError, Struct
 from msgspec.json import Decoder, encode
 from msgspec.structs import replace
 
+from sould.agents.base.errors import SouldError
 from sould.agents.base.privatefile import write_private
 from sould.agents.journal.records import Scan
 from sould.agents.permissions.visible import prints_nothing, visible
@@ -26,6 +28,7 @@ from sould.agents.wire.messages import TurnBegin
 INFO = "session.json"
 JOURNAL = "wire.jsonl"
 TITLE_LENGTH = 50
+_CROCKFORD: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _ADDED = re.compile(r"<([A-Za-z][\w-]*)(?:\s[^<>]*)?(?:/>|>.*?</\1\s*>)", re.DOTALL)
 """What editors and programs put beside what was typed comes in tags, such as the files that are open."""
 Archived: TypeAlias = Literal["exclude", "include", "only"]
@@ -172,3 +175,18 @@ def size_of(directory: Path) -> int:
             with contextlib.suppress(OSError):
                 total += os.lstat(os.path.join(place, name)).st_size
     return total
+
+
+def new_id(now: float) -> str:
+    """A ULID: 26 characters that sort by time."""
+    number = (int(now * 1000) << 80) | secrets.randbits(80)
+    return "".join(_CROCKFORD[(number >> shift) & 31] for shift in range(125, -1, -5))
+
+
+def require_text(*paths: Path) -> None:
+    """Raises SouldError: a path is no text."""
+    for path in paths:
+        try:
+            str(path).encode()
+        except UnicodeEncodeError:
+            raise SouldError(f"The directory name {str(path)!a} is not UTF-8; rename it to work there.") from None

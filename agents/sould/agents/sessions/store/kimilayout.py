@@ -4,6 +4,7 @@
 it are the user's own and none is a link or a device. The store keeps a link to each that it takes.
 """
 
+import contextlib
 import errno
 import hashlib
 import logging
@@ -22,7 +23,7 @@ from msgspec.structs import replace
 from sould.agents.base.file_ownership import is_private_group
 from sould.agents.base.privatefile import write_private
 from sould.agents.journal.records import unseal
-from sould.agents.sessions.store.info import JOURNAL, SessionInfo, default_title, first_prompt, shown_title
+from sould.agents.sessions.store.info import INFO, JOURNAL, SessionInfo, default_title, first_prompt, shown_title
 
 logger = logging.getLogger(__name__)
 
@@ -306,6 +307,16 @@ def make_directory(share: Path, cwd: Path, session_id: str) -> Path:
     if any(os.path.lexists(directory / name) for name in (JOURNAL, CONTEXT)):
         raise FileExistsError(17, "it holds a conversation that cannot be read", str(directory))
     return directory
+
+
+def take_back(link: Path) -> None:
+    """Remove the link to a session that was just made, and what we put into its directory; that goes if nothing else is in it."""
+    kept = link.readlink()
+    link.unlink()
+    for name in (INFO, JOURNAL, f"{JOURNAL}.lock", CONTEXT):
+        (kept / name).unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        kept.rmdir()
 
 
 def throw_away(directory: Path, place: Path) -> None:

@@ -8,7 +8,6 @@ import builtins
 import logging
 import os
 import re
-import secrets
 import shutil
 import threading
 import time
@@ -32,8 +31,10 @@ from sould.agents.sessions.store.info import (
     StoredSession,
     WeighedSession,
     default_title,
+    new_id,
     origin_after,
     read_info,
+    require_text,
     shown_title,
     size_of,
     write_info,
@@ -46,7 +47,6 @@ __all__ = ["Archived", "InfoPage", "Origins", "SessionInfo", "SessionMatch", "Se
 logger = logging.getLogger(__name__)
 
 _ID = re.compile(r"[0-9A-Za-z_-]{1,64}")
-_CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 MAX_PAGE = 1000
 MOST_MATCHES = 5
 
@@ -112,14 +112,16 @@ class SessionStore:
         info = SessionInfo(
             session_id or new_id(now), cwd, tuple(additional), created=now, updated=now, origin=origin, led_to=led_to
         )
-        _require_text(cwd, led_to, *additional)
+        require_text(cwd, led_to, *additional)
         directory = self._root / info.id
         before = self._stamp()
         try:
             if share is None:
                 directory.mkdir(mode=0o700)
             else:
-                self._link(kimilayout.make_directory(share, cwd, info.id))
+                kept = kimilayout.make_directory(share, cwd, info.id)
+                kimilayout.keep_state_of_kimi(kept)
+                self._link(kept)
         except OSError as error:
             raise _not_stored(share or self._root, error) from error
         try:
@@ -131,13 +133,24 @@ class SessionStore:
         self._follow(before)
         return StoredSession(info, directory)
 
+    def take_back(self, session_id: str) -> None:
+        """Undo `create`: what was in the session's directory before it stays. Raises as `delete`."""
+        directory = self._directory(session_id)
+        if not directory.is_symlink():
+            self.delete(session_id)
+            return
+        with self._writing:
+            self._unwritten.pop(session_id, None)
+            kimilayout.take_back(directory)
+        self._index.remove((session_id,))
+
     def take_in(self, share: Path, cwd: Path, wanted: str = "") -> None:
         """Know the sessions of a directory that are in kimi-cli's layout; blank ones only with the id `wanted`. For a thread.
 
         Raises:
             SouldError: the directory is no text.
         """
-        _require_text(cwd)
+        require_text(cwd)
         for directory in kimilayout.kept_in(share, cwd):
             if _ID.fullmatch(directory.name) and not self._knows(directory):
                 self._take(directory, cwd, wanted)
@@ -484,17 +497,3 @@ class SessionStore:
 
 def _not_stored(place: Path, error: OSError) -> JournalFullError:
     return JournalFullError(f"A new session cannot be stored in {place}: {why_refused(error)}.")
-
-
-def new_id(now: float) -> str:
-    """A ULID: 26 characters that sort by time."""
-    number = (int(now * 1000) << 80) | secrets.randbits(80)
-    return "".join(_CROCKFORD[(number >> shift) & 31] for shift in range(125, -1, -5))
-
-
-def _require_text(*paths: Path) -> None:
-    for path in paths:
-        try:
-            str(path).encode()
-        except UnicodeEncodeError:
-            raise SouldError(f"The directory name {str(path)!a} is not UTF-8; rename it to work there.") from None
