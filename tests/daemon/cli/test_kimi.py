@@ -36,6 +36,15 @@ def test_one_prompt_is_run_without_questions(user: User) -> None:
     assert made.read_text() == "new"
 
 
+def test_a_prompt_alone_asks_first(user: User) -> None:
+    made = user.project / "made"
+    write = {"id": "1", "name": "WriteFile", "arguments": json.dumps({"path": str(made), "content": "new"})}
+    user.scripted(f"tool_call: {json.dumps(write)}", "text: Done.")
+    done = user.sould("kimi", "--prompt", "write")
+    assert done.returncode == 1, "nobody could be asked"
+    assert not made.exists()
+
+
 def test_a_message_of_a_program_is_a_prompt_and_events_are_lines(user: User) -> None:
     user.scripted("text: Hi.")
     given = '{"role":"user","content":[{"type":"text","text":"hello"}]}\n'

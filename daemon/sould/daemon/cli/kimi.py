@@ -102,7 +102,7 @@ def _print(said: Mapping[str, Any]) -> NoReturn:
 
 
 def _options(said: Mapping[str, Any]) -> list[str]:
-    """As `sould run` has them: nobody is there to be asked."""
+    """As `sould run` has them. What only prints asks nobody, as in kimi-cli; a prompt alone is asked about as usual."""
     named = {
         "--cwd": said["directory"],
         "--session": said["session"],
@@ -113,7 +113,12 @@ def _options(said: Mapping[str, Any]) -> list[str]:
     options = [f"{name}={value}" for name, value in named.items() if value not in (None, "")]
     options += [f"--add-dir={path}" for path in said["additional"]]
     options += [f"--skills-dir={path}" for path in said["skills"]]
-    return [*options, *(["--continue"] if said["latest"] else []), "--plan" if said["plan"] else "--afk"]
+    options += ["--continue"] if said["latest"] else []
+    if said["plan"]:
+        return [*options, "--plan"]
+    if said["prints"] or said["quiet"] or said["afk"]:
+        return [*options, "--afk"]
+    return [*options, "--yes"] if said["full"] else options
 
 
 def _prompt(said: Mapping[str, Any]) -> str:

@@ -273,7 +273,9 @@ def _sign_in_for_program(provider: str | None, configured: Mapping[str, Provider
     if oauth is None:
         which = f"those that do: {', '.join(offered)}" if offered else "no provider of the configuration does"
         missing = f"{name!r} does not declare `oauth`" if name else "no provider was named that declares `oauth`"
-        raise Teller(as_json=True).failed(f"There is nothing to sign in to: {missing}; {which}.")
+        raise Teller(as_json=True).failed(
+            f"There is nothing to sign in to: {missing}; {which}. `sould login PROVIDER` stores a key."
+        )
     sign_in(name, oauth, as_json=True, allow_file=allow_file, browser=False)
 
 

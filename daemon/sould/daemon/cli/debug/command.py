@@ -220,7 +220,9 @@ def _journal(session: str) -> Path:
     stored = Path(Paths(os.environ).state) / "sessions"
     names = sorted((each.name for each in stored.iterdir()), reverse=True) if stored.is_dir() else []
     if not session:
-        return stored / _latest(stored, names) / JOURNAL
+        latest = _latest(stored, names)
+        click.echo(f"Session {latest}", err=True)
+        return stored / latest / JOURNAL
     found = [session] if session in names else [name for name in names if name.startswith(session)]
     if len(found) != 1:
         if not found:

@@ -110,9 +110,8 @@ def _said(message: wire.WireMessage) -> str:
         case wire.ApprovalRequest():
             return f"{message.action}: {message.description}"
         case wire.ApprovalResponse():
-            return " ".join(
-                filter(None, (message.response, message.answered_by and f"by {message.answered_by}", message.feedback))
-            )
+            who = f" by {message.answered_by}" if message.answered_by else ""
+            return f"{message.response}{who}{f': {message.feedback}' if message.feedback else ''}"
         case wire.QuestionRequest():
             return "  ".join(each.question for each in message.questions)
         case wire.StatusUpdate():

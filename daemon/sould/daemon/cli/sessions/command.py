@@ -88,7 +88,8 @@ def list_sessions(
         return
     if not rows:
         hint = "" if everywhere else "; `sould sessions list --all` shows other projects"
-        click.echo(f"No sessions{'' if everywhere else f' in {directory}'}{hint}.", err=True)
+        of_origin = f" of the origin {origin}" if origin else ""
+        click.echo(f"No sessions{of_origin}{'' if everywhere else f' in {directory}'}{hint}.", err=True)
         return
     click.echo(table(_line(row, everywhere=everywhere) for row in rows))
 
