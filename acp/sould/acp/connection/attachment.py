@@ -19,7 +19,7 @@ from sould.agents.sessions.pendingprompts import PendingPrompts
 from sould.agents.sessions.port import SessionPort
 from sould.agents.wire import messages as wire
 from sould.agents.wire.content import TextPart, ThinkPart
-from sould.agents.wire.notice import answered
+from sould.agents.wire.notice import describe_answer
 
 _REQUESTS = (wire.ApprovalRequest, wire.QuestionRequest, wire.HookRequest, wire.ToolCallRequest)
 _CLOSINGS = (wire.ApprovalResponse, wire.QuestionResponse, wire.HookResponse, wire.RequestClosed)
@@ -212,7 +212,7 @@ class Attachment:
 
     def _close_dialogs(self, message: wire.WireMessage) -> None:
         if isinstance(message, _CLOSINGS):
-            self._dialogs.close(message.request_id, answered(message))
+            self._dialogs.close(message.request_id, describe_answer(message))
             self._tools.close(message.request_id)
         elif isinstance(message, wire.TurnEnd):
             self._dialogs.end_of_turn()

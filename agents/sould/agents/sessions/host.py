@@ -171,7 +171,7 @@ class SessionHost:
         async with self.sessions.lock(session_id):
             live = self.sessions.get(session_id)
             if live is not None:
-                live.parts.entry.opened(opening.origin)
+                live.parts.entry.note_opening(opening.origin)
                 live.parts.mcp.add(opening.mcp_servers)
                 live.parts.operations.directories.add(opening.additional)
                 live.parts.soul.instruct(opening.system_prompt)
@@ -190,7 +190,7 @@ class SessionHost:
                 session = Session(parts, rested, partial(self._go_on_in_worktree, session_id))
                 self.inbox.watch(session.parts.entry, log.channel)
                 opened.callback(self.inbox.unwatch, session_id)
-                parts.entry.opened(opening.origin)
+                parts.entry.note_opening(opening.origin)
                 await session.recover()
             self._start(session)
         return session

@@ -90,7 +90,7 @@ async def compose(
     Raises:
         ConfigError, InvalidToolError
     """
-    host = configured(host, opening, opened)
+    host = with_own_configuration(host, opening, opened)
     state = load_state(stored.directory)
     trust = host.policy.trust.of_session(stored.directory, opening.environment)
     if opening.restricted is not None:
@@ -141,7 +141,7 @@ async def compose(
     )
 
 
-def configured(host: HostServices, opening: SessionRequest, opened: AsyncExitStack) -> HostServices:
+def with_own_configuration(host: HostServices, opening: SessionRequest, opened: AsyncExitStack) -> HostServices:
     """The host as it is to this session, which may name a configuration of its own."""
     if opening.configuration is None:
         return host

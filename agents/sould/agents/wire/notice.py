@@ -43,14 +43,14 @@ def answer_to(command: str, body: str, client_id: str, by: str) -> Notification:
     return notice("command", command, body).model_copy(update=sender)
 
 
-def elsewhere(message: WireMessage, request_id: str) -> Notification | None:
+def answered_elsewhere_notice(message: WireMessage, request_id: str) -> Notification | None:
     """For a client that was asked and cannot be told by the answer itself how another answered; None: nobody did."""
-    how = answered(message)
+    how = describe_answer(message)
     sender = {"source_kind": "request", "source_id": request_id}
     return notice(ANSWERED, how[0].upper() + how[1:]).model_copy(update=sender) if how else None
 
 
-def answered(message: WireMessage) -> str:
+def describe_answer(message: WireMessage) -> str:
     """How a request was answered and by whom, for the dialogs that close with it; "" when nobody answered it."""
     match message:
         case ApprovalResponse(answered_by=by) if by:

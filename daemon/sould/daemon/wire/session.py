@@ -15,7 +15,7 @@ from sould.agents.sessions.port import SessionPort
 from sould.agents.sessions.turns.turns import Prompt
 from sould.agents.wire import messages as wire
 from sould.agents.wire.content import UserInput
-from sould.agents.wire.notice import elsewhere
+from sould.agents.wire.notice import answered_elsewhere_notice
 from sould.daemon.wire.lines import REQUESTS, StreamedLines, WholeLines, encode, line
 from sould.daemon.wire.params import Own
 from sould.daemon.wire.requests import AskedRequests
@@ -187,7 +187,7 @@ class WireSession:
             self._steps = message.n
         self._write(self._lines.feed(record))
         if isinstance(message, _CLOSINGS) and self._requests.close(message.request_id):
-            news = elsewhere(message, message.request_id)
+            news = answered_elsewhere_notice(message, message.request_id)
             self._write(line(self._reader, news) if news is not None else b"")
 
     def feed_missed(self, record: Record) -> None:

@@ -284,9 +284,9 @@ def test_a_session_of_before_origins_were_noted_is_listed_as_one_of_a_person(
     page = again.list(origins="attended")
     assert ([info.id for info in page.items], page.left_out) == ([old.info.id], 1)
     assert again.list(origins="any").left_out == 0
-    again.opened(old.info.id, "run")
-    again.opened(run.info.id, "terminal")
-    assert again.opened(run.info.id, "wire").updated == run.info.updated, "opening is no use"
+    again.note_opening(old.info.id, "run")
+    again.note_opening(run.info.id, "terminal")
+    assert again.note_opening(run.info.id, "wire").updated == run.info.updated, "opening is no use"
     assert {info.id: info.origin for info in again.list(origins="attended").items} == {
         old.info.id: "",
         run.info.id: "terminal",

@@ -33,9 +33,9 @@ class SessionEntry:
         """It is a fork: it has as many turns as the session it was made from."""
         self.info = self._store.touch(self.info.id, turns=source.turns)
 
-    def opened(self, origin: Origin) -> None:
+    def note_opening(self, origin: Origin) -> None:
         """It is opened there."""
-        self.info = self._store.opened(self.info.id, origin)
+        self.info = self._store.note_opening(self.info.id, origin)
 
     def work_in(self, directories: Sequence[Path]) -> None:
         """The directories beside its own in which it works, all of them."""

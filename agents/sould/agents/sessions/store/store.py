@@ -145,7 +145,7 @@ class SessionStore:
         self._index.remove((session_id,))
 
     def take_in(self, share: Path, cwd: Path, wanted: str = "") -> None:
-        """Know the sessions of a directory that are in kimi-cli's layout; blank ones only with the id `wanted`. For a thread.
+        """Link what kimi-cli keeps for `cwd` into the store; a session without a conversation only if it is `wanted`. Blocks.
 
         Raises:
             SouldError: the directory is no text.
@@ -332,7 +332,7 @@ class SessionStore:
         stored = self.find(session_id)
         return self._save(stored.directory, replace(stored.info, title=shown_title(title)))
 
-    def opened(self, session_id: str, origin: Origin) -> SessionInfo:
+    def note_opening(self, session_id: str, origin: Origin) -> SessionInfo:
         """It is opened there. It stays as it is, and when it was used last.
 
         Raises:
