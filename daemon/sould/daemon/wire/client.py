@@ -100,15 +100,17 @@ class WireClient(ClientConnection):
         async with self._opening:
             if self._open is not None:
                 self._open.end()
-                return self._show(self._open.session)
+                shown = self._show(self._open.session)
+                shown.hold()
+                return shown
             return await self._open_first()
 
     async def _open_first(self) -> WireSession:
         """Attached before anything is chosen in it, so that this client chooses, and its choice is not the project's."""
         live = (await self.host()).sessions.keys()
         session = await self._found()
-        await asyncio.sleep(0)  # what it says as it starts is among what nobody has heard
         shown = self._show(session)
+        shown.hold()
         try:
             await self._set_up(session, live=session.id in live)
         except SouldError:

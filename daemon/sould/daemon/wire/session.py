@@ -61,6 +61,8 @@ class WireSession:
         self._steps = 0
         """Of the running turn, as far as the client was told."""
         self._replay: Replay | None = None
+        self._held: list[Record] | None = None
+        """What happened while the client was not to be told anything yet."""
         self.follower = session.follow(self, connection)
         self.pending = pending
 
@@ -72,11 +74,17 @@ class WireSession:
         info, cursor = self.session.info, self.follower.cursor
         return AttachedSession(str(info.cwd), tuple(map(str, info.additional)), cursor.seq, cursor.offset)
 
-    def begin(self, missed_notifications: Sequence[Record] = ()) -> None:
-        """From now on the client sees everything, and is asked what is pending. First it is told what nobody has heard."""
-        for record in missed_notifications:
-            self._write(self._lines.feed(record))
+    def hold(self) -> None:
+        """Keep what happens from now on until `begin`."""
+        self._held = []
         self.follower.go_live()
+
+    def begin(self, missed_notifications: Sequence[Record]) -> None:
+        """Tell the client what nobody has heard and what was held, then everything as it happens; ask what is pending."""
+        held, self._held = self._held or [], None
+        for record in (*missed_notifications, *held):
+            self.feed_missed(record)
+        self.went_live()
 
     async def begin_again(self, cursor: Cursor) -> None:
         """Go on where an earlier daemon stopped."""
@@ -178,6 +186,9 @@ class WireSession:
 
     def feed(self, record: Record) -> None:
         """See `FollowerSink`."""
+        if self._held is not None:
+            self._held.append(record)
+            return
         message = record.message
         if isinstance(message, REQUESTS):
             self._write(self._lines.flush())
@@ -203,8 +214,9 @@ class WireSession:
 
     def went_live(self) -> None:
         """See `FollowerSink`."""
-        for request in self.session.pending:
-            self._offer(request)
+        if self._held is None:
+            for request in self.session.pending:
+                self._offer(request)
 
     def _offer(self, request: wire.WireRequest) -> None:
         if not self._observes:
