@@ -107,6 +107,20 @@ async def test_what_needs_a_running_turn_or_none_is_refused_by_its_code(bench: B
         await program.answer(asked)
 
 
+async def test_a_picture_that_the_model_does_not_take_begins_nothing(bench: Bench) -> None:
+    bench.script("text: done")
+    parts = [
+        {"type": "text", "text": "look"},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}},
+    ]
+    async with bench.running(), wire_connected(bench) as program:
+        await program.result("initialize", **NEW)
+        refused = await program.error("prompt", user_input=parts)
+        assert (refused["code"], "takes no images" in refused["message"]) == (-32002, True)
+        assert "TurnBegin" not in program.types
+        assert await program.result("prompt", user_input=parts[:1]) == {"status": "finished"}
+
+
 async def test_malformed_calls_get_the_code_of_json_rpc(bench: Bench) -> None:
     async with bench.running(), wire_connected(bench) as program:
         program.send({"id": 1, "method": "replay"})

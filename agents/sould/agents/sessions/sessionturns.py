@@ -88,6 +88,10 @@ class SessionTurns(Struct, frozen=True, eq=False):
         self._soul.steer(user_input)
         return True
 
+    def not_taken(self, user_input: UserInput) -> str:
+        """Which media of a prompt the model does not take, as a clause; "" where it takes all of it."""
+        return self._soul.not_taken(user_input)
+
     def cancel(self, client_id: str | None) -> None:
         """Cancel the running turn, whoever asked for it, and what waits of this client (of everybody for None) (D12)."""
         self._turns.cancel(client_id)

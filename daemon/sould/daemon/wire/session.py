@@ -24,6 +24,7 @@ from sould.daemon.wire.versions import Json, WireReader
 
 INVALID_STATE: Final = -32000
 NO_MODEL: Final = -32001
+NOT_TAKEN: Final = -32002
 PROVIDER: Final = -32003
 SIGN_IN: Final = -32004
 OURS: Final = -32603
@@ -100,17 +101,23 @@ class WireSession:
     # --- what the client does -----------------------------------------------------------------------------------------
 
     def prompt(self, user_input: UserInput) -> Prompt:
-        """Take a prompt. Synchronous, so that a cancel right behind finds it. Raises RpcError: it has to wait, and cannot."""
+        """Take a prompt. Synchronous, so that a cancel right behind finds it.
+
+        Raises:
+            RpcError: it has to wait, and cannot; or the model does not take what is in it.
+        """
         self._require_control()
         if self.session.turns.busy and not self._queues:
             raise RpcError(INVALID_STATE, "An agent turn is already in progress.")
+        self._require_taken(user_input)
         prompt = self.session.turns.prompt(user_input, self._client_id)
         self.pending.add(prompt)
         return prompt
 
     def steer(self, user_input: UserInput) -> None:
-        """More input for the running turn. Raises RpcError: none runs."""
+        """More input for the running turn. Raises RpcError: none runs, or the model does not take it."""
         self._require_control()
+        self._require_taken(user_input)
         if not self.session.turns.steer(user_input):
             raise RpcError(INVALID_STATE, "No agent turn is in progress.")
 
@@ -173,6 +180,11 @@ class WireSession:
     def _require_control(self) -> None:
         if self._observes:
             raise RpcError(INVALID_STATE, "This client observes the session: it said so when it introduced itself.")
+
+    def _require_taken(self, user_input: UserInput) -> None:
+        """Other clients are told what was left out; Wire has a code for it, and nothing is begun."""
+        if problem := self.session.turns.not_taken(user_input):
+            raise RpcError(NOT_TAKEN, f"{problem}; choose another model, or send text.")
 
     def _result(self, end: wire.TurnEnd) -> Json:
         if end.error is not None and end.stop_reason != "interrupted":
