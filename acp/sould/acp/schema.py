@@ -6,7 +6,7 @@
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, SecretStr
 
 from sould.agents.clients.params import Inbound, Items, Json, Lenient
 from sould.agents.clients.review.params import RangeParams
@@ -21,7 +21,21 @@ class AuthenticateParams(Inbound):
 
 
 class EmptyParams(Inbound):
-    """`logout`, `auth/status`."""
+    """`logout`, `auth/status`, `providers/list`."""
+
+
+class ProviderParams(Inbound):
+    """`providers/disable`."""
+
+    provider_id: str
+
+
+class SetProviderParams(ProviderParams):
+    """`providers/set`."""
+
+    api_type: str
+    base_url: str
+    headers: dict[str, SecretStr] = Field(default_factory=dict)
 
 
 # --- sessions ---------------------------------------------------------------------------------------------------------

@@ -12,10 +12,11 @@ from pydantic import SecretStr
 from sould.agents.base.config import Config
 from sould.agents.base.errors import ConfigError, NoModelError
 from sould.agents.base.liveconfig import FixedConfig
-from sould.agents.llm.discovery import Found, ServedModel, discover, probe_server
+from sould.agents.llm.discovery import Found, discover, probe_server
 from sould.agents.llm.openai import OpenAIProvider
 from sould.agents.llm.pool import ProviderPool, key_variables, troubles
 from sould.agents.llm.provider import ChatProvider
+from sould.agents.llm.server import ServedModel
 from soultest.llm import ModelServer
 from soultest.llmclient import ask
 

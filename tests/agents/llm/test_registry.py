@@ -16,7 +16,6 @@ from pydantic import SecretStr
 from sould.agents.base.config import Config
 from sould.agents.base.errors import NoModelError
 from sould.agents.base.liveconfig import FixedConfig
-from sould.agents.llm.discovery import ServedModel
 from sould.agents.llm.openai import OpenAIProvider
 from sould.agents.llm.pool import PROTOCOLS, ProviderPool, remarks, troubles
 from sould.agents.llm.provider import (
@@ -30,7 +29,7 @@ from sould.agents.llm.provider import (
 )
 from sould.agents.llm.registry import TYPES, ProviderType
 from sould.agents.llm.requests import RequestStyle
-from sould.agents.llm.server import Check, ProviderSettings, Server
+from sould.agents.llm.server import Check, ProviderSettings, ServedModel, Server
 from sould.agents.wire.content import TextPart
 from sould.daemon.cli.doctor.finding import Finding, SetUp, fail, ok
 from sould.daemon.cli.doctor.models import usable

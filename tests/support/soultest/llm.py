@@ -129,6 +129,8 @@ class ModelServer:
 
         assert llm_scenarios.__doc__
         self.requests: list[Request] = []
+        self.looks: list[dict[str, str]] = []
+        """The headers with which it was asked for its models, oldest first."""
         self.disconnects = 0
         """How often a client left before the answer was over."""
         self.connections = 0
@@ -191,6 +193,8 @@ class ModelServer:
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
         body = await reader.readexactly(int(headers.get("content-length", "0")))
         if method == "GET":
+            if path.endswith("/models"):
+                self.looks.append(headers)
             writer.write(_get(path, self.requests))
             await writer.drain()
             return b"" if version == "HTTP/1.1" else None

@@ -6,13 +6,15 @@ Handlers get this object and typed parameters; ids, bytes and error codes stay i
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec.structs import replace
+
 from sould.acp.clients import follows_as, reviews_as
-from sould.acp.connection.mcp_servers import ClientServers, McpCarrier, pack
+from sould.acp.connection.mcp_servers import ClientServers, McpCarrier
 from sould.acp.introduction import ClientCapabilities, Implementation, Introduction
 from sould.acp.outbound import Json
 from sould.agents.base.rpc.errors import INVALID_REQUEST, RpcError
 from sould.agents.base.rpc.messages import Request, RequestId
-from sould.agents.clients.connections import AttachedSession, ConnectionServices, Unanswered
+from sould.agents.clients.connections import AttachedSession, ConnectionRecord, ConnectionServices, Unanswered
 from sould.agents.clients.frontend.connection import MOST_SIGNED, ClientConnection
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from sould.agents.base.workspace import TextFiles
     from sould.agents.clients.review.projects import OpenProjects
     from sould.agents.clients.review.reports import Reports
+    from sould.agents.llm.given import GivenServer
     from sould.agents.sessions.port import SessionPort
     from sould.agents.soul.hooks.events import Subscription
     from sould.agents.wire.stream import Cursor
@@ -58,6 +61,10 @@ class AcpClient(ClientConnection):
         self._carrier: McpCarrier | None = None
         self._tools: ClientTools | None = None
         """The calls of its own tools; made with its first session."""
+        self.given: GivenServer | None = None
+        """The model server that it has set for the sessions it opens."""
+        self.given_unknown = False
+        """It has set one that is not known: it is being asked, or was set before sould was stopped."""
         self._noted: dict[RequestId, tuple[Request, Unanswered]] = {}
         """Its unanswered requests, as they were last remembered."""
         told = services.memory.resume or services.client.environment.get("HOME")
@@ -117,6 +124,10 @@ class AcpClient(ClientConnection):
         """Refuse work before the handshake."""
         if self.introduction is None:
             raise RpcError(INVALID_REQUEST, "The connection is not initialised: send `initialize` first.")
+
+    def give(self, server: "GivenServer | None", *, unknown: bool = False) -> None:
+        """It has set this model server, or none."""
+        self.given, self.given_unknown = server, unknown
 
     # --- sessions ---------------------------------------------------------------------------------------------------
 
@@ -241,8 +252,14 @@ class AcpClient(ClientConnection):
     # --- what must outlive the daemon (D11) -------------------------------------------------------------------------
 
     def private(self) -> bytes:
-        """See `Resumable`: the MCP servers it brought."""
-        return pack({key: attachment.servers.brought for key, attachment in self.attachments.items()})
+        """See `Resumable`: the MCP servers and the model server it brought."""
+        from sould.acp.connection.handing import pack  # noqa: PLC0415 -- as above
+
+        return pack({key: attachment.servers for key, attachment in self.attachments.items()}, self.given)
+
+    def snapshot(self) -> ConnectionRecord:
+        """See `Resumable`."""
+        return replace(super().snapshot(), gives_models=self.given is not None or self.given_unknown)
 
     def moved(self) -> "Mapping[str, Cursor] | None":
         """See `Resumable`."""

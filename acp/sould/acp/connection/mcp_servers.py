@@ -1,13 +1,12 @@
-"""The MCP servers an editor brings to a session, their way from one daemon to the next (D11, D14), and messages to those it serves.
+"""What an editor brings to a session: MCP servers and models; and messages to the servers that it serves itself.
 
-Their commands, environments and headers may hold secrets: they are handed from memory to memory and never written down.
+Commands, environments and headers may hold secrets: they are never written down (D14). `handing` hands them to the next daemon.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
-import orjson
 from msgspec import Struct
 
 from sould.acp.outbound import Json
@@ -16,17 +15,16 @@ from sould.agents.base.rpc.errors import ConnectionGoneError, RpcError
 from sould.agents.soul.mcp_over_client import CarrierError, Heard
 
 if TYPE_CHECKING:
+    from sould.agents.llm.given import GivenServer
     from sould.agents.soul.session_request import McpServer, SessionRequest
 
 METHOD = "mcp/message"
 SERVER_UNAVAILABLE = -33001
 """The binding's code for a server that is not registered (any more)."""
-Brought = Mapping[str, list[Json]]
-"""By session, each server as the editor would say it."""
 
 
 class ClientServers(Struct, frozen=True):
-    """The MCP servers that one client brought to one session."""
+    """The MCP servers that one client brought to one session, and where it gets its models."""
 
     served: tuple[tuple[str, str], ...] = ()
     """Those it serves itself: name and id."""
@@ -34,6 +32,9 @@ class ClientServers(Struct, frozen=True):
     """The others."""
     missed: tuple[str, ...] = ()
     """The names of those it had brought to a daemon that was killed."""
+
+    given: "GivenServer | None" = None
+    """The model server that the client had given by then."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -47,33 +48,8 @@ def servers_of(opening: "SessionRequest", missed: Iterable[str] = ()) -> ClientS
         served=tuple((each.name, each.server_id) for each in opening.mcp_servers if each.carrier is not None),
         brought=tuple(each for each in opening.mcp_servers if each.carrier is None and not each.problem),
         missed=tuple(missed),
+        given=opening.configuration.server if opening.configuration is not None else None,
     )
-
-
-def pack(brought: "Mapping[str, Iterable[McpServer]]") -> bytes:
-    """For the next daemon."""
-    return orjson.dumps({session: [_said(server) for server in servers] for session, servers in brought.items()})
-
-
-def unpack(data: bytes) -> Brought:
-    """What the last daemon packed; nothing when it was killed."""
-    return cast("Brought", orjson.loads(data)) if data else {}
-
-
-def _said(server: "McpServer") -> Json:
-    return {
-        "type": server.transport,
-        "name": server.name,
-        "command": server.command,
-        "args": list(server.args),
-        "env": _pairs(server.env),
-        "url": server.url,
-        "headers": _pairs(server.headers),
-    }
-
-
-def _pairs(values: Mapping[str, str]) -> list[Json]:
-    return [{"name": name, "value": value} for name, value in values.items()]
 
 
 class McpCarrier:

@@ -6,10 +6,12 @@ from typing import get_args
 from sould.acp.clients import origin_of
 from sould.acp.connection.client import AcpClient
 from sould.acp.schema import McpServerParams, OpeningParams, SystemPromptParams, UnusableServer
+from sould.agents.base.rpc.errors import INVALID_REQUEST, RpcError
 from sould.agents.clients.frontend.routes import wrong
 from sould.agents.clients.params import absolute
+from sould.agents.llm.given import GivenServer
 from sould.agents.soul.mcp_over_client import Carrier
-from sould.agents.soul.session_request import McpServer, SessionRequest, Transport
+from sould.agents.soul.session_request import McpServer, OwnConfiguration, SessionRequest, Transport
 from sould.agents.wire.messages import GivenPrompt
 
 MOST_GIVEN = 100_000
@@ -17,12 +19,26 @@ MOST_GIVEN = 100_000
 TRANSPORTS: tuple[str, ...] = get_args(Transport)
 
 
+NOT_KNOWN = (
+    "The model server that this editor has set is not known: it is being asked, or sould was stopped since. Wait for "
+    "the answer of providers/set, or start the editor again."
+)
+
+
 def opening_of(client: AcpClient, params: OpeningParams) -> SessionRequest:
     """What the client says about a session it opens.
 
     Raises:
-        RpcError: a directory that is not absolute, named; instructions that are empty or too long.
+        RpcError: a directory that is not absolute, named; instructions that are empty or too long; the client has set a model
+            server, and it is not known: its user's own is not asked in that place.
     """
+    if client.given_unknown:
+        raise RpcError(INVALID_REQUEST, NOT_KNOWN, {"kind": "no_model", "details": NOT_KNOWN})
+    return reopening_of(client, params, client.given)
+
+
+def reopening_of(client: AcpClient, params: OpeningParams, given: GivenServer | None) -> SessionRequest:
+    """The same of a session that it had open, with the model server it had given then. Raises as above but for that."""
     return SessionRequest(
         cwd=absolute(params.cwd, "cwd"),
         additional=tuple(absolute(path, "additionalDirectories") for path in params.additional_directories),
@@ -32,6 +48,7 @@ def opening_of(client: AcpClient, params: OpeningParams) -> SessionRequest:
         default_mode="review" if client.shows_hunks else "ask",
         restricted=params.own.restricted,
         worktree=params.own.worktree_name,
+        configuration=OwnConfiguration(server=given) if given is not None else None,
         origin=origin_of(client.info, attended=client.speaks_for_user),
         system_prompt=_given(params.system_prompt),
         capabilities=client.capabilities.names,

@@ -21,11 +21,13 @@ from sould.acp.schema import (
     OpeningParams,
     OptionParams,
     PromptParams,
+    ProviderParams,
     RegisterToolsParams,
     ResourcesParams,
     RewindParams,
     SearchParams,
     SessionParams,
+    SetProviderParams,
     StoredOpeningParams,
     TaskParams,
     TasksParams,
@@ -37,7 +39,7 @@ from sould.acp.schema import (
     WaitingMoveParams,
     WaitingParams,
 )
-from sould.acp.server import finding, handshake, sessions, turns
+from sould.acp.server import finding, handshake, providers, sessions, turns
 from sould.agents.base.errors import (
     NoModelError,
     OptionError,
@@ -64,6 +66,9 @@ ROUTES: dict[str, Route[AcpClient]] = {
     "authenticate": route(AuthenticateParams, handshake.authenticate),
     "logout": route(EmptyParams, handshake.logout),
     "auth/status": route(EmptyParams, handshake.auth_status),
+    "providers/list": route(EmptyParams, providers.list_providers),
+    "providers/set": route(SetProviderParams, providers.set_provider),
+    "providers/disable": route(ProviderParams, providers.disable_provider),
     "session/new": route(OpeningParams, sessions.new),
     "session/load": route(StoredOpeningParams, sessions.load),
     "session/resume": route(StoredOpeningParams, sessions.resume),

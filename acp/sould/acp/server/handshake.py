@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from sould.acp.connection.client import AcpClient
+from sould.acp.connection.client import Accounts, AcpClient
 from sould.acp.introduction import read_introduction
 from sould.acp.outbound import Json
 from sould.agents.base.rpc.connection import Reply
@@ -79,6 +79,7 @@ def _capabilities(client: AcpClient) -> Json:
             "status": {},
             "systemPrompt": {"mode": {"override": {}}},
         },
+        "providers": {},
         "_meta": {"sould": _own(client)},
     }
     if client.accounts is not None:
@@ -113,10 +114,16 @@ async def authenticate(client: AcpClient, params: "AuthenticateParams") -> Json:
     client.require_initialized()
     if params.method_id != KEY_METHOD:
         raise RpcError(INVALID_PARAMS, f"authenticate takes the method {KEY_METHOD!r}, not {params.method_id[:80]!r}.")
-    if client.accounts is not None and not await client.accounts.usable(client.services.client.environment):
+    if client.accounts is not None and not await _usable(client, client.accounts):
         sentence = "No model provider's key was found: run `sould login`, or set one such as OPENAI_API_KEY."
         raise RpcError(AUTH_REQUIRED, sentence, {"kind": "no_model", "details": sentence})
     return {}
+
+
+async def _usable(client: AcpClient, accounts: Accounts) -> tuple[str, ...]:
+    if client.given is not None:
+        return (client.given.address,)
+    return await accounts.usable(client.services.client.environment)
 
 
 async def logout(client: AcpClient, _: "EmptyParams") -> Json:
@@ -133,7 +140,7 @@ async def auth_status(client: AcpClient, _: "EmptyParams") -> Json:
     client.require_initialized()
     if client.accounts is None:
         raise RpcError(METHOD_NOT_FOUND, "The sign-in state is not offered here.")
-    names = await client.accounts.usable(client.services.client.environment)
+    names = await _usable(client, client.accounts)
     if not names:
         return {"state": "unauthenticated"}
     return {"state": "authenticated", "accounts": [{"label": name} for name in names]}

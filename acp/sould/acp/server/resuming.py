@@ -3,8 +3,9 @@
 import logging
 
 from sould.acp.connection.client import PROMPT, AcpClient
-from sould.acp.connection.mcp_servers import servers_of, unpack
-from sould.acp.connection.openings import opening_of
+from sould.acp.connection.handing import Handed, unpack
+from sould.acp.connection.mcp_servers import servers_of
+from sould.acp.connection.openings import reopening_of
 from sould.acp.introduction import read_introduction
 from sould.acp.outbound import Json
 from sould.acp.schema import OpeningParams
@@ -32,9 +33,11 @@ async def go_on(client: AcpClient, resume: ConnectionRecord) -> None:
         client.introduce(read_introduction(resume.initialize), resume.initialize)
     answer_what_died(client, ((each, INTERNAL_ERROR) for each in resume.unanswered if each.method != PROMPT))
     brought = unpack(client.services.memory.handed)
+    given = brought.given.get("")
+    client.give(given, unknown=resume.gives_models and given is None)
     for session_id, attached in resume.sessions.items():
         try:
-            await _reattach(client, session_id, attached, brought.get(session_id, []))
+            await _reattach(client, session_id, attached, brought)
         except (SouldError, RpcError) as error:
             logger.warning("session %s could not be shown again: %s", session_id, error)
     _answer_prompts(client, resume)
@@ -56,15 +59,16 @@ def _answer_prompts(client: AcpClient, resume: ConnectionRecord) -> None:
         client.connection.adopt(asked, attachment.prompts.answer_again(request.turn_id))
 
 
-async def _reattach(client: AcpClient, session_id: str, attached: AttachedSession, brought: list[Json]) -> None:
+async def _reattach(client: AcpClient, session_id: str, attached: AttachedSession, handed: Handed) -> None:
+    brought = handed.mcp.get(session_id, [])
     served: list[Json] = [{"type": "acp", "name": name, "serverId": server_id} for name, server_id in attached.served]
     params = OpeningParams.model_validate(
         {"cwd": attached.cwd, "additionalDirectories": list(attached.additional), "mcpServers": served + brought}
     )
-    opening = opening_of(client, params)
+    opening = reopening_of(client, params, handed.given.get(session_id))
     session = await (await client.host()).open(session_id, opening)
-    handed = {server["name"] for server in brought}
-    servers = servers_of(opening, (name for name in attached.brought if name not in handed))
+    names = {server["name"] for server in brought}
+    servers = servers_of(opening, (name for name in attached.brought if name not in names))
     attachment = client.attach(session, servers)
     await attachment.catch_up(Cursor(attached.seq, attached.offset))
     attachment.begin_again()

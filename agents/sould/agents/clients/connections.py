@@ -63,6 +63,8 @@ class ConnectionRecord(Struct, frozen=True):
     """It is told what changes in the inbox."""
     serves_tools: bool = False
     """It said which editor tools it serves, which only the daemon that heard it knows."""
+    gives_models: bool = False
+    """It has set a model server for the sessions it opens, of which no more is written down."""
     owed: int = 0
     """So many bytes are missing of the message of which the client has the beginning, where messages say their length."""
     cut: bool = True
@@ -103,6 +105,7 @@ class ConnectionRecord(Struct, frozen=True):
                 reported=raw.get("reported", False),
                 inbox=raw.get("inbox", False),
                 serves_tools=raw.get("serves_tools", False),
+                gives_models=raw.get("gives_models", False),
                 owed=raw.get("owed", 0),
                 unsure=raw.get("unsure", False),
             )

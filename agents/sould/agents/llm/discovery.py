@@ -7,7 +7,7 @@ an environment is used only with a key from the same environment (D14).
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from typing import Any, TypeAlias, get_args
+from typing import TypeAlias, get_args
 from urllib.parse import urlsplit
 
 import orjson
@@ -17,19 +17,13 @@ from pydantic import SecretStr, ValidationError
 from sould.agents.base.config import Capability, ModelConfig, ProviderConfig
 from sould.agents.llm.openai import bearer
 from sould.agents.llm.registry import TYPES, VENDORS, Vendor
+from sould.agents.llm.server import ServedModel, served_models
 
 _PROBE_S = 0.4
 _PROBE_BYTES = 1024 * 1024
-_DEFAULT_CONTEXT = 131_072
+DEFAULT_CONTEXT = 131_072
 _LOCAL_CONTEXT = 32_768
-_CLOUD: frozenset[Capability] = frozenset({"image_in", "thinking"})
-
-
-class ServedModel(Struct, frozen=True):
-    """A model a server says it has; `context` is None when it does not say."""
-
-    name: str
-    context: int | None = None
+CLOUD: frozenset[Capability] = frozenset({"image_in", "thinking"})
 
 
 Probe: TypeAlias = Callable[[str, SecretStr], Awaitable[tuple[ServedModel, ...]]]
@@ -135,7 +129,7 @@ def known_services() -> tuple[Found, ...]:
         Found(
             service.name,
             _provider(service),
-            _models(service.name, (ServedModel(service.model, service.context),), _CLOUD, _DEFAULT_CONTEXT),
+            models_of(service.name, (ServedModel(service.model, service.context),), CLOUD, DEFAULT_CONTEXT),
         )
         for service in _OFFERED
     )
@@ -154,7 +148,7 @@ async def _service(service: Vendor, environment: Mapping[str, str], probe: Probe
         served = await probe(own_url, SecretStr(environment[variable].strip())) or served
     if service.name == "kimi":
         served = tuple(_with_kimi_context(model, environment) for model in served)
-    models = _models(service.name, served, _CLOUD, _DEFAULT_CONTEXT)
+    models = models_of(service.name, served, CLOUD, DEFAULT_CONTEXT)
     if service.name == "kimi":
         models = {key: with_kimi_settings(model, environment) for key, model in models.items()}
     return Found(service.name, provider, models)
@@ -166,7 +160,7 @@ def _stored(service: Vendor, environment: Mapping[str, str], key: SecretStr | No
         return None
     provider = _provider(service).model_copy(update={"api_key": key})
     served = ServedModel(environment.get(service.model_variable) or service.model, service.context)
-    return Found(service.name, provider, _models(service.name, (served,), _CLOUD, _DEFAULT_CONTEXT))
+    return Found(service.name, provider, models_of(service.name, (served,), CLOUD, DEFAULT_CONTEXT))
 
 
 def _with_kimi_context(model: ServedModel, environment: Mapping[str, str]) -> ServedModel:
@@ -191,12 +185,13 @@ async def _local(name: str, base_url: str, probe: Probe) -> Found | None:
     if not served:
         return None
     provider = ProviderConfig(type="openai_compatible", base_url=base_url)
-    return Found(name, provider, _models(name, served, frozenset(), _LOCAL_CONTEXT))
+    return Found(name, provider, models_of(name, served, frozenset(), _LOCAL_CONTEXT))
 
 
-def _models(
+def models_of(
     provider: str, served: tuple[ServedModel, ...], capabilities: frozenset[Capability], context: int
 ) -> dict[str, ModelConfig]:
+    """Models as they are offered, by `provider/model`; `context` is that of those whose server does not say it."""
     return {
         f"{provider}/{model.name}": ModelConfig(
             provider=provider,
@@ -249,13 +244,3 @@ async def _get(host: str, port: int, path: str, key: SecretStr) -> bytes:
     if b" 200" not in head.split(b"\r\n", 1)[0]:
         raise ValueError("not a list of models")
     return body
-
-
-def served_models(answer: Any) -> tuple[ServedModel, ...]:
-    """The models of a `/models` answer; servers that say how long their context is do so under different names."""
-    models: list[ServedModel] = []
-    for item in answer["data"]:
-        meta: dict[str, Any] = item.get("meta") or {}
-        context: Any = item.get("max_model_len") or item.get("context_length") or meta.get("n_ctx_train")
-        models.append(ServedModel(str(item["id"]), int(context) if context else None))
-    return tuple(models)

@@ -6,7 +6,7 @@ loads the HTTP library: it is imported when somebody wants to know.
 
 import time
 from email.utils import parsedate_to_datetime
-from typing import Any, cast
+from typing import Any
 
 import httpx2
 import orjson
@@ -16,7 +16,7 @@ from sould.agents.base.network.certificates import advice
 from sould.agents.base.network.clients import client_to
 from sould.agents.base.network.failures import is_untrusted, why_unreachable
 from sould.agents.llm.provider_errors import is_unknown_model, status_error
-from sould.agents.llm.server import Check, Server
+from sould.agents.llm.server import Check, Server, served_models
 
 _OK, _UNKNOWN, _NOT_ALLOWED = 200, 404, 405
 _LOOKED_AT = 8192
@@ -65,9 +65,8 @@ def _judge(response: httpx2.Response, server: Server) -> Check:
         )
     try:
         body: Any = orjson.loads(response.content)
-        items = cast("list[dict[str, Any]]", body["data"])
-        return Check(models=frozenset(str(item["id"]) for item in items) or None)
-    except (orjson.JSONDecodeError, KeyError, TypeError):
+        return Check(models=served_models(body) or None)
+    except (ValueError, KeyError, TypeError, AttributeError):
         return Check(
             problem=f"{url} is not a model server: it answers with {response.headers.get('content-type', 'something else')}.",
             remedy=f"{_USUALLY} A network with a login page answers like this, too.",

@@ -31,6 +31,7 @@ from sould.agents.llm.discovery import (
     probe_server,
     unused,
 )
+from sould.agents.llm.given import is_of_another
 from sould.agents.llm.openai import OpenAIClient
 from sould.agents.llm.provider import ChatProvider, ModelInfo
 from sould.agents.llm.registry import CHAT, ECHO, KEY_VARIABLES, OFFLINE, TYPES, Known, ProviderType, known
@@ -139,7 +140,8 @@ class ProviderPool:
 
         Raises:
             NoModelError: nothing is configured or found, no such model, or no key for it; says what to do.
-            ConfigError: an address, a key or a header, or a proxy or certificates of the environment, cannot be used.
+            ConfigError: an address, a key or a header, or a proxy or certificates of the environment, cannot be used; the model
+                is of a server that a client gave, and that is not known.
         """
         choice = await self._chosen(model_key, environment)
         if choice.provider.type.protocol in OFFLINE:
@@ -166,6 +168,11 @@ class ProviderPool:
 
     async def _chosen(self, model_key: str | None, environment: Mapping[str, str]) -> _Choice:
         choices = await self._choices(environment)
+        if is_of_another(model_key, choices):
+            raise ConfigError(
+                f"{model_key!r} is a model of the server that an editor had set, which is not known here: open the session "
+                "again in that editor, or choose another model."
+            )
         if not choices:
             said = (NO_MODEL, *troubles(self._config.now), *unused(environment), self._hint(environment))
             raise NoModelError(" ".join(filter(None, said)))
@@ -282,8 +289,8 @@ class ProviderPool:
         return info, client, None if key is not None else await self._sign_in(choice, environment)
 
     def _is_written(self, choice: _Choice) -> bool:
-        """It stands in the configuration, and was not found."""
-        return choice.key in self._config.now.models
+        """It stands in the configuration, and was not found or given."""
+        return choice.key in self._config.now.models and not choice.provider.type.remedy
 
     async def _sign_in(self, choice: _Choice, environment: Mapping[str, str]) -> "SignIn":
         """The sign-in of a provider that declares one. Raises NoModelError when there is none: it is asked nothing yet."""
@@ -311,6 +318,8 @@ class ProviderPool:
 
     async def _key(self, choice: _Choice, environment: Mapping[str, str]) -> tuple[SecretStr | None, str]:
         """The key, None where a sign-in takes its place, and what to do when it is refused."""
+        if choice.provider.type.remedy:
+            return SecretStr(""), choice.provider.type.remedy
         provider, name = choice.provider.config, choice.model.provider
         login = f"`sould login {name}`"
         if provider.api_key.get_secret_value().strip():

@@ -48,6 +48,8 @@ class ProviderType(Struct, frozen=True):
     vendor: str = ""
     unsupported: str = ""
     remark: str = ""
+    remedy: str = ""
+    """Its headers alone hold a key, and no other is sent: what to do when that is refused."""
 
 
 VENDORS: Final[Mapping[str, Vendor]] = {
@@ -103,6 +105,8 @@ KEY_VARIABLES: Final = frozenset(name for vendor in VENDORS.values() for name in
 CHAT: Final = "chat_completions"
 ECHO: Final = "echo"
 SCRIPT: Final = "script"
+GIVEN: Final = "_given"
+"""The type of a server that a client gives."""
 OFFLINE: Final = frozenset({ECHO, SCRIPT})
 """Protocols without a server."""
 
@@ -120,6 +124,7 @@ TYPES: Final[Mapping[str, ProviderType]] = {
     "gemini": ProviderType(CHAT, "google", remark=_COMPATIBLE.format("google")),
     "vertexai": ProviderType("", unsupported="its sign-in is not supported"),
     "_chaos": ProviderType("", unsupported="it is a test type of another program"),
+    GIVEN: ProviderType(CHAT, remedy="Correct the model server in the settings of your editor."),
     "_echo": ProviderType(ECHO),
     "_scripted_echo": ProviderType(SCRIPT),
 }

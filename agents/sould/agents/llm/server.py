@@ -5,8 +5,8 @@ Nothing here asks it, and no HTTP library is loaded: a session is opened with th
 
 import base64
 import re
-from collections.abc import Callable, Mapping
-from typing import Protocol, TypeAlias
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol, TypeAlias
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from msgspec import Struct, field
@@ -63,7 +63,7 @@ class Server:
         """`path`: where its protocol asks, below the address that the configuration gives; `headers`: how that sends the key."""
         self.settings = settings
         self.path = path
-        self.redact = Redactor.of((settings.api_key, *settings.headers.values(), _password(settings.base_url)))
+        self.redact = Redactor.of((settings.api_key, *_secrets(settings.headers), _password(settings.base_url)))
         self.url, self.host = self._address(path)
         self.place = self.redact.line(urlsplit(self.url).netloc)
         """The name with the port, as the address has it."""
@@ -161,11 +161,36 @@ class Server:
         return bool(self.proxy)
 
 
+def _secrets(headers: Mapping[str, SecretStr]) -> Iterator[SecretStr]:
+    """Their values, and of `Authorization: Bearer …` also what is behind the scheme."""
+    for name, value in headers.items():
+        yield value
+        if name.lower().endswith("authorization"):
+            yield SecretStr(value.get_secret_value().rpartition(" ")[2])
+
+
 def _password(url: str) -> SecretStr:
     try:
         return SecretStr(unquote(urlsplit(url).password or ""))
     except ValueError:
         return SecretStr("")
+
+
+class ServedModel(Struct, frozen=True):
+    """A model a server says it has; `context` is None when it does not say."""
+
+    name: str
+    context: int | None = None
+
+
+def served_models(answer: Any) -> tuple[ServedModel, ...]:
+    """The models of a `/models` answer; servers that say how long their context is do so under different names."""
+    models: list[ServedModel] = []
+    for item in answer["data"]:
+        meta: dict[str, Any] = item.get("meta") or {}
+        context: Any = item.get("max_model_len") or item.get("context_length") or meta.get("n_ctx_train")
+        models.append(ServedModel(str(item["id"]), int(context) if context else None))
+    return tuple(models)
 
 
 class Check(Struct, frozen=True):
@@ -176,7 +201,7 @@ class Check(Struct, frozen=True):
     said: str = "it answers"
     problem: str = ""
     remedy: str = ""
-    models: frozenset[str] | None = None
+    models: tuple[ServedModel, ...] | None = None
     """Those that its server names; None: it names none."""
     skew_s: float = 0.0
     """How far the server's clock is behind ours."""

@@ -42,6 +42,7 @@ from sould.agents.sessions.storedsessions import StoredSessions
 from sould.agents.sessions.worktrees.worktrees import Worktree
 from sould.agents.soul.session_request import SessionRequest
 from sould.agents.wire.messages import DirectoryAdded, GivenPrompt, SessionChanged, SystemPrompt
+from sould.agents.wire.notice import notice
 
 logger = logging.getLogger(__name__)
 
@@ -108,6 +109,8 @@ class SessionHost:
 
     async def require_model(self, opening: SessionRequest) -> None:
         """Raises NoModelError: no model can be used. What else keeps a model from answering, its sessions say."""
+        if opening.configuration is not None:
+            return
         with contextlib.suppress(ConfigError):
             self._services.configuration.live.look()
             await self._souls(opening).require_model(self._services, opening)
@@ -177,6 +180,7 @@ class SessionHost:
                 live.parts.soul.instruct(opening.system_prompt)
                 if opening.restricted is not None:
                     live.restrict(opening.restricted)
+                _tell_other_server(live, opening)
                 return live
             stored = self._store.find(session_id)
             rested = partial(self.came_to_rest, session_id)
@@ -191,6 +195,9 @@ class SessionHost:
                 self.inbox.watch(session.parts.entry, log.channel)
                 opened.callback(self.inbox.unwatch, session_id)
                 parts.entry.note_opening(opening.origin)
+                if opening.configuration is not None and opening.configuration.server is not None:
+                    # before it is asked anything: see `open_model_use`
+                    parts.choices.state.save(stored.directory)
                 await session.recover()
             self._start(session)
         return session
@@ -357,6 +364,18 @@ class SessionHost:
             raise WorkspaceGoneError(
                 f"This session belongs to {stored}, not to {asked}; open it there or start a new one."
             )
+
+
+def _tell_other_server(live: Session, opening: SessionRequest) -> None:
+    """A client wants a model server of its own for a session that is open with another."""
+    wanted = opening.configuration.server if opening.configuration is not None else None
+    own = live.parts.services.workplace.opening.configuration
+    if wanted is not None and not wanted.is_asked_as(own.server if own is not None else None):
+        said = (
+            "This session is open already, and does not ask the model server that your editor has set. To have it do so, "
+            "close it wherever it is open, and open it again."
+        )
+        live.log.publish(notice("models", "Model server", said, severity="warning"))
 
 
 async def _require_journal(stored: StoredSession) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from sould.agents.base.errors import SessionNotFoundError, SouldError, WorkspaceGoneError
+from sould.agents.llm.given import is_given
 from sould.agents.sessions.loops.request import is_about_loops
 from sould.agents.sessions.loops.state import LoopState, LoopStore
 from sould.agents.sessions.services import ModelAccess, Storage
@@ -94,7 +95,17 @@ class LoopKeeper:
         if self._cut_off is None:
             self._cut_off = {loop.session_id for loop in self._loops.list() if loop.status == "running"}
         found = [loop for session_id in self._cut_off if (loop := self._of_a_session(session_id)) is not None]
-        return tuple(loop for loop in found if loop.status == "running" and not self._goes_on(loop.session_id))
+        return tuple(
+            loop
+            for loop in found
+            if loop.status == "running"
+            and not self._goes_on(loop.session_id)
+            and not self._lacks_server(loop.session_id)
+        )
+
+    def _lacks_server(self, session_id: str) -> bool:
+        """Its model is of a server that a client gave, and that client has not opened it again."""
+        return session_id not in self._sessions and is_given(self._model_of(session_id) or "")
 
     def _of_a_session(self, session_id: str) -> LoopState | None:
         """A loop whose session was removed behind our back goes, too."""

@@ -102,7 +102,8 @@ async def compose(
     model = await open_model_use(host.models.providers, configuration.live, log, state, opening, storage.directory)
     attached, options = AttachedClients(log.channel), SessionOptions(log, state, stored.directory)
     # what its user chose last in the project is not meant for a session that is configured in its own way
-    remembered = host.memory.mode(opening.cwd) if opening.configuration is None else None
+    own = opening.configuration
+    remembered = host.memory.mode(opening.cwd) if own is None or own.server is not None else None
     modes = make_modes(config, remembered, state, opening, new=not stored.info.turns)
     away, cwd = AwayMode(log.channel, modes), stored.info.cwd
     switch = ModeSwitch(modes, state, log, away, options, attached, host.memory, cwd)

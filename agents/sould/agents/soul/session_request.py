@@ -9,6 +9,7 @@ from pydantic import SecretStr
 
 from sould.agents.base.environment import USUAL_UMASK
 from sould.agents.base.workspace import TextFiles
+from sould.agents.llm.given import GivenServer
 from sould.agents.permissions.policy import Mode
 from sould.agents.soul.mcp_over_client import Carrier
 from sould.agents.wire.messages import GivenPrompt
@@ -43,6 +44,8 @@ class OwnConfiguration(Struct, frozen=True):
     """Its content, instead of a file; paths in it are meant from the session's directory. Neither: the user's file."""
     limits: Mapping[str, int] = field(default_factory=dict[str, int])
     """Values of `loop_control` that hold whatever it says."""
+    server: GivenServer | None = None
+    """The only one that the session asks for models."""
 
 
 class SessionRequest(Struct, frozen=True):

@@ -13,9 +13,9 @@ from pydantic import SecretStr
 from sould.agents.base.config import Config
 from sould.agents.base.errors import ConfigError, NoModelError
 from sould.agents.base.liveconfig import FixedConfig
-from sould.agents.llm.discovery import ServedModel
 from sould.agents.llm.pool import ProviderPool
 from sould.agents.llm.provider import ProviderError
+from sould.agents.llm.server import ServedModel
 from sould.daemon.cli.modeltrial import Trial, try_model
 from sould.daemon.cli.output import CommandError, CommandGroup, complain, plural, table, visible
 from sould.daemon.cli.running import tell_configured

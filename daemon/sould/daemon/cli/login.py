@@ -21,7 +21,8 @@ from sould.agents.base.config import OAuth, ProviderConfig
 from sould.agents.base.network.settings import NetworkSettings
 from sould.agents.base.privatefile import write_private
 from sould.agents.llm.authserver import AuthServer, AuthServerDownError, DeviceCode, SignInError, SignInRefusedError
-from sould.agents.llm.discovery import Found, ServedModel, known_services
+from sould.agents.llm.discovery import Found, known_services
+from sould.agents.llm.server import ServedModel
 from sould.agents.llm.tokens import Tokens
 from sould.daemon.cli.caller_check import refuse_agent
 from sould.daemon.cli.output import USAGE, Command, CommandError, visible

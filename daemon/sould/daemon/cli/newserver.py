@@ -19,10 +19,11 @@ from sould.agents.base.errors import SouldError
 from sould.agents.base.liveconfig import FixedConfig
 from sould.agents.base.network.clients import client_to
 from sould.agents.base.network.settings import NetworkSettings
-from sould.agents.llm.discovery import Found, ServedModel, served_models
+from sould.agents.llm.discovery import Found
 from sould.agents.llm.openai import address, bearer
 from sould.agents.llm.pool import ProviderPool
 from sould.agents.llm.provider import ProviderError
+from sould.agents.llm.server import ServedModel, served_models
 from sould.daemon.cli.modeltrial import ask_plainly
 from sould.daemon.cli.output import USAGE, CommandError
 

@@ -21,6 +21,7 @@ from sould.agents.files.directories.folderevents import InotifyEvents
 from sould.agents.files.directories.rareevents import STEP, WatchfilesEvents
 from sould.agents.files.projects.projects import Projects
 from sould.agents.journal.journal import JournalWriter
+from sould.agents.llm.given import with_given
 from sould.agents.llm.kimi_variables import with_kimi_variables
 from sould.agents.llm.pool import ProviderPool, remarks, troubles
 from sould.agents.mcp.pool import McpPool
@@ -120,6 +121,11 @@ class Configuration:
         return other_configuration(environment, str(config_path(self._paths, self._paths.environment)))
 
     @property
+    def server_given(self) -> bool:
+        """The models are of a server that a client has given."""
+        return self._own is not None and self._own.server is not None
+
+    @property
     def places(self) -> tuple[Path, ...]:
         """Where the file may be; empty: it is a text."""
         if self._own is not None and self._own.text is not None:
@@ -141,7 +147,8 @@ class Configuration:
             directory=self._opening.cwd,
             overrides={f"loop_control.{name}": value for name, value in self._own.limits.items()},
         )
-        return replace(loaded, config=with_kimi_variables(loaded.config, self._opening.environment))
+        config = with_kimi_variables(loaded.config, self._opening.environment)
+        return replace(loaded, config=with_given(config, self._own.server) if self._own.server else config)
 
     def _stamp_now(self) -> tuple[object, ...] | None:
         """Asked around every tool call, so of plain names: two microseconds."""
@@ -231,8 +238,10 @@ def compose(paths: Paths, souls: SoulChoice = own_souls, *, step: float = STEP) 
 
     def configure(opening: SessionRequest) -> SessionConfigured:
         own = Configuration(paths, opening)
-        pool = ProviderPool(own, keys=credentials.key, tokens=credentials, hint=own.differing)
         user = UserConfiguration(own, Path(paths.config), own.places)
+        if own.server_given:  # what the user has stored has no way to an address that a client names
+            return SessionConfigured(user, ModelAccess(ProviderPool(own, hint=own.differing), frozenset[str]), own.news)
+        pool = ProviderPool(own, keys=credentials.key, tokens=credentials, hint=own.differing)
         return SessionConfigured(user, ModelAccess(pool, stored_keys), own.news)
 
     mcp = McpPool(guard, config, StoredSignIns(state / "mcp-sign-ins"), VERSION)

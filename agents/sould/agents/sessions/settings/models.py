@@ -15,6 +15,7 @@ from sould.agents.base.errors import ConfigError, NoModelError
 from sould.agents.base.liveconfig import LiveConfig
 from sould.agents.journal.log import SessionLog
 from sould.agents.llm.costs import Costs
+from sould.agents.llm.given import is_given, is_of_another
 from sould.agents.llm.pool import ProviderPool
 from sould.agents.llm.provider import ChatProvider, ChatRequest, DeltaStream, ModelInfo, ProviderError, ThoughtLevel
 from sould.agents.sessions.settings.budgets import Budgets, DailySpend
@@ -73,9 +74,13 @@ class SessionModels(Struct):
     async def open(
         cls, pool: ProviderPool, environment: Mapping[str, str], key: str | None, thought_level: ThoughtLevel
     ) -> "SessionModels":
-        """Choose `key` if it is still offered, else the default; one that cannot be used says why when it is asked."""
+        """Choose `key` if it is still offered, else the default; one that cannot be used says why when it is asked.
+
+        So does one of a server that a client gave, and that is not known now: no other is asked in its place.
+        """
         available = await pool.models(environment)
-        chosen = key if key in {info.key for info in available} else None
+        offered = {info.key for info in available}
+        chosen = key if key in offered or is_of_another(key, offered) else None
         provider = await model_or_missing(pool, chosen, environment, available)
         return cls(pool, environment, available, provider, thought_level)
 
@@ -160,6 +165,8 @@ async def open_model_use(
     """
     thinking: ThoughtLevel = state.thought_level or ("medium" if config.now.default_thinking else "off")
     models = await SessionModels.open(providers, opening.environment, opening.model or state.model, thinking)
+    if is_given(models.info.key):  # without its server, the session shall not ask another
+        state.choose_model(models.info.key)
     costs = Costs()
     return ModelUse(
         models, costs, Budgets(log.channel, state.account, DailySpend(directory / "spending.json"), config, costs)

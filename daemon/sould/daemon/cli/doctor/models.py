@@ -5,7 +5,7 @@ Nothing a server says is printed unredacted.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 
 from sould.agents.base.config import Config
 from sould.agents.base.errors import ConfigError, NoModelError
@@ -13,7 +13,7 @@ from sould.agents.base.liveconfig import FixedConfig
 from sould.agents.llm.discovery import unused
 from sould.agents.llm.pool import NO_MODEL, ProviderPool, remarks, troubles
 from sould.agents.llm.provider import ModelInfo
-from sould.agents.llm.server import Check
+from sould.agents.llm.server import Check, ServedModel
 from sould.daemon.cli.doctor.finding import Finding, SetUp, fail, ok, warn
 from sould.daemon.cli.output import plural
 from sould.daemon.configuration.configuration import load
@@ -96,7 +96,7 @@ async def _model(
     if check.problem:
         if known is None:
             yield fail("models", check.problem, check.remedy)
-    elif check.models is not None and info.model not in check.models:
+    elif check.models is not None and info.model not in {each.name for each in check.models}:
         yield warn(
             "models",
             f"{check.server} does not list the model {info.model!r} of {info.key!r}.",
@@ -106,7 +106,7 @@ async def _model(
         yield ok("models", f"Model {info.key!r}: {check.said}.")
 
 
-def _some(names: frozenset[str]) -> str:
-    listed = sorted(names)
+def _some(models: Iterable[ServedModel]) -> str:
+    listed = sorted({model.name for model in models})
     rest = f" and {plural(len(listed) - 3, 'other')}" if len(listed) > 3 else ""
     return ", ".join(listed[:3]) + rest
