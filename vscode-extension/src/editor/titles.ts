@@ -44,7 +44,8 @@ export class Titles implements vscode.Disposable {
 
   async #ask(cwd: string): Promise<void> {
     this.#asking.add(cwd);
-    const answer = listed.safeParse(await this.#connection.request("session/list", { cwd }).catch(() => undefined));
+    const params = { cwd, _meta: { sould: { origin: "any" } } };
+    const answer = listed.safeParse(await this.#connection.request("session/list", params).catch(() => undefined));
     this.#asking.delete(cwd);
     for (const session of answer.data?.sessions ?? []) {
       if (session.title) {

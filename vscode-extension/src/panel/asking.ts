@@ -121,9 +121,8 @@ export class Asking {
     }
     let cursor: string | undefined;
     for (let page = 0; page < MOST_PAGES; page++) {
-      const answer = sessions.parse(
-        await this.#connection.request("session/list", cursor === undefined ? {} : { cursor }),
-      );
+      const params = { cursor, _meta: { sould: { origin: "any" } } };
+      const answer = sessions.parse(await this.#connection.request("session/list", params));
       const found = answer.sessions.find((each) => each.sessionId === id);
       if (found !== undefined) {
         return { id, cwd: found.cwd };

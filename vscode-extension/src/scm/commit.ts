@@ -76,7 +76,9 @@ export class Committer {
     if (current !== undefined && isWithin(current.cwd, root)) {
       return current;
     }
-    const { sessions } = listed.parse(await this.#daemon.request("session/list", { cwd: root }));
+    // Edits of a script's run are committed, too.
+    const params = { cwd: root, _meta: { sould: { origin: "any" } } };
+    const { sessions } = listed.parse(await this.#daemon.request("session/list", params));
     const [latest] = sessions;
     if (latest === undefined) {
       return undefined;
