@@ -10,7 +10,7 @@ import { shownIn, type Places } from "./places";
 import type { Review, Verdict } from "./review";
 
 type Choice = NonNullable<KeepParams["choice"]>;
-type What = Pick<KeepParams, "cwd" | "hunks" | "paths" | "sessionId" | "turnId" | "all">;
+type What = Pick<KeepParams, "hunks" | "paths" | "sessionId" | "turnId" | "all"> & { readonly cwd: string };
 
 const CHOICES: Record<string, { label: string; detail: string }> = {
   mine: {
@@ -38,6 +38,8 @@ export class Decider {
   readonly #places: Places;
   /** Hunks that this window decided about last, the newest at the end. */
   readonly #decided: { cwd: string; ids: number[] }[] = [];
+  /** Fulfilled when what was asked for is decided: a report of it comes before the answer. */
+  #deciding: Promise<void> = Promise.resolve();
 
   constructor(review: Review, model: ReviewModel, buffers: Buffers, places: Places) {
     this.#review = review;
@@ -97,6 +99,7 @@ export class Decider {
 
   /** Takes the last decision of this window back. */
   async undo(): Promise<void> {
+    await this.#deciding;
     const last = this.#decided.pop();
     if (last === undefined) {
       this.#say(vscode.l10n.t("Nothing was decided in this window that could be taken back."));
@@ -122,11 +125,15 @@ export class Decider {
 
   async #ask(verdict: Verdict, what: What, choice?: Choice): Promise<ReviewOutcome> {
     this.#buffers.flush();
-    return await this.#review.decide(verdict, choice === undefined ? what : { ...what, choice });
+    const asked = this.#review.decide(verdict, choice === undefined ? what : { ...what, choice }).then((outcome) => {
+      this.#remember(what.cwd, outcome);
+      return outcome;
+    });
+    this.#deciding = Promise.allSettled([this.#deciding, asked]).then(() => undefined);
+    return await asked;
   }
 
   async #finish(verdict: Verdict, cwd: string, outcome: ReviewOutcome): Promise<boolean> {
-    this.#remember(cwd, outcome);
     const asking = outcome.left.filter((left) => left.choices.length > 0);
     const told = outcome.left.filter((left) => left.choices.length === 0);
     let decided = outcome.done.length > 0;
@@ -152,7 +159,6 @@ export class Decider {
     }
     const hunks = asking.map((left) => (left.present ? named(left.present) : this.#asShown(left)));
     const outcome = await this.#ask(verdict, { cwd, hunks }, picked.choice);
-    this.#remember(cwd, outcome);
     this.#tell(verdict, outcome, outcome.left);
     return outcome.done.length > 0;
   }
