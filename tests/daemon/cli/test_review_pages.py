@@ -2,6 +2,7 @@
 
 import os
 import signal
+from threading import Timer
 
 import pytest
 from tests.daemon.cli.reviewing import AREA, CHECKED, edited, pending, texts, two_files, write
@@ -237,6 +238,25 @@ def test_the_dialogue_goes_on_when_the_daemon_is_another(newcomer: User, end: st
         assert screen.wait() == 0
     assert (newcomer.project / "area.py").read_text() == CHECKED
     assert not (newcomer.project / "plan.md").exists()
+
+
+def test_a_daemon_killed_before_it_answers_ends_no_dialogue(newcomer: User) -> None:
+    """At moments from before it has read the answer until it has carried it out."""
+    edited(newcomer, {f"{number}.md": "# Plan\n" for number in range(9)})
+    with terminal(newcomer, "review") as screen:
+        for milliseconds in range(8):
+            screen.expect("]? ")
+            owner = newcomer.daemon.owner
+            assert owner is not None
+            screen.type("y")
+            Timer(milliseconds / 1000, os.kill, (owner.pid, signal.SIGKILL)).start()
+            until(lambda owner=owner: not owner.alive())
+        screen.expect("]? ")
+        screen.type("q")
+        assert screen.wait() == 0
+        screen.read_to_end()
+    left = len(pending(newcomer))
+    assert screen.seen.endswith(f"{left} hunk{'' if left == 1 else 's'} left to be reviewed.\r\n")
 
 
 # --- more than a screen ---------------------------------------------------------------------------------------------------

@@ -102,12 +102,16 @@ class DaemonLink:
         return encode([*fields, *((b"env", name + b"=" + value) for name, value in os.environb.items())])
 
 
+class InterruptedRequestError(CommandError):
+    """The daemon was stopped before it answered. What was asked for may be done."""
+
+
 def nothing(method: str, params: Params, /) -> None:
     """For those who are told nothing. A `Heard`."""
 
 
 class DaemonConversation:
-    """It begins with `open` and ends with `close`; all else raises CommandError."""
+    """It begins with `open` and ends with `close`; all else raises CommandError, and `ask` InterruptedRequestError, which is one."""
 
     def __init__(self, name: str, heard: Heard = nothing) -> None:
         """`name`: who we are, as others are told."""
@@ -120,7 +124,7 @@ class DaemonConversation:
         """Reach the daemon, which is started when none runs, and say who we are."""
         self._link.attach()
         info = {"name": self._name, "title": self._name, "version": VERSION}
-        self.ask("initialize", {"protocolVersion": 1, "clientInfo": info, "clientCapabilities": {}})
+        self.look_up("initialize", {"protocolVersion": 1, "clientInfo": info, "clientCapabilities": {}})
 
     def close(self) -> None:
         """Let go of it."""
@@ -134,6 +138,13 @@ class DaemonConversation:
             raise _refused(error) from error
         except ConnectionGoneError as error:
             raise self._gone() from error
+
+    def look_up(self, method: str, params: Params) -> Answer:
+        """The answer to a request that changes nothing: where a daemon is stopped before it answers, the next one is asked."""
+        try:
+            return self.ask(method, params)
+        except InterruptedRequestError:
+            return self.ask(method, params)
 
     @property
     def descriptors(self) -> tuple[int, ...]:
@@ -184,5 +195,7 @@ def _ignore(number: int, frame: FrameType | None) -> None:
 def _refused(error: RpcError) -> CommandError:
     data = cast("dict[str, Any]", error.data) if isinstance(error.data, dict) else {}
     kind = data.get("kind")
+    if kind == "interrupted":
+        return InterruptedRequestError(error.message, TEMPORARY)
     code = USAGE if error.code == INVALID_PARAMS else TEMPORARY if kind == "disk_full" else FAILED
     return CommandError(error.message, code)

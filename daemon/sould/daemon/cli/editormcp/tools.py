@@ -81,7 +81,7 @@ class Server:
         }
 
     def _list(self, params: Json) -> Json:
-        offered = self._conversation.ask("_sould/editor/tools", {"cwd": self._cwd})["tools"]
+        offered = self._conversation.look_up("_sould/editor/tools", {"cwd": self._cwd})["tools"]
         return {"tools": [_tool(each) for each in offered]}
 
     def _call(self, params: Json) -> Json:

@@ -29,7 +29,7 @@ class InboxClient:
     def open(self) -> None:
         """Reach the daemon, which is started when none runs, and be told what changes from then on."""
         self._conversation.open()
-        self._keep(self._conversation.ask("_sould/inbox/subscribe", {}))
+        self._keep(self._conversation.look_up("_sould/inbox/subscribe", {}))
 
     def close(self) -> None:
         """Let go of it."""
@@ -54,13 +54,13 @@ class InboxClient:
         self._conversation.take()
         if self._missed:
             self._missed = False
-            self._keep(self._conversation.ask("_sould/inbox/list", {}))
+            self._keep(self._conversation.look_up("_sould/inbox/list", {}))
         ended, self._ended = self._ended, []
         return ended
 
     def show(self, request_id: str) -> InboxItem:
         """One request, whole."""
-        return read(self._conversation.ask("_sould/inbox/show", {"id": request_id}), InboxItem, NAME)
+        return read(self._conversation.look_up("_sould/inbox/show", {"id": request_id}), InboxItem, NAME)
 
     def answer(self, request_id: str, decision: Mapping[str, Any]) -> Answered:
         """Answer it; what became of that."""

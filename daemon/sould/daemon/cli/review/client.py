@@ -61,15 +61,15 @@ class ReviewClient:
 
     def unsaved(self, paths: tuple[str, ...] = ()) -> list[Answer]:
         """What editors held unsaved when they ended, by path, where the files do not hold it now."""
-        return self._ask("rejected", {"paths": list(paths)}).get("unsaved", [])
+        return self._look_up("rejected", {"paths": list(paths)}).get("unsaved", [])
 
     def pending(self, chosen: Chosen = EVERYTHING, *, absent: bool = False) -> Answer:
         """What is pending of what was chosen, in the files as they are now."""
         about = {"paths": list(chosen.paths), "sessionId": chosen.session_id, "turnId": chosen.turn_id}
-        return self._ask("list", {**about, "absent": absent})
+        return self._look_up("list", {**about, "absent": absent})
 
     def decide(self, verdict: "Verdict", chosen: Chosen, how: How = AS_IT_IS) -> Answer:
-        """Keep or reject; of nothing in particular: everything."""
+        """Keep or reject; of nothing in particular: everything. Raises InterruptedRequestError, too."""
         params: Params = {"choice": how.choice, "reason": how.reason, "lines": how.lines, "baseLines": how.base_lines}
         if chosen.hunks:
             params["hunks"] = _named(chosen.hunks)
@@ -80,12 +80,15 @@ class ReviewClient:
         return self._ask(verdict, params)
 
     def undo(self, numbers: Iterable[int]) -> Answer:
-        """Take decisions back."""
+        """Take decisions back. Raises InterruptedRequestError, too."""
         return self._ask("undo", {"hunks": _named(dict.fromkeys(numbers, ""))})
 
     def deleted(self, path: str) -> str:
         """The text of a file that agents deleted; "" where there is none."""
-        return self._ask("base", {"path": path}).get("text") or ""
+        return self._look_up("base", {"path": path}).get("text") or ""
+
+    def _look_up(self, method: str, params: Params) -> Answer:
+        return self._conversation.look_up(f"_sould/review/{method}", {"cwd": self._cwd, **params})
 
     def _ask(self, method: str, params: Params) -> Answer:
         return self._conversation.ask(f"_sould/review/{method}", {"cwd": self._cwd, **params})

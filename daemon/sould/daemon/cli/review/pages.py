@@ -15,6 +15,7 @@ from sould.agents.base.text import plural
 from sould.agents.files.reviewing.shapes import LeftHunk, ReviewOutcome, ShownHunk
 from sould.agents.sessions.operations import reviewtext
 from sould.agents.sessions.operations.reviewtext import Names
+from sould.daemon.cli.conversation import InterruptedRequestError
 from sould.daemon.cli.output import CANCELLED
 from sould.daemon.cli.review.client import Chosen, How, ReviewClient, SurroundingLines, files_of, outcome_of
 from sould.daemon.cli.review.parts import Fineness, Part, finer, parts
@@ -95,8 +96,20 @@ class Pages:
             key, _, words = self._ask(page).partition(" ")
             if key == "q":
                 break
-            is_new = self._act(page, key, words.strip())
+            try:
+                is_new = self._act(page, key, words.strip())
+            except InterruptedRequestError:
+                self._look_again(page)
+                is_new = True
         self._end()
+
+    def _look_again(self, page: Part) -> None:
+        """Whether the answer was carried out is seen in what is pending now."""
+        self._say("The daemon was stopped before it answered. This is pending now:")
+        self._load()
+        pending = {page.hunk.id for page in self._pages}
+        self._answered = [numbers for numbers in self._answered if not numbers or not pending.issuperset(numbers)]
+        self._go_to(page.place)
 
     def _begins_again(self) -> bool:
         """What was passed by with `j` is asked about once more before the end."""
@@ -312,8 +325,8 @@ class Pages:
         return None
 
     def _undo(self) -> None:
-        numbers = self._answered.pop()
-        outcome = outcome_of(self._client.undo(numbers))
+        outcome = outcome_of(self._client.undo(self._answered[-1]))
+        self._answered.pop()
         self._say(reviewtext.answer([(self._names, outcome)], SPEECH))
         if refused := [left.id for left in outcome.left]:
             self._answered.append(refused)  # it can be taken back when what is in the way is gone

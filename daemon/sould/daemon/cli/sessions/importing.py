@@ -33,7 +33,7 @@ def import_session(file: str, agent: str | None, as_json: bool) -> None:
     cwd = os.path.realpath(".")
     with _conversation() as daemon:
         if not file:
-            found = daemon.ask("_sould/session/imports", {"cwd": cwd})["found"]
+            found = daemon.look_up("_sould/session/imports", {"cwd": cwd})["found"]
             _list([each for each in found if agent in (None, each["agent"])], as_json=as_json)
             return
         path = os.path.abspath(os.path.expanduser(file))
