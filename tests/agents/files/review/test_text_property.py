@@ -38,6 +38,24 @@ def test_two_lines_that_changed_are_no_more_than_that(old: list[str], data: st.D
     assert sum(edit.stop - edit.start + len(edit.lines) for edit in edits) <= 4
 
 
+_TEXT = st.lists(st.sampled_from("ab}"), max_size=10).map(tuple)
+
+
+@settings(derandomize=True)
+@given(_TEXT, _TEXT)
+def test_lines_that_only_came_or_only_went_stand_as_low_as_they_can(old: tuple[str, ...], new: tuple[str, ...]) -> None:
+    for edit, following in itertools.pairwise([*edits_between(old, new), LineEdit(len(old), len(old), ())]):
+        moving = edit.lines or old[edit.start : edit.stop]
+        is_one_side = edit.start == edit.stop or not edit.lines
+        assert not is_one_side or edit.stop == following.start or moving[0] != old[edit.stop]
+
+
+def test_a_new_function_begins_with_its_first_line_below_another_change() -> None:
+    old = ("a\n", "}\n", "\n", "b\n", "}\n", "\n", "end\n")
+    new = ("A\n", *old[1:6], "c\n", "}\n", "\n", "end\n")
+    assert edits_between(old, new)[1] == LineEdit(6, 6, ("c\n", "}\n", "\n"))
+
+
 def test_each_of_two_changed_lines_is_rejected_by_itself() -> None:
     old = ("retry = 1\n", "pause()\n", "pause()\n", "pause()\n", "retry = 2\n")
     new = ("retry = 2\n", *old[1:4], "retry = 3\n")

@@ -46,7 +46,8 @@ def edits_between(old: Sequence[str], new: Sequence[str]) -> tuple[LineEdit, ...
     """What turns `old` into `new`: in order, without common lines at their edges, with equal lines between any two."""
     whole = _trimmed(old, new, _Stretch(0, len(old), 0, len(new)))
     gaps = chain.from_iterable(_fewest(old, new, each) for each in _between_alike(old, new, whole))
-    return tuple(LineEdit(gap.a, gap.b, tuple(new[gap.c : gap.d])) for gap in _joined(gaps))
+    lowest = _lowered(old, new, _joined(gaps))
+    return tuple(LineEdit(gap.a, gap.b, tuple(new[gap.c : gap.d])) for gap in lowest)
 
 
 def _trimmed(old: Sequence[str], new: Sequence[str], at: _Stretch) -> _Stretch:
@@ -175,6 +176,19 @@ def _slid(old: Sequence[str], new: Sequence[str], gaps: Iterable[_Stretch]) -> l
         else:
             slid.append(gap)
     return slid
+
+
+def _lowered(old: Sequence[str], new: Sequence[str], gaps: Sequence[_Stretch]) -> list[_Stretch]:
+    """Lines that only came, or only went, as low as they may as well stand, which is where git shows them."""
+    lowered: list[_Stretch] = []
+    below = len(old)
+    for gap in reversed(gaps):
+        lines, start, stop = (new, gap.c, gap.d) if gap.a == gap.b else (old, gap.a, gap.b)
+        most = below - gap.b if _is_one_side(gap) else 0
+        by = next((n for n in range(most) if lines[start + n] != lines[stop + n]), most)
+        lowered.append(_Stretch(gap.a + by, gap.b + by, gap.c + by, gap.d + by))
+        below = gap.a + by
+    return _joined(reversed(lowered))
 
 
 def _is_one_side(gap: _Stretch) -> bool:
