@@ -296,6 +296,7 @@ async def _recover(
         cut=scan.cut.seq if scan.cut else None,
         open_turn=work.turn,
         open_step=work.step,
+        open_usage=work.usage.total,
         open_calls=work.calls,
         open_requests=work.requests,
         open_compaction=work.compaction,

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from sould.agents.journal.records import Damage
+from sould.agents.journal.turnusage import TurnUsage
 from sould.agents.wire.messages import (
     ApprovalRequest,
     ApprovalResponse,
@@ -21,7 +22,10 @@ from sould.agents.wire.messages import (
     QuestionRequest,
     QuestionResponse,
     RequestClosed,
+    StatusUpdate,
     StepBegin,
+    SubagentEvent,
+    TokenUsage,
     ToolCall,
     ToolCallPart,
     ToolCallRequest,
@@ -51,6 +55,8 @@ class Recovery(Struct, frozen=True):
     open_turn: TurnBegin | None = None
     open_step: int = 0
     """`n` of the step that was running in the open turn, 0 when none had begun."""
+    open_usage: TokenUsage | None = None
+    """What the last turn took, open or not."""
     open_calls: tuple[ToolCall, ...] = ()
     """The open turn's calls without a result, in order, arguments as far as known. They may or may not have run."""
     open_requests: tuple[WireRequest, ...] = ()
@@ -90,6 +96,7 @@ class OpenWork:
     def __init__(self) -> None:
         self.turn: TurnBegin | None = None
         self.step = 0
+        self.usage = TurnUsage()
         self.compaction: CompactionBegin | None = None
         self.restore: FilesRestoring | None = None
         self.dmail: DMailHeld | None = None
@@ -103,6 +110,7 @@ class OpenWork:
             ToolCall: self._open_call,
             ToolCallPart: self._extend_call,
             ToolResult: self._close_call,
+            **dict.fromkeys((StatusUpdate, SubagentEvent), self.usage.apply),
             **dict.fromkeys((CompactionBegin, CompactionEnd), self._compact),
             **dict.fromkeys((FilesRestoring, FilesRestored), self._restore),
             **dict.fromkeys((DMailHeld, DMailTaken), self._hold),
@@ -128,6 +136,8 @@ class OpenWork:
 
     def _begin_turn(self, turn: TurnBegin | None) -> None:
         self.turn = turn
+        if turn is not None:
+            self.usage.apply(turn)
         self.step = 0
         self._last_call = ""
         if self._calls:

@@ -1,5 +1,12 @@
 """Sessions whose daemon was killed in the middle of something (D16)."""
 
+import asyncio
+from pathlib import Path
+
+from sould.agents.journal.log import JOURNAL, SessionLog
+from sould.agents.journal.writer import JournalWriter
+from sould.agents.sessions.turns.turns import Prompt, Turns
+from sould.agents.soul.loop import Ending
 from sould.agents.soul.timetravel.outcome import describe
 from sould.agents.wire.messages import (
     ApprovalRequest,
@@ -10,14 +17,18 @@ from sould.agents.wire.messages import (
     QuestionRequest,
     QuestionResponse,
     RequestClosed,
+    StatusUpdate,
+    SubagentEvent,
     TokenUsage,
     ToolResult,
+    TurnBegin,
     TurnEnd,
 )
 from sould.agents.wire.notice import TO_REVIEW
 from soultest.bench import Bench, Watcher, call, finish
 from soultest.bench.crash import kill_when
 from soultest.bench.looks import choose, messages_of, prompt_of
+from soultest.streams import new_log
 
 
 async def test_a_tool_that_was_running_is_closed_as_interrupted_and_never_run_again(bench: Bench) -> None:
@@ -82,6 +93,40 @@ async def test_a_turn_that_goes_on_counts_what_it_took_before_the_daemon_was_kil
     async with bench.running():
         end = await Watcher(await bench.open(session_id)).wait_for(TurnEnd)
     assert end.usage == TokenUsage(input_other=300, output=30)
+
+
+async def test_a_turn_that_goes_on_is_counted_without_reading_the_journal_again(
+    tmp_path: Path, writer: JournalWriter
+) -> None:
+    used = StatusUpdate(token_usage=TokenUsage(output=10))
+    log = await new_log(tmp_path, writer)
+    for message in (
+        TurnBegin(user_input="a", turn_id="first"),
+        used,
+        TurnEnd(turn_id="first"),
+        TurnBegin(user_input="b", turn_id="t"),
+        used,
+    ):
+        log.publish(message)
+    log.publish(SubagentEvent(parent_tool_call_id="c", event=used))
+    await log.aclose()
+    log = await SessionLog.open(tmp_path, writer)
+    turns = Turns(log, lambda: None)
+    for _ in log.replay():
+        (tmp_path / JOURNAL).unlink(missing_ok=True)
+
+    async def work(_: Prompt) -> Ending:
+        log.publish(used)
+        return Ending("finished")
+
+    async with asyncio.TaskGroup() as serving:
+        serving.create_task(turns.serve(work))
+        prompt = Prompt("", "c", turn_id="t", resumes=True)
+        turns.submit(prompt)
+        end = await prompt.outcome()
+        await turns.close()
+    assert end.usage == TokenUsage(output=30)
+    await log.aclose()
 
 
 async def test_what_a_call_asked_before_the_question_that_is_offered_again_is_not_asked_again(bench: Bench) -> None:

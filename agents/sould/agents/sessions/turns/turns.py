@@ -15,9 +15,9 @@ from msgspec import Struct, field
 from sould.agents.base.errors import JournalFullError, SouldError, as_disk_full
 from sould.agents.base.tasks import shared
 from sould.agents.journal.log import SessionLog
+from sould.agents.journal.turnusage import COUNTED, TurnUsage
 from sould.agents.llm.pictures import with_fitting_pictures
 from sould.agents.sessions.turns.operating import Operation, OperationCancelledError, OperationWork
-from sould.agents.sessions.turns.turnusage import TurnUsage
 from sould.agents.soul.loop import Ending
 from sould.agents.soul.turn import new_turn_id
 from sould.agents.toolapi.background import Rested
@@ -95,7 +95,8 @@ class Turns:
     def __init__(self, log: SessionLog, rested: Rested) -> None:
         """`rested` is told when no turn runs or waits any more."""
         self._log = log
-        self._usage = TurnUsage(log.channel)
+        self._usage = TurnUsage(log.recovery.open_usage)
+        log.channel.listen(COUNTED, lambda record: self._usage.apply(record.message))
         self._rested = rested
         self._waiting: deque[Prompt] = deque()
         self._operations: deque[Operation[Any]] = deque()
@@ -240,7 +241,6 @@ class Turns:
 
     async def _take(self, prompt: Prompt, run: RunTurn) -> None:
         self.current = prompt
-        self._usage.begin(self._log.replay() if prompt.resumes else ())
         if not prompt.resumes:
             self._log.publish(
                 TurnBegin(
