@@ -82,6 +82,7 @@ def test_status_shows_what_is_asked_and_approving_it_there_closes_the_editor_s_d
     editor.begin("and then this", "second")
     status = user.sould("status").stdout
     assert "waits for you" in status
+    assert "in memory, waits for you, ask" in user.sould("sessions", "show").stdout
     assert "$ echo one > a.txt" in status
     assert "$ echo two > b.txt" in status
     assert "queued 1: and then this" in status

@@ -133,7 +133,7 @@ class HostPort:
             session.log.publish(message)
         await session.log.commit()
         turns = sum(each.who == "user" for each in found.said)
-        session.parts.entry.continue_from(replace(session.parts.entry.info, turns=turns))
+        session.parts.entry.import_from(turns, found.began)
         self.stored.rename(session.id, f"{title_of(found)} (from {found.agent})".strip())
         return SessionPort(session), found
 

@@ -22,7 +22,7 @@ from sould.daemon.cli.output import (
 )
 from sould.daemon.cli.review.client import NO_PROJECT, reviewing
 from sould.daemon.cli.running import DaemonError, NotRunningError, RunningDaemon, running
-from sould.daemon.cli.waiting import show_waiting
+from sould.daemon.cli.waiting import show_waiting, standing
 from sould.daemon.configuration.configfile import other_configuration
 from sould.daemon.identity import read_owner, send_signal
 from sould.daemon.methods import CheckJournals, GetStatus, Leaving, McpState, Ping, Restart, SessionState, Status, Stop
@@ -238,7 +238,7 @@ def _sessions(sessions: Sequence[SessionState]) -> None:
     rows = [
         (
             f"  {s.id}",
-            "waits for you" if s.pending else "running" if s.running else "idle",
+            standing(s),
             f"{s.queued} queued" if s.queued else "",
             s.mode,
             one_line(s.model, 24),

@@ -10,12 +10,18 @@ from sould.agents.clients.inbox.shapes import AskedQuestion, InboxItem
 from sould.agents.permissions.actions import Scope
 from sould.agents.permissions.visible import both_ends
 from sould.daemon.cli.output import CommandError, echo_rows, one_line, plural, visible
+from sould.daemon.methods import SessionState
 
 ID = 8
 """Characters of a request's id that are shown; the beginning of it is enough for an answer."""
 
 LASTING: Mapping[Scope, str] = {"project": "--for-project", "always": "--always"}
 """What `sould approve` calls each, and what it means."""
+
+
+def standing(session: SessionState) -> str:
+    """What a session in memory is doing, in a word or three."""
+    return "waits for you" if session.pending else "running" if session.running else "idle"
 
 
 def show_waiting(request: InboxItem, most: int | None = None) -> None:

@@ -18,6 +18,7 @@ from soultest.acpclient import AgentError
 from soultest.bench import Bench, asked, finish
 from soultest.bench.acp import Connect
 from soultest.bench.looks import messages_of
+from soultest.kimisessions import STARTED, turn, wire_lines
 
 Json = dict[str, Any]
 Writer = Callable[[str, str], Json]
@@ -144,6 +145,7 @@ async def test_what_others_keep_is_found_imported_and_gone_on_with(bench: Bench,
     kept.mkdir(parents=True)
     data = lines(of_kimi("user", "The magic word is plugh."), of_kimi("assistant", "Noted."), "no object")
     (kept / "context.jsonl").write_bytes(data)
+    (kept / "wire.jsonl").write_bytes(wire_lines(*turn("The magic word is plugh.")))
     (kept.parent / "two").mkdir()
     (kept.parent / "two" / "context.jsonl").symlink_to(kept / "context.jsonl")
     elsewhere = home / ".codex" / "sessions" / "2025" / "12" / "08"
@@ -168,6 +170,7 @@ async def test_what_others_keep_is_found_imported_and_gone_on_with(bench: Bench,
             await client.request("_sould/session/import", cwd=cwd, path=str(kept.parent / "two" / "context.jsonl"))
         session = await bench.open(made["sessionId"])
         assert session.info.title == "The magic word is plugh. (from Kimi)"
+        assert session.info.created == STARTED
         await finish(session, "Which word?")
         said = [part.text for each in messages_of(session) for part in each.content if isinstance(part, TextPart)]
         assert "Noted." in said

@@ -13,7 +13,7 @@ from sould.agents.sessions.settings.state import load_state
 from sould.agents.sessions.store.kimijournal import convert
 from sould.agents.sessions.store.kimilayout import note_latest
 from sould.agents.sessions.store.store import SessionStore
-from soultest.kimisessions import STARTED, folder_of, keep, text, turn, wire_lines
+from soultest.kimisessions import STARTED, folder_of, keep, lines_of, text, turn, wire_lines
 
 
 @pytest.fixture
@@ -62,6 +62,17 @@ def test_a_session_in_which_kimi_cli_went_on_is_the_latest_and_not_an_old_one(
     store.take_in(share, cwd)
     latest = store.list(cwd).items[0]
     assert (latest.id, latest.title, latest.turns) == ("old", "Mine", 2)
+
+
+def test_a_session_was_begun_when_its_first_record_says(store: SessionStore, share: Path, cwd: Path) -> None:
+    keep(share, cwd, "said", wire_lines(*turn("one", text("yes"))))
+    unsaid = keep(share, cwd, "unsaid", None, lines_of({"role": "user", "content": "one"}))
+    os.utime(unsaid / "context.jsonl", (STARTED + 60, STARTED + 60))
+    future = keep(share, cwd, "future", lines_of({"timestamp": 1e300, "message": {"type": "TurnBegin", "payload": {}}}))
+    os.utime(future / "wire.jsonl", (STARTED + 90, STARTED + 90))
+    store.take_in(share, cwd)
+    begun = {each.id: each.created - STARTED for each in store.list(cwd).items}
+    assert begun == {"said": 0, "unsaid": 60, "future": 90}
 
 
 def test_what_was_chosen_in_a_session_outlasts_a_directory_that_was_away(

@@ -33,6 +33,11 @@ class SessionEntry:
         """It is a fork: it has as many turns as the session it was made from."""
         self.info = self._store.touch(self.info.id, turns=source.turns)
 
+    def import_from(self, turns: int, began: float) -> None:
+        """It begins with a conversation that was held elsewhere; `began`: when, in wall seconds, 0 where nobody knows."""
+        created = began if 0 < began < self.info.created else None
+        self.info = self._store.touch(self.info.id, turns=turns, created=created)
+
     def note_opening(self, origin: Origin) -> None:
         """It is opened there."""
         self.info = self._store.note_opening(self.info.id, origin)

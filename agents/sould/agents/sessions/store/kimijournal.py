@@ -30,6 +30,7 @@ from sould.agents.sessions.store.kimilayout import (
     additional_in,
     foreign,
     is_ours,
+    last_written,
     open_own,
     parsed,
     require_own,
@@ -187,7 +188,7 @@ def _journal(directory: Path, cwd: Path) -> Iterator[bytes]:
     """The lines of the new journal."""
     survey = _survey(directory / JOURNAL)
     before = _said_before(directory / CONTEXT, survey)
-    began = survey.began or time.time()
+    began = survey.began or last_written(directory) or time.time()
     yield metadata_line({"session_id": directory.name, "cwd": str(cwd), "created": began})
     conversion = _Conversion(survey, deque(_summaries(directory, survey.compactions)))
     if not survey.sealed:

@@ -108,7 +108,7 @@ def kept_in(share: Path, cwd: Path) -> Iterator[Path]:
 def read_session(directory: Path, cwd: Path) -> SessionInfo | None:
     """What is known of a session that we have not kept so far; None: it is not to be touched, or nothing of one. Blocks."""
     try:
-        updated = _last_written(directory)
+        updated = last_written(directory)
         if updated is None:
             return None
         state = _read_object(directory / STATE)
@@ -118,7 +118,7 @@ def read_session(directory: Path, cwd: Path) -> SessionInfo | None:
             cwd=cwd,
             additional=tuple(additional_in(state)),
             title=shown_title(named) if isinstance(named, str) else _title(directory),
-            created=updated,
+            created=when_begun(directory) or updated,
             updated=updated,
             turns=count_turns(directory),
             archived=state.get("archived") is True,
@@ -132,7 +132,7 @@ def read_session(directory: Path, cwd: Path) -> SessionInfo | None:
 def read_again(directory: Path, info: SessionInfo) -> SessionInfo:
     """What is known of a session, with what kimi-cli has written since it was read or since we wrote. Blocks."""
     try:
-        if _last_written(directory.resolve()) in (None, info.updated) or is_ours(directory):
+        if last_written(directory.resolve()) in (None, info.updated) or is_ours(directory):
             return info
         found = read_session(directory.resolve(), info.cwd)
         if found is None:
@@ -144,13 +144,25 @@ def read_again(directory: Path, info: SessionInfo) -> SessionInfo:
         return info
 
 
+def when_begun(directory: Path) -> float:
+    """When the first record of a session was written, in wall seconds; 0.0: its journal does not say. Raises OSError."""
+    try:
+        with open_own(directory / JOURNAL) as source:
+            latest, head = os.fstat(source.fileno()).st_mtime, source.read(HEAD)
+    except FileNotFoundError:
+        return 0.0
+    said = (fields.get("timestamp") for fields in map(parsed, head.split(b"\n")) if fields is not None)
+    moments = (float(moment) for moment in said if isinstance(moment, int | float))
+    return next((moment for moment in moments if 0 < moment <= latest), 0.0)
+
+
 def require_own(directory: Path) -> None:
     """What is in a session's directory may be read and replaced. Raises OSError: something is not the user's own."""
-    if _last_written(directory) is None:
+    if last_written(directory) is None:
         raise PermissionError(1, "something in it is not the user's own, or is a link", str(directory))
 
 
-def _last_written(directory: Path) -> float | None:
+def last_written(directory: Path) -> float | None:
     """When something was said in a session; None: it is not to be touched, or nothing of one. Raises OSError."""
     with os.scandir(directory) as entries:
         files = {entry.name: entry.stat(follow_symlinks=False) for entry in entries}

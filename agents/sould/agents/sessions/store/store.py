@@ -52,14 +52,7 @@ MOST_MATCHES = 5
 
 
 DoLater: TypeAlias = Callable[[Callable[[], None]], None]
-"""Who does small work that waits for a disk, in the order in which it is given.
-
-Do it in a thread of its own, soon; all that was given is done before the process ends.
-"""
-
-
-def _at_once(job: Callable[[], None], /) -> None:
-    job()
+"""Does small work that waits for a disk, in the order given, soon and in a thread of its own; all before the process ends."""
 
 
 class SessionStore:
@@ -68,7 +61,7 @@ class SessionStore:
     Every method is synchronous; `list`, `search` and `weigh` are for a thread, all others take milliseconds at most.
     """
 
-    def __init__(self, state: Path, later: DoLater = _at_once) -> None:
+    def __init__(self, state: Path, later: DoLater = lambda job: job()) -> None:
         """`state` is the state directory; made, 0700, when it is missing.
 
         `later` writes what is counted and named of a session that is known: replacing a file takes a millisecond or two
@@ -302,7 +295,13 @@ class SessionStore:
         return [info for info in infos if info.directory.is_relative_to(directory)]
 
     def touch(
-        self, session_id: str, *, prompt: str = "", turns: int | None = None, additional: Sequence[Path] | None = None
+        self,
+        session_id: str,
+        *,
+        prompt: str = "",
+        turns: int | None = None,
+        additional: Sequence[Path] | None = None,
+        created: float | None = None,
     ) -> SessionInfo:
         """The session was used just now. `prompt` becomes the title of a session without one; it ends an archive.
 
@@ -319,6 +318,7 @@ class SessionStore:
                 title=info.title or default_title(prompt),
                 turns=info.turns if turns is None else turns,
                 additional=info.additional if additional is None else tuple(additional),
+                created=info.created if created is None else created,
                 updated=time.time(),
             ),
         )

@@ -16,6 +16,7 @@ from sould.daemon.cli.running import RunningDaemon, running
 from sould.daemon.cli.sessions.importing import import_session
 from sould.daemon.cli.sessions.prune import prune
 from sould.daemon.cli.sessions.search import search
+from sould.daemon.cli.waiting import standing
 from sould.daemon.methods import (
     ArchiveSession,
     DeleteSession,
@@ -309,11 +310,7 @@ def _heading(detail: SessionDetail) -> str:
     row = detail.session
     when = datetime.fromtimestamp(row.created).astimezone()
     state = detail.state
-    now = (
-        "in memory, " + ("running" if state.running else "idle") + f", {state.mode}, {state.model}"
-        if state
-        else "on disk"
-    )
+    now = f"in memory, {standing(state)}, {state.mode}, {state.model}" if state else "on disk"
     return (
         table(
             [

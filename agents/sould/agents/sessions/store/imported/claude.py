@@ -13,6 +13,7 @@ from sould.agents.sessions.store.imported.shape import (
     Json,
     Part,
     answered,
+    as_moment,
     as_object,
     as_objects,
     as_text,
@@ -49,6 +50,7 @@ def _take(record: Json, found: ImportedConversation) -> None:
         found.skip("records of subagents and of the program itself")
     else:
         found.is_from(record.get("cwd"), record.get("version"))
+        found.begins(as_moment(record.get("timestamp")))
         content = as_object(record.get("message")).get("content")
         if isinstance(content, str):
             found.say("user" if kind == "user" else "assistant", TextPart(text=content))

@@ -12,6 +12,7 @@ from sould.agents.sessions.store.imported.shape import (
     Json,
     Part,
     answered,
+    as_moment,
     as_object,
     as_objects,
     as_text,
@@ -34,6 +35,7 @@ def read(data: bytes) -> ImportedConversation:
     """The conversation in what such a file holds."""
     found = ImportedConversation("Codex")
     for record in lines_of(data, found):
+        found.begins(as_moment(record.get("timestamp")))
         kind, payload = as_text(record.get("type")), as_object(record.get("payload"))
         if kind == "session_meta":
             found.is_from(payload.get("cwd"), payload.get("cli_version"))

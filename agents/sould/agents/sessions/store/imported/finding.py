@@ -1,5 +1,6 @@
 """Where other agents keep the conversations of a directory, reading one, and a session of it. Links are not followed. Blocks."""
 
+import contextlib
 import os
 import secrets
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -99,6 +100,8 @@ def read_kept(path: Path, agent: Agent | None) -> ImportedConversation:
         raise OptionError(
             f"{path} holds no conversation of {'Claude Code, Codex or Kimi' if agent is None else agent}."
         )
+    with contextlib.suppress(OSError):  # kimi-cli says it in another file
+        best.begins(kimilayout.when_begun(path.parent))
     return best
 
 

@@ -6,6 +6,7 @@ reading. Nothing of what they say is logged.
 
 from collections import Counter
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any, Final, Literal, TypeAlias, cast
 
 import orjson
@@ -40,6 +41,8 @@ class ImportedConversation(Struct):
     title: str = ""
     cwd: str = ""
     version: str = ""
+    began: float = 0.0
+    """When, in wall seconds; 0.0: that is not said."""
     said: list[ImportedMessage] = field(default_factory=list[ImportedMessage])
     skipped: Counter[str] = field(default_factory=Counter[str])
     """How many lines or parts were passed over, by why."""
@@ -57,6 +60,10 @@ class ImportedConversation(Struct):
     def name(self, title: str) -> None:
         """It is called so."""
         self.title = title
+
+    def begins(self, moment: float) -> None:
+        """Something was said at this moment; the first one counts."""
+        self.began = self.began or moment
 
     def is_from(self, cwd: object, version: object) -> None:
         """Where it was held, and by which version, as far as that is said."""
@@ -102,6 +109,15 @@ def as_objects(value: object) -> list[Json]:
 def as_text(value: object) -> str:
     """A text; "" in place of anything else."""
     return value if isinstance(value, str) else ""
+
+
+def as_moment(value: object) -> float:
+    """The wall seconds of a moment in the notation of ISO 8601; 0.0 in place of anything else."""
+    try:
+        moment = datetime.fromisoformat(as_text(value))
+    except ValueError:
+        return 0.0
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def image(url: str, found: ImportedConversation) -> Part:
