@@ -127,6 +127,16 @@ def test_a_refusal_with_a_reason_reaches_the_agent(user: User) -> None:
     assert not target.exists()
 
 
+def test_a_run_with_afk_leaves_what_waits_in_the_session_to_its_user(user: User) -> None:
+    editor, _ = waits(user, call("Shell", "c1", command="touch a"), "text: Done.")
+    asked = request_id(user)
+    run = user.sould("run", "--afk", "--session", editor.session, "go on")
+    assert (run.returncode, f"`sould approve {asked}`" in run.stderr) == (2, True)
+    assert user.sould("approve", asked).returncode == 0
+    ended(editor)
+    assert (user.project / "a").exists()
+
+
 def test_words_with_an_approval_reach_the_agent_with_what_came_of_the_call(user: User) -> None:
     editor, _ = waits(user, call("Shell", "c1", command="echo one > a.txt"), "text: Done.")
     assert user.sould("approve", request_id(user), "--message", "and tell me its size").returncode == 0

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from sould.agents.base.errors import OptionError
 from sould.agents.permissions.policy import Mode
 from sould.agents.sessions.session import Session
 from sould.agents.soul.reminders import AWAY, BACK
@@ -42,14 +43,18 @@ async def test_away_questions_are_dismissed_and_protected_changes_refused(tmp_pa
         assert [note.text for note in watcher.of(ContextNote)] == [AWAY, BACK]
 
 
-async def test_going_away_dismisses_what_is_being_asked(tmp_path: Path) -> None:
+async def test_a_client_cannot_choose_to_be_away_while_something_waits_for_a_person(tmp_path: Path) -> None:
     bench = make_bench(tmp_path, {"skip_afk_prompt_injection": True}, [ASK, "text: alone"])
     async with bench.running():
         session = await asking(bench)
         watcher = Watcher(session)
         prompt = session.turns.prompt("go", "watcher")
-        await watcher.wait_for(QuestionRequest)
-        await choose(session, "mode", "afk", "watcher")
+        asked = await watcher.wait_for(QuestionRequest)
+        with pytest.raises(OptionError, match=f"an answer to `Which\\?`.* `sould answer {asked.id[:8]}`"):
+            await choose(session, "mode", "afk", "watcher")
+        assert session.parts.services.permission.modes.mode == "ask"
+        assert session.log.channel.pending == (asked,)
+        await finish(session, "/afk")
         assert (await prompt.outcome()).stop_reason == "finished"
         assert not watcher.of(ContextNote), "the configuration says that the model is not told"
 

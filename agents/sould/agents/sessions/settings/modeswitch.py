@@ -7,9 +7,11 @@ leads is decided by `Modes` alone.
 from pathlib import Path
 from typing import Final
 
+from sould.agents.base.errors import OptionError
 from sould.agents.journal.channel import Channel, Record
 from sould.agents.journal.log import SessionLog
 from sould.agents.permissions.policy import Mode
+from sould.agents.permissions.visible import visible
 from sould.agents.sessions.settings.modes import Event, Modes
 from sould.agents.sessions.settings.options import OptionChoice, SessionOption, SessionOptions
 from sould.agents.sessions.settings.projectmemory import ProjectMemory
@@ -62,6 +64,22 @@ class AwayMode:
         self._channel = channel
         self._modes = modes
         channel.listen((QuestionRequest, ApprovalRequest), self._take)
+
+    def require_none(self) -> None:
+        """Raises OptionError: something waits for a person, and is not for a program to answer."""
+        for request in self._channel.pending:
+            match request:
+                case QuestionRequest():
+                    asked, command = ", ".join(each.question for each in request.questions), "answer"
+                case ApprovalRequest():
+                    asked, command = request.description, "approve"
+                case HookRequest() | ToolCallRequest():
+                    continue  # programs answer these
+            title = visible(asked.partition("\n")[0][:100])
+            raise OptionError(
+                f"The session waits for an answer to `{title}`, and mode {AFK!r} would dismiss that. "
+                f"Answer it first: `sould {command} {request.id[:8]}`."
+            )
 
     def dismiss_pending(self) -> None:
         """The user has just gone: what waits for them waits no longer."""
@@ -124,7 +142,12 @@ class ModeSwitch:
         return SessionOption("mode", "Mode", "mode", description, self._modes.mode, choices, names)
 
     async def choose(self, value: str, client_id: str) -> None:
-        """See `OptionSource`. Remembered for the project where the client chooses for it."""
+        """See `OptionSource`. Remembered for the project where the client chooses for it.
+
+        A client's choice answers nothing that waits in the session, as the user's own `/afk` (of no client) does.
+        """
+        if value == AFK and client_id:
+            self._away_mode.require_none()
         self._take(EVENTS[value])
         if self._clients.chooses_for_project(client_id):
             self._project.remember_mode(self._cwd, self._modes.mode)
