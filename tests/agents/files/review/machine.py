@@ -98,6 +98,8 @@ class Reviewing(RuleBasedStateMachine):
         of_turn = [by.call_id for by in self.past.calls if by.turn_id == turn]
         calls = frozenset(of_turn if whole else of_turn[-count:])
         answer = self.past.without(calls)
+        if self._has_last_twice(answer.text.base) or self._has_last_twice(answer.text.current):
+            return
         there = {*map(self._told, answer.text.current)}
         theirs = {
             self._told(slot.text) for slot in self._in_file() if slot.by in calls and not (slot.mixed or slot.kept)
@@ -208,7 +210,9 @@ class Reviewing(RuleBasedStateMachine):
             below = answer.text.current[stop : stop + 1]
             assert answer.text.current[found.start : stop + 1] == stacked(left, below)
             assert self._more_than_an_end(back.text) == self._more_than_an_end(self.text)
-            assert [*map(self._told, back.text.base)] == [*map(self._told, self.text.base)]
+            own = {line for each in self.text.hunks for line in each.hunk.own}  # of a hunk that was the last line's end
+            base = [self._told(line) for line in back.text.base if line not in own]
+            assert base == [*map(self._told, self.text.base)]
         self.bases[answer.hunk.id] = self.text.base
         self._settle(slots, verdict)
         self._take(answer.text)
@@ -447,11 +451,12 @@ class Reviewing(RuleBasedStateMachine):
         return [(hunk.id, [*map(self._told, hunk.base)], [*map(self._told, hunk.texts)]) for hunk in hunks]
 
     def _more_than_an_end(self, text: ReviewedText) -> list[tuple[int, list[str], list[str]]]:
-        """The hunks without the end that the last line got in one of them, in whichever."""
+        """The hunks without the end that the last line got in one of them, in whichever, and without those that are no more of an agent."""
         result: list[tuple[int, list[str], list[str]]] = []
-        for number, base, lines in self._told_hunks(text):
+        for each, (number, base, lines) in zip(text.hunks, self._told_hunks(text), strict=True):
             count = 1 if base[:1] == lines[:1] == [self.last] else 0
-            result += [(number, base[count:], lines[count:])] if base[count:] or lines[count:] else []
+            is_more = base[count:] or not all(line.own for line in each.hunk.lines[count:])
+            result += [(number, base[count:], lines[count:])] if is_more else []
         return result
 
     def _has_last_twice(self, lines: Lines) -> bool:
