@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -100,6 +101,21 @@ def test_a_session_that_was_away_while_others_were_listed_is_listed_again(
     assert not store.list(cwd).items
     share.with_name("away").rename(share)
     assert [each.id for each in store.list(cwd).items] == ["one"]
+
+
+def test_the_link_to_a_session_that_was_deleted_by_hand_goes_when_the_store_is_listed(
+    store: SessionStore, share: Path, cwd: Path, tmp_path: Path
+) -> None:
+    for name in ("deleted", "kept"):
+        keep(share, cwd, name, wire_lines(*turn("one", text("yes"))))
+    store.take_in(share, cwd)
+    assert len(store.list(cwd).items) == 2
+    links = tmp_path / "state" / "sessions"
+    (links / "strange").symlink_to(tmp_path / "nowhere")
+    shutil.rmtree(folder_of(share, cwd) / "deleted")
+    assert [each.id for each in store.list(cwd).items] == ["kept"]
+    assert sorted(os.listdir(links)) == ["kept", "strange"]
+    assert sorted(os.listdir(folder_of(share, cwd))) == ["kept"]
 
 
 @pytest.mark.parametrize("place", ["", "sessions", "sessions/*", "sessions/*/one"])

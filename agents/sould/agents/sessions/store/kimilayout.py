@@ -86,6 +86,18 @@ def leads_to_session(link: Path) -> bool:
         return False
 
 
+def drop_deleted(link: Path) -> None:
+    """Remove a link of the store to a session in this layout that was deleted; one whose disk is away, or kimi's directory, stays."""
+    with contextlib.suppress(OSError, IndexError):
+        target = Path(os.readlink(link))
+        kept = target.name == link.name and target.parents[1].name == "sessions" and target.parents[1].is_dir()
+        try:
+            os.lstat(target)
+        except FileNotFoundError:
+            if kept:
+                link.unlink()
+
+
 def _is_own_directory(path: Path) -> bool:
     found = os.lstat(path)
     others = found.st_mode & stat.S_IWOTH or (
@@ -338,12 +350,12 @@ def throw_away(directory: Path, place: Path) -> None:
         return
     kept = directory.readlink()
     try:
-        kept.rename(place)
+        kept.rename(place)  # from here on who lists the store may remove the link
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
         place = kept.rename(kept.with_name(f".{place.name}"))
-    directory.unlink()
+    directory.unlink(missing_ok=True)
     shutil.rmtree(place, ignore_errors=True)
 
 

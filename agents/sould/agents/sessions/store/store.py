@@ -456,21 +456,20 @@ class SessionStore:
         return kimilayout.leads_to_session(path) if path.is_symlink() else path.is_dir()
 
     def _read_all(self) -> Iterator[SessionInfo]:
-        for name in self._names():
-            info = read_info(self._root / name)
-            if info:
-                yield info
+        yield from filter(None, (read_info(self._root / name) for name in self._names()))
 
     def _refresh(self) -> None:
         """Notice sessions that came or went without us."""
         stamp, known = self._stamp(), self._index.ids()
+        linked = self._linked(stamp)
         if stamp == self._index.stamp:
-            linked = self._linked(stamp)
             names = {name for name in linked if self._holds(name)}
             gone = linked - names
         else:
             names = set(self._names())
             gone = known - names
+        for name in linked - names:
+            kimilayout.drop_deleted(self._root / name)
         self._index.remove(gone)
         for name in names - known:
             info = read_info(self._root / name)
