@@ -47,7 +47,7 @@ def logged_messages(channel: Channel) -> Generator[None]:
 def _log(message: wire.WireMessage) -> None:
     who = ""
     while isinstance(message, wire.SubagentEvent):
-        who = f"subagent {message.agent_id or ''}: ".replace(" :", ":")
+        who = f"subagent {message.agent_id}: " if message.agent_id else "subagent: "
         message = cast("wire.WireMessage", message.event)
     if isinstance(message, KINDS) and (said := _said(message)):
         logger.debug("%s%s", who, said)
