@@ -19,7 +19,7 @@ MODULES = {
     "google-re2": "re2",
     "httpx2": "httpx2",
     "inotify-simple": "inotify_simple",
-    "jsonschema-rs": "jsonschema_rs",
+    "jsonschema": "jsonschema",
     "keyring": "keyring",
     "lsprotocol": "lsprotocol.types",
     "mcp": "mcp",

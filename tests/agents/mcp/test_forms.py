@@ -51,11 +51,43 @@ def test_words_of_clients_that_know_no_types_become_the_types_of_the_fields() ->
         {"type": "string", "pattern": "("},
         {"type": "string", "pattern": "(?=a)"},
         {"type": "string", "pattern": "((a{1000}){1000}){1000}"},
+        {"type": "string", "pattern": "\\p{L}{1000}"},
         5,
     ],
 )
 def test_a_form_that_cannot_be_shown_or_checked_is_none(field: Any) -> None:
     assert read_form("box", "", "", {"properties": {"a": field}}, "") is None
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "^(a|a)*$", "^(a|aa)+$", "^([a-z]+)*$", "(.*)*b$", "^(a?){500}a{500}$"])
+def test_a_pattern_that_is_made_to_be_slow_is_answered(pattern: str) -> None:
+    read = read_form("box", "", "", {"properties": {"a": {"type": "string", "title": "A", "pattern": pattern}}}, "")
+    assert read is not None
+    assert problem(read, {"a": "a" * 100_000 + "!"}) == f"A: this does not match {pattern}."
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fits", "unfit"),
+    [
+        ("^[a-z\\u00e0-\\u00ff]+$", "caf\u00e9", "\u0153uf"),
+        ("^\\\\u00e9$", "\\u00e9", "\u00e9"),
+        ("^\\d\\w$", "1a", "\u0661a"),
+        ("^a$", "a", "a\n"),
+        ("^.$", "\U0001f600", "ab"),
+        ("b", "abc", "ac"),
+    ],
+)
+def test_a_pattern_is_read_as_javascript_reads_it(pattern: str, fits: str, unfit: str) -> None:
+    read = read_form("box", "", "", {"properties": {"a": {"type": "string", "pattern": pattern}}}, "")
+    assert read is not None
+    assert not problem(read, {"a": fits})
+    assert problem(read, {"a": unfit})
+
+
+def test_a_pattern_of_what_is_no_text_is_left_out() -> None:
+    read = read_form("box", "", "", {"properties": {"a": {"type": "integer", "pattern": "("}}}, "")
+    assert read is not None
+    assert not problem(read, {"a": 1})
 
 
 def test_a_default_that_does_not_fit_is_none() -> None:

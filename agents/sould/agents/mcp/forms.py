@@ -4,12 +4,16 @@ What is shown and checked is rebuilt from the words MCP has for forms, so that n
 further: no reference is followed and nothing is fetched. An answer that does not fit is never made to.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any, Final, Literal, TypeAlias, cast
 
 from pydantic import BeforeValidator, ConfigDict, Field, JsonValue
 
+from sould.agents.base.linearpattern import Pattern, compiled
 from sould.agents.base.parsed import Parsed
+from sould.agents.mcp.formats import FORMATS
 from sould.agents.mcp.naming import cleaned
 from sould.agents.permissions.asking import shown_words
 from sould.agents.wire.requests import ServerForm
@@ -18,7 +22,7 @@ MOST_FIELDS: Final = 20
 MOST_CHOICES: Final = 200
 LONGEST_TEXT: Final = 1000
 LARGEST_PATTERN: Final = 1024 * 1024
-"""Bytes that a server's pattern may take when it is compiled."""
+"""Bytes that a server's pattern may take, compiled and looking."""
 LARGEST_NUMBER: Final = 2**53
 """Beyond it not every JSON reader has the same number."""
 YES, NO = "Yes", "No"
@@ -27,6 +31,7 @@ Content: TypeAlias = dict[str, JsonValue]
 
 _FORMATS = {"email": "an e-mail address", "uri": "an address with its scheme", "date": "a date such as 2026-11-22"}
 _FORMATS["date-time"] = "a time such as 2026-11-22T10:00:00Z"
+_ESCAPE: Final = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|.)", re.DOTALL)
 _TRUE, _FALSE = ("yes", "y", "true", "on"), ("no", "n", "false", "off")
 
 
@@ -76,13 +81,15 @@ class _Field(_Items):
     max_items: int | None = Field(None, alias="maxItems", ge=0)
 
     def schema_of(self, name: str) -> dict[str, JsonValue]:
-        """The field, rebuilt. Raises ValueError for a list without choices."""
+        """The field, rebuilt. Raises ValueError for a list without choices, and for a pattern that is none."""
         head: dict[str, JsonValue] = {"type": self.type, "title": self.title or cleaned(name)[:LONGEST_TEXT]}
         body = {"description": self.description, "default": self.default}
         named = self.model_dump(by_alias=True, include=_LIMITS[self.type])
         shown: dict[str, JsonValue] = head | {key: value for key, value in (body | named).items() if value is not None}
         if self.format in _FORMATS and self.type == "string":
             shown["format"] = self.format
+        if "pattern" in shown:
+            _compiled(str(self.pattern))
         if self.type == "array":
             if not self.items.choices:
                 raise ValueError(name)
@@ -124,7 +131,7 @@ def read_form(server: str, message: str, warning: str, schema: Mapping[str, Any]
     form = ServerForm(
         server=server, message=message, warning=warning, properties=properties, required=required, url=url
     )
-    return _with_fitting_defaults(form) if _checkable(form) else None
+    return _with_fitting_defaults(form)
 
 
 def _with_fitting_defaults(form: ServerForm) -> ServerForm:
@@ -208,10 +215,9 @@ def problem(form: ServerForm, content: Content) -> str:
     for name in form.required:
         if name not in content:
             return f"{_title(form, name)} is required."
-    validator = _validator(form)
     found: dict[str, str] = {}
-    for error in validator.iter_errors(content):
-        name = str(error.instance_path[0]) if error.instance_path else ""
+    for error in _validator(form).iter_errors(content):
+        name = str(error.path[0]) if error.path else ""
         if name in form.properties:
             found.setdefault(name, f"{_title(form, name)}: {_why(form.properties[name], error)}.")
     return " ".join(found.values())
@@ -223,7 +229,7 @@ def _title(form: ServerForm, name: str) -> str:
 
 def _why(field: Mapping[str, JsonValue], error: Any) -> str:
     """The end of a sentence, without what was entered: it may be long, and is on the screen."""
-    name: str = error.kind.name
+    name: str = error.validator
     match name:
         case "format":
             return f"this is not {_FORMATS.get(str(field.get('format')), 'right')}"
@@ -255,17 +261,27 @@ _BOUNDS = {
 
 
 def _validator(form: ServerForm) -> Any:
-    from jsonschema_rs import Draft202012Validator, RegexOptions  # noqa: PLC0415 -- 8 MB, when a form is asked
+    from jsonschema import Draft202012Validator, FormatChecker, validators  # noqa: PLC0415 -- 7 MB, when a form is asked
 
-    schema = {"type": "object", "properties": form.properties}
-    return Draft202012Validator(
-        schema, validate_formats=True, pattern_options=RegexOptions(size_limit=LARGEST_PATTERN)
-    )  # which takes linear time, whatever the pattern
+    formats = FormatChecker(())
+    for name, fits in FORMATS.items():
+        formats.checks(name)(partial(_has_format, fits))
+    checked = cast("Any", validators).extend(Draft202012Validator, {"pattern": _unmatched})  # it has no types
+    return checked({"type": "object", "properties": form.properties}, format_checker=formats)
 
 
-def _checkable(form: ServerForm) -> bool:
-    try:
-        _validator(form)
-    except ValueError:  # the library's is one
-        return False
-    return True
+def _has_format(fits: Callable[[str], bool], value: object) -> bool:
+    return not isinstance(value, str) or fits(value)
+
+
+def _unmatched(_validator: object, pattern: str, value: object, _schema: object) -> Iterator[Exception]:
+    """The keyword `pattern`. The library's own takes exponential time for some patterns."""
+    from jsonschema import ValidationError  # noqa: PLC0415 -- as above
+
+    if isinstance(value, str) and _compiled(pattern).search(value.encode(errors="replace")) is None:
+        yield ValidationError("")
+
+
+def _compiled(pattern: str) -> Pattern:
+    r"""A server's pattern: JavaScript's, whose `\u00e9` is `\x{00e9}`. Raises ValueError for one that is too large or none."""
+    return compiled(_ESCAPE.sub(lambda found: rf"\x{{{found[1]}}}" if found[1] else found[0], pattern), LARGEST_PATTERN)

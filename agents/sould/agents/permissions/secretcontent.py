@@ -6,18 +6,20 @@ first judged: no start-up pays for it, nor a session without a likely name. Neve
 """
 
 import re
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Final, Protocol, cast
+from typing import Final
 
 import orjson
 from pydantic import BaseModel, ConfigDict
 
+from sould.agents.base.linearpattern import Pattern, compiled
 from sould.agents.base.textencoding import certainly_decoded
 from sould.agents.permissions.secretnames import LARGEST
 
 RULES = Path(__file__).with_name("secretrules.json")
+LARGEST_PATTERN: Final = 8 * 1024 * 1024
+"""Bytes that a rule may take, compiled and looking."""
 
 _KEY_HEADER = r"-----BEGIN[ A-Z0-9]{0,100}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d"
 
@@ -95,16 +97,6 @@ class _RuleFile(BaseModel):
     version: str
     allowed: tuple[str, ...]
     rules: tuple[_Rule, ...]
-
-
-class _Match(Protocol):
-    def group(self, number: int = 0) -> bytes | None: ...
-    def groups(self) -> tuple[bytes | None, ...]: ...
-
-
-class _Pattern(Protocol):
-    def search(self, text: bytes) -> _Match | None: ...
-    def finditer(self, text: bytes) -> Iterator[_Match]: ...
 
 
 def secret_in(data: bytes, name: str, *, fixture: bool = False) -> str:
@@ -193,14 +185,10 @@ def _rules() -> _RuleFile:
 
 
 @cache
-def _allowed() -> tuple[_Pattern, ...]:
+def _allowed() -> tuple[Pattern, ...]:
     return tuple(_compiled(pattern) for pattern in _rules().allowed)
 
 
 @cache
-def _compiled(pattern: str) -> _Pattern:
-    import re2  # noqa: PLC0415  # pyright: ignore[reportMissingTypeStubs] -- 3 MB for sessions that meet a likely name
-
-    options = re2.Options()
-    options.log_errors = False
-    return cast("_Pattern", re2.compile(pattern, options))  # pyright: ignore[reportUnknownMemberType] -- it has no types
+def _compiled(pattern: str) -> Pattern:
+    return compiled(pattern, LARGEST_PATTERN)
