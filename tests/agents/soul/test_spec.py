@@ -1,5 +1,6 @@
 """Agent specs: merging, mistakes with their places, conditional tools, files written for the reference."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,15 @@ def test_what_a_spec_leaves_out_is_its_parents(tmp_path: Path) -> None:
     assert spec.fields.system_prompt_path == parent.fields.system_prompt_path
     assert offered(spec) == offered(parent)
     assert (spec.fields.model, parent.fields.model) == ("fast", "")
+
+
+def test_a_file_that_was_written_in_place_with_its_old_time_is_read_again(tmp_path: Path) -> None:
+    path = write(tmp_path / "mine.yaml", "extend: default\nmodel: fast")
+    assert load_spec(path).fields.model == "fast"
+    before = path.stat()
+    write(path, "extend: default\nmodel: slow")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert load_spec(path).fields.model == "slow"
 
 
 def test_inherit_is_the_same_as_leaving_it_out(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
+from sould.agents.base.filestamp import FileStamp, file_stamp
 from sould.agents.base.tasks import in_time
 from sould.agents.journal.log import SessionLog
 from sould.agents.mcp.asking import Sampler, ask_user
@@ -47,7 +48,7 @@ from sould.agents.wire.messages import (
 )
 from sould.agents.wire.notice import notice
 
-_Version: TypeAlias = tuple[Path, int, int, int]
+_Version: TypeAlias = tuple[Path, FileStamp]
 """A file as the disk has it."""
 _Read: TypeAlias = tuple[str, tuple[_Version, ...]]
 """Why the project's files were not read, and those that were."""
@@ -264,7 +265,7 @@ class SessionServers:
         refusal = self._files.project.refusal()
         self.of_project = bool(self._files.project.files())
         sources = (*self._files.user, *(() if refusal else self._files.project.files()))
-        read = (refusal, tuple(map(_version, sources)))
+        read = (refusal, tuple((path, file_stamp(path)) for path in sources))
         if refusal and not self._files.project.undecided:
             self._tell(refusal, "warning")
         if read == self._read:
@@ -278,7 +279,7 @@ class SessionServers:
         self._take(wanted.servers)
 
     def _tell_changed(self, before: tuple["_Version", ...], now: tuple["_Version", ...]) -> None:
-        changed = [str(path) for path, *stamp in now if (path, *stamp) not in before]
+        changed = [str(path) for path, stamp in now if (path, stamp) not in before]
         if changed:
             self._tell(
                 f"Your MCP servers were reloaded, because these changed: {', '.join(changed)}.", "info", again=True
@@ -409,14 +410,6 @@ def _first_of_each_name(servers: Iterable[McpServer]) -> tuple[McpServer, ...]:
     for server in servers:
         found.setdefault((server.name, server.problem), server)
     return tuple(found.values())
-
-
-def _version(path: Path) -> _Version:
-    try:
-        status = path.stat()
-    except OSError:
-        return path, 0, 0, 0
-    return path, status.st_ino, status.st_mtime_ns, status.st_size
 
 
 def _left_out(name: str, tools: Sequence[str]) -> str:

@@ -18,6 +18,7 @@ import orjson
 from msgspec import Struct
 
 from sould.agents.base.filechanges import FileChanges, Stamp
+from sould.agents.base.filestamp import FileStamp, file_stamp
 from sould.agents.base.gitplaces import repository_marks, work_tree_of
 from sould.agents.base.regularfile import read_beginning, without_waiting
 
@@ -129,15 +130,13 @@ class Seen:
     """Digests that are worked out once for as long as a file is not written."""
 
     def __init__(self) -> None:
-        self._digests: dict[Path, tuple[object, str]] = {}
+        self._digests: dict[Path, tuple[FileStamp, str]] = {}
 
     def digest(self, path: Path) -> str:
         """As `digest`."""
-        try:
-            status = path.stat()
-        except OSError:
+        stamp = file_stamp(path)
+        if not stamp:
             return digest(path)
-        stamp = (status.st_ctime_ns, status.st_mtime_ns, status.st_size, status.st_ino)
         known = self._digests.get(path)
         if known is None or known[0] != stamp:
             known = self._digests[path] = (stamp, digest(path))

@@ -13,6 +13,7 @@ import yaml
 from msgspec import Struct, field
 
 from sould.agents.base.errors import ConfigError
+from sould.agents.base.filestamp import FileStamp, file_stamp, stamp_of
 from sould.agents.base.regularfile import read_regular, read_text
 
 KeyPath: TypeAlias = tuple[str | int, ...]
@@ -60,7 +61,7 @@ def read_document(path: Path) -> SpecDocument:
         status = path.stat()
     except OSError as error:
         raise ConfigError(f"{path}: the agent file cannot be read: {error.strerror}.") from error
-    found = _read_once(path, (status.st_mtime_ns, status.st_size, status.st_ino))
+    found = _read_once(path, stamp_of(status))
     if isinstance(found, ConfigError):
         raise ConfigError(found.message)  # not the one that is kept: each raising adds to its traceback
     return found
@@ -71,7 +72,7 @@ LARGEST = 256 * 1024
 
 
 @lru_cache(maxsize=64)  # a session looks at its agent's files before each turn, and parsing them takes milliseconds
-def _read_once(path: Path, _: tuple[int, int, int]) -> SpecDocument | ConfigError:
+def _read_once(path: Path, _: FileStamp) -> SpecDocument | ConfigError:
     try:
         return _read(path)
     except ConfigError as error:
@@ -151,15 +152,7 @@ def _named(entry: object) -> object:
 
 def stamps(files: Iterable[Path]) -> tuple[object, ...]:
     """What the disk says of the files without reading them; changes when one of them is written."""
-    return tuple(_stamp(path) for path in files)
-
-
-def _stamp(path: Path) -> tuple[int, int, int]:
-    try:
-        status = path.stat()
-    except OSError:
-        return 0, 0, 0
-    return status.st_mtime_ns, status.st_size, status.st_ino
+    return tuple(map(file_stamp, files))
 
 
 def digests(files: Iterable[Path]) -> Mapping[Path, str]:

@@ -17,14 +17,13 @@ from typing import TypeAlias
 
 from msgspec import Struct, field
 
+from sould.agents.base.filestamp import FileStamp, file_stamp
 from sould.agents.files.directories.gitprogram import GitAnswer, GitProgram
 from sould.agents.files.directories.refs import DIRECTORY, GIT, PENDING
 from sould.agents.files.directories.tree import TreeListing
 
 Stat: TypeAlias = tuple[int, int, int]
 """Size, modification time in nanoseconds, inode."""
-Stamp: TypeAlias = tuple[int, int]
-"""How git's index looked when it was read."""
 
 MOST_GIT = 16 * 1024 * 1024
 """Bytes of one file whose content is left to git."""
@@ -35,7 +34,6 @@ _ENTRY = re.compile(
 )
 NONE_IGNORED = 1
 """How `git check-ignore` ends where it names nothing."""
-_NO_INDEX = (0, 0)
 _STAT = struct.Struct("<QqQ")
 
 
@@ -88,14 +86,15 @@ class GitFiles(Struct):
     """Git was stopped before it said whether this is a project of its."""
     _exclude: Path | None = None
     """Rules of what is ignored that are no file of the project."""
-    _stamp: Stamp = _NO_INDEX
+    _stamp: FileStamp = ()
+    """How git's index looked when it was read."""
 
     @property
-    def stamp(self) -> Stamp:
+    def stamp(self) -> FileStamp:
         """Of the index that `tracked` has read."""
         return self._stamp
 
-    def has_read(self, stamp: Stamp) -> None:
+    def has_read(self, stamp: FileStamp) -> None:
         """Somebody else has read the index that looked like this."""
         self._stamp = stamp
 
@@ -150,25 +149,25 @@ class GitFiles(Struct):
         self._index, self._exclude = (self.root / index, self.root / exclude) if index else (None, None)
         return bool(index)
 
-    def rules_found(self, deadline: float) -> Stamp | None:
+    def rules_found(self, deadline: float) -> FileStamp | None:
         """`rules`, for which git is asked where they are; None: there is no git project."""
         return self.rules if self._is_project(deadline) else None
 
     @property
-    def rules(self) -> Stamp | None:
+    def rules(self) -> FileStamp | None:
         """How `info/exclude` looks: rules of what is ignored that are no file of the project. None: git was not asked for anything yet."""
-        return _stamp(self._exclude) if self._exclude is not None else None
+        return file_stamp(self._exclude) if self._exclude is not None else None
 
     def tracked(self, deadline: float) -> Tracked:
         """The files git has; nothing while the index is as it was. Files that git itself is not sure of are left out."""
         if not self._is_project(deadline):
             return Tracked()
         assert self._index is not None
-        stamp = _stamp(self._index)
-        if stamp in (self._stamp, _NO_INDEX):
+        stamp = file_stamp(self._index)
+        if stamp in (self._stamp, ()):
             return Tracked()
         listed = self._git(("ls-files", "-z", "-s", "--debug"), deadline).printed
-        self._stamp = stamp if listed else _NO_INDEX
+        self._stamp = stamp if listed else ()
         return _parsed(listed, stamp[0])
 
     def contents(self, blobs: Collection[tuple[str, int]], deadline: float) -> dict[str, bytes]:
@@ -183,14 +182,6 @@ class GitFiles(Struct):
     @property
     def _program(self) -> GitProgram:
         return GitProgram(self.root, self.variables, grouped=self.grouped)
-
-
-def _stamp(index: Path) -> Stamp:
-    try:
-        status = index.stat()
-    except OSError:
-        return _NO_INDEX
-    return status.st_mtime_ns, status.st_ino
 
 
 def _parsed(listed: bytes, index_time: int) -> Tracked:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from sould.agents.files.directories.gitfiles import GitFiles, Stamp
+from sould.agents.base.filestamp import FileStamp
+from sould.agents.files.directories.gitfiles import GitFiles
 
 
 class Ignored(Struct):
@@ -18,7 +19,7 @@ class Ignored(Struct):
     hidden: tuple[Path, ...] = ()
     _bases: dict[str, tuple[GitFiles, set[str]]] = field(default_factory=dict[str, tuple[GitFiles, set[str]]])
     """By directory, relative to the root: the git project there, and what it ignores; directories end in a slash."""
-    _rules: dict[str, Stamp] = field(default_factory=dict[str, Stamp])
+    _rules: dict[str, FileStamp] = field(default_factory=dict[str, FileStamp])
     """How the rules of these projects looked that are no files of theirs, as far as they were looked at."""
 
     def listed(self, at: Path, deadline: float) -> Collection[str] | None:

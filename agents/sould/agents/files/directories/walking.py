@@ -19,8 +19,9 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from sould.agents.base.filestamp import FileStamp
 from sould.agents.files.directories.folders import FolderStore
-from sould.agents.files.directories.gitfiles import GitFiles, Stamp
+from sould.agents.files.directories.gitfiles import GitFiles
 from sould.agents.files.directories.watching import WatchReader
 
 PROGRAM = Path(__file__).with_name("walkmain.py")
@@ -50,7 +51,7 @@ class Walked(Struct, frozen=True):
     partial: bool
     ignored: Mapping[str, Collection[str]]
     other: Sequence[tuple[str, str, int]]
-    index: Stamp
+    index: FileStamp
 
 
 class Walk(Struct, dict=True):
@@ -162,7 +163,7 @@ class Walk(Struct, dict=True):
             found["partial"],
             found["ignored"],
             [(path, blob, size) for path, blob, size in found["other"]],
-            (found["index"][0], found["index"][1]),
+            tuple(found["index"]),
         )
 
     def close(self) -> None:

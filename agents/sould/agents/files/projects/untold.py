@@ -9,7 +9,6 @@ because the session was closed or the daemon down, when it goes on (`knowntexts`
 
 import asyncio
 import contextlib
-import os
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from msgspec.structs import replace
 
 from sould.agents.base.diskfile import digest_of
 from sould.agents.base.errors import SouldError
+from sould.agents.base.filestamp import FileStamp, file_stamp
 from sould.agents.base.workspace import NotAFileError, TextFile, TextFiles, WorkspaceError
 from sould.agents.files.directories.secretblobs import SecretJudge
 from sould.agents.files.edits.blobs import BlobMissingError
@@ -100,7 +100,7 @@ class _Seen(Struct):
 
     text: str | None = None
     changes: list[OthersEdit] = field(default_factory=list[OthersEdit])
-    signature: tuple[int, int, int] = (0, 0, 0)
+    signature: FileStamp = ()
     known: str | None = None
     """What the agent knows it to hold."""
     kept: bool = False
@@ -108,7 +108,7 @@ class _Seen(Struct):
     since: float | None = None
     """When it was known, of what the agent knew when the session was closed and nobody looked at since."""
 
-    def moves_to(self, signature: tuple[int, int, int]) -> bool:
+    def moves_to(self, signature: FileStamp) -> bool:
         """Whether the file on disk is not the one it was, which it is from now on."""
         before, self.signature = self.signature, signature
         return before != signature
@@ -285,7 +285,7 @@ class Untold(Looks):
         unsaved = {
             str(path) for project in self._borrowed for path in self._borrowed.review(project).files.buffers.unsaved()
         }
-        return [path for path, seen in files if path in unsaved or seen.moves_to(_signature(path))]
+        return [path for path, seen in files if path in unsaved or seen.moves_to(file_stamp(path))]
 
     async def _look(self, path: str, files: Mapping[str, _Seen]) -> None:
         try:
@@ -351,11 +351,3 @@ def _described(project: Project, event: Decided, writers: tuple[str, ...]) -> Re
     file = project.review.state.files.get(event.path)
     away = file.text.gone(event.hunk_id) if file is not None and event.path not in project.review.state.secret else None
     return RejectedEdit(event.path, event.reason, away.hunk if away is not None else None, writers)
-
-
-def _signature(path: str) -> tuple[int, int, int]:
-    try:
-        found = os.stat(path)  # a path object takes as long again, for each file before each step
-    except OSError:
-        return 0, 0, 0
-    return found.st_ino, found.st_size, found.st_mtime_ns

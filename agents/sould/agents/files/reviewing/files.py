@@ -17,6 +17,7 @@ from msgspec import Struct, field
 from sould.agents.base.diskfile import digest_of, make_directories, remove_file, replace_file
 from sould.agents.base.environment import USUAL_UMASK
 from sould.agents.base.filenames import Reach
+from sould.agents.base.filestamp import FileStamp, stamp_of
 from sould.agents.base.tasks import run_shielded_in_thread
 from sould.agents.base.workspace import (
     FileChangedError,
@@ -62,7 +63,7 @@ class ReadFile(Struct, frozen=True):
     """What a file held when it was read; `stamp` is how it was on disk just before, None when a client said what it holds."""
 
     data: bytes | None
-    stamp: tuple[int, ...] | None
+    stamp: FileStamp | None
     mode: int | None = None
     """Its permissions, where it is on disk."""
     link: LinkTo | None = None
@@ -82,7 +83,7 @@ class ReviewFiles(Struct):
     sessions: dict[str, TextFiles] = field(default_factory=dict[str, TextFiles])
     _unsaved: dict[str, str] = field(default_factory=dict[str, str])
     """The session through whose client a file is seen that keeps what it is given unsaved, and says nothing of its buffers."""
-    _stamps: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    _stamps: dict[str, FileStamp] = field(default_factory=dict[str, FileStamp])
     """How files were on disk when what they held became known to the review."""
 
     def touched(self, files: Mapping[str, TrackedFile]) -> list[str]:
@@ -173,7 +174,7 @@ class ReviewFiles(Struct):
         """
         read = await self.read(path, sessions)
         longest = time.monotonic() + LONGEST_SAVE
-        earlier: tuple[int, ...] | None = None
+        earlier: FileStamp | None = None
         while read.stamp is not None and _has_less(read, known) and time.monotonic() < longest:
             # A file that is being emptied gets its new time last (ext4): an empty one counts when it is so twice.
             young = read.data == b"" and read.stamp != earlier
@@ -192,7 +193,7 @@ class ReviewFiles(Struct):
         else:
             self._note(path, read.stamp)
 
-    def _note(self, path: Path, stamp: tuple[int, ...]) -> None:
+    def _note(self, path: Path, stamp: FileStamp) -> None:
         """A change within the clock's grain may have the same time: what was changed just now is looked at again."""
         if stamp and time.time_ns() - stamp[0] < GRAIN:
             self._stamps.pop(str(path), None)
@@ -280,13 +281,13 @@ def _is_no_file(path: Path) -> bool:
         return False
 
 
-def _stamp(path: str) -> tuple[int, ...]:
+def _stamp(path: str) -> FileStamp:
     """Times, size and inode; nothing where nothing is."""
     try:
         status = os.lstat(path)
     except OSError:
         return ()
-    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
+    return stamp_of(status)
 
 
 def _has_less(read: ReadFile, known: TrackedFile | None) -> bool:

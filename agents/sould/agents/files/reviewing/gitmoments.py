@@ -13,13 +13,11 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
+from sould.agents.base.filestamp import FileStamp, file_stamp
 from sould.agents.base.gitplaces import SMALL, git_directories, read_text
 from sould.agents.files.directories.gitfiles import MOST_GIT
 from sould.agents.files.directories.gitprogram import GitProgram
 
-Look: TypeAlias = tuple[int, int, int]
-"""Modification time in nanoseconds, inode, size."""
-_NOTHING: Final[Look] = (0, 0, 0)
 _PACKED: Final = 64 * 1024 * 1024
 _PATIENCE: Final = 10.0
 """Seconds that git may take."""
@@ -34,9 +32,9 @@ class GitMoment(Struct, frozen=True):
     """What HEAD says: a branch, or a commit."""
     commit: str | None
     """That commit; "" where there is none yet, None where only git can tell."""
-    index: Look
-    stash: Look
-    tables: Look = _NOTHING
+    index: FileStamp
+    stash: FileStamp
+    tables: FileStamp = ()
     """Where git keeps its references in tables, not in files."""
 
 
@@ -57,7 +55,7 @@ class GitMoments:
     def __init__(self, root: Path, variables: Mapping[str, str]) -> None:
         self.root: Final = root
         self._git = GitProgram(root, variables)
-        self._packed: tuple[Look, str, str] = (_NOTHING, "", "")
+        self._packed: tuple[FileStamp, str, str] = ((), "", "")
         """How the packed references looked, and what they said of a branch."""
 
     def now(self) -> GitMoment | None:
@@ -68,9 +66,9 @@ class GitMoments:
             return None
         own, common = places
         branch = head.strip()
-        tables = _look(common / "reftable" / "tables.list")
-        commit = self._commit(common, branch) if tables == _NOTHING else None
-        return GitMoment(branch, commit, _look(own / "index"), _look(common / "refs" / "stash"), tables)
+        tables = file_stamp(common / "reftable" / "tables.list")
+        commit = self._commit(common, branch) if not tables else None
+        return GitMoment(branch, commit, file_stamp(own / "index"), file_stamp(common / "refs" / "stash"), tables)
 
     def _commit(self, common: Path, branch: str) -> str | None:
         if not branch.startswith("ref: "):
@@ -80,8 +78,8 @@ class GitMoments:
         return loose.strip() if loose is not None else self._packed_commit(common / "packed-refs", name)
 
     def _packed_commit(self, packed: Path, name: str) -> str | None:
-        look = _look(packed)
-        if look == _NOTHING:
+        look = file_stamp(packed)
+        if not look:
             return ""
         if self._packed[:2] != (look, name):
             text = read_text(packed, _PACKED)
@@ -150,11 +148,3 @@ def _listed(output: bytes) -> Iterator[tuple[str, str]]:
 def _entry(mode: str, blob: str) -> GitEntry:
     number = int(mode, 8)
     return GitEntry(number, blob if stat.S_ISREG(number) or stat.S_ISLNK(number) else "")
-
-
-def _look(path: Path) -> Look:
-    try:
-        status = os.stat(path)
-    except OSError:
-        return _NOTHING
-    return status.st_mtime_ns, status.st_ino, status.st_size

@@ -14,6 +14,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from sould.agents.base.file_ownership import why_not_own
+from sould.agents.base.filestamp import FileStamp, file_stamp
 from sould.agents.base.gitplaces import work_tree_of
 from sould.agents.base.projectowners import Owners
 from sould.agents.base.regularfile import read_beginning
@@ -169,7 +170,7 @@ def _read(path: Path, root: Root, accept: Accept) -> Skill:
         raise SkillError(f"{path} leads outside the project, so it is not used.")
     if root.scope == "user" and (problem := why_not_own(path)):
         raise SkillError(problem)
-    skill = _cached(path, root.scope, _version(path))
+    skill = _cached(path, root.scope, file_stamp(path))
     if isinstance(skill, SkillError):
         raise SkillError(skill.message)  # not the one that is kept: each raising adds to its traceback
     if root.within is not None and (why := _why_trusted_only(skill, root.owners, root.within)):
@@ -188,20 +189,12 @@ def _why_trusted_only(skill: Skill, owners: Owners, top: Path) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _cached(path: Path, scope: Scope, _version: tuple[int, ...]) -> Skill | SkillError:
+def _cached(path: Path, scope: Scope, _version: FileStamp) -> Skill | SkillError:
     """Skills are looked for at every turn, and reading YAML is slow."""
     try:
         return read_skill(path, scope)
     except SkillError as error:
         return error
-
-
-def _version(path: Path) -> tuple[int, ...]:
-    try:
-        status = path.stat()
-    except OSError:
-        return ()
-    return status.st_mtime_ns, status.st_size, status.st_ino, status.st_ctime_ns
 
 
 class _Search:
