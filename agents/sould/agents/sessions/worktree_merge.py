@@ -32,18 +32,14 @@ from sould.agents.tools.editor.site import OtherAgent
 _CLIENT: Final = "worktree"
 
 
-class LeftOutFile(Struct, frozen=True):
-    """A file that was not brought over, with why as a clause."""
-
-    name: str
-    reason: str
-
-
 class Brought(Struct, frozen=True):
-    """Names of files as seen from the worktree. `pending`: how many files have hunks there that were not brought."""
+    """Names of files as seen from the worktree. `left`: those not brought over, with why as a clause.
+
+    `pending`: how many files have hunks there that were not brought.
+    """
 
     files: tuple[str, ...]
-    left: tuple[LeftOutFile, ...]
+    left: Mapping[str, str]
     pending: int = 0
 
 
@@ -114,14 +110,14 @@ class _One(Struct, frozen=True):
     async def bring_all(self, changed: Sequence[ChangedFile], kept: Mapping[str, str | None]) -> Brought:
         call_id = f"merge_{secrets.token_hex(6)}"
         done: list[str] = []
-        left: list[LeftOutFile] = []
+        left: dict[str, str] = {}
         for file in changed:
             try:
                 if await self._bring(file, kept, call_id):
                     done.append(file.name)
             except (WorkspaceError, SouldError) as error:
-                left.append(LeftOutFile(file.name, str(error).rstrip(".")))
-        return Brought(tuple(done), tuple(left), len(kept))
+                left[file.name] = str(error).rstrip(".")
+        return Brought(tuple(done), left, len(kept))
 
     async def _bring(self, file: ChangedFile, kept: Mapping[str, str | None], call_id: str) -> bool:
         """Whether something was written."""

@@ -61,7 +61,7 @@ class WorktreeHandlers(Struct, frozen=True):
             repository=str(worktree.repository),
             branch=worktree.branch,
             files=done.files,
-            left=tuple(LeftOutFile(name=each.name, reason=each.reason) for each in done.left),
+            left=tuple(LeftOutFile(name=name, reason=reason) for name, reason in done.left.items()),
             pending=done.pending,
         )
 
