@@ -4,7 +4,7 @@ A daemon is started when none runs; when it is replaced, the conversation goes o
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any, Final, TypeAlias, TypeVar, cast
 
@@ -29,8 +29,11 @@ Heard: TypeAlias = Callable[[str, Params], None]
 class DaemonLink:
     """Our end is `conversation`; `control` tells what becomes of the daemon that has the other end."""
 
-    def __init__(self, paths: Paths) -> None:
+    def __init__(self, paths: Paths, frontend: str = "acp", arguments: Sequence[str] = ()) -> None:
+        """`arguments`: the command line of who speaks to that frontend."""
         self._paths = paths
+        self._frontend = frontend
+        self._arguments = arguments
         self._token = os.urandom(16).hex()
         self._umask = read_umask()
         self.conversation, self._theirs = socket.socketpair()
@@ -91,7 +94,7 @@ class DaemonLink:
         fields = [
             (b"protocol", b"%d-%d" % PROTOCOL),
             (b"version", VERSION.encode()),
-            (b"face", b"acp"),
+            (b"face", self._frontend.encode()),
             (b"pid", b"%d" % os.getpid()),
             (b"token", self._token.encode()),
             (b"cwd", os.getcwdb()),
@@ -99,6 +102,7 @@ class DaemonLink:
         ]
         if again:
             fields.append((b"reattach", b"1"))
+        fields += [(b"arg", os.fsencode(argument)) for argument in self._arguments]
         return encode([*fields, *((b"env", name + b"=" + value) for name, value in os.environb.items())])
 
 

@@ -81,8 +81,8 @@ class DaemonClient:
         self._lines: deque[bytes] = deque()
         """Read and not taken: what stands behind an answer is taken when whoever waited for it has gone on."""
         self._last = 0
-        self._results: dict[int, Any] = {}
-        self._errors: dict[int, RpcError] = {}
+        self._results: dict[str, Any] = {}
+        self._errors: dict[str, RpcError] = {}
         self._requests: deque[Asked] = deque()
         """Not begun yet."""
         self._current: Asked | None = None
@@ -104,7 +104,8 @@ class DaemonClient:
             TimeoutError: it does not answer.
         """
         deadline = None if limit is None else time.monotonic() + limit
-        self._last = number = self._last + 1
+        self._last += 1
+        number = str(self._last)  # a number is no id to Wire
         self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         while number not in self._results and number not in self._errors:
             if self._lines:

@@ -3,19 +3,18 @@
 Everything here is another command of ours, said in the words of kimi-cli.
 """
 
-import contextlib
 import importlib
-import io
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, NoReturn, cast
 
 import click
 
-from sould.daemon.cli.output import APPROVAL, FAILED, NO_MODEL, USAGE, Command, CommandError
-from sould.daemon.wire.kimi import OPTIONS
+from sould.agents.base.errors import OptionError
+from sould.daemon.cli.output import USAGE, Command, CommandError, complain
+from sould.daemon.wire.kimi import OPTIONS, read_kimi_arguments
 
 COMMANDS: Final = {
     "login": ("login", "login", ()),
@@ -29,16 +28,18 @@ MISSING: Final = ("term", "plugin", "vis", "web")
 _PRINT: Final = (
     click.Option(["--print", "prints"], is_flag=True, help="Run one prompt, ask nothing, print the answer."),
     click.Option(["--prompt", "-p", "--command", "-c", "prompt"], help="The prompt; else standard input."),
-    click.Option(["--input-format"], type=click.Choice(("text", "stream-json")), default="text"),
-    click.Option(["--output-format"], type=click.Choice(("text", "stream-json")), default="text"),
+    click.Option(
+        ["--input-format"], type=click.Choice(("text", "stream-json")), help="Text, or a message in JSON a line."
+    ),
+    click.Option(
+        ["--output-format"], type=click.Choice(("text", "stream-json")), help="Text, or a message in JSON a line."
+    ),
     click.Option(
         ["--final-message-only", "final"], is_flag=True, help="Print the last message, and nothing before it."
     ),
     click.Option(["--quiet"], is_flag=True, help="The same as --print --output-format text --final-message-only."),
     click.Option(["--acp"], is_flag=True, help="The same as `sould acp`."),
 )
-_WIRE_ONLY: Final = ("text", "file", "thinking", "mcp_files", "mcp_texts", "max_steps_per_turn", "max_retries_per_step")
-"""Options that `sould run` does not have."""
 _NOTHING: Final = "Programs start this with --wire. For people there are: --print with a prompt, `sould run`, and editors (`sould setup`)."
 
 
@@ -83,73 +84,60 @@ def _run(name: str, arguments: list[str]) -> NoReturn:
 
 
 def _print(said: Mapping[str, Any]) -> NoReturn:
-    given = [name for name in _WIRE_ONLY if said[name] not in (None, ())]
-    if given:
-        option = next(each for each in OPTIONS if each.name == given[0])
-        raise CommandError(f"{option.opts[0]} needs --wire; with --print sould goes by its own configuration.", USAGE)
-    stream = said["output_format"] == "stream-json" and not said["quiet"]
-    final = said["final"] or said["quiet"]
-    arguments = ["-o", "json" if final else "stream-json" if stream else "text", *_options(said), "--", _prompt(said)]
-    if stream or not final:
-        sys.exit(_kimi_exit_code(_run_sould(arguments)))
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        code = _run_sould(arguments)
-    result = json.loads(printed.getvalue().rstrip("\n").rpartition("\n")[2])
-    if code:
-        raise CommandError(result["error"]["message"], _kimi_exit_code(code))
-    click.echo(result["text"])
+    from sould.daemon.cli.kimiprint import KimiPrint, PrintFormat  # noqa: PLC0415 -- the commands do without
+
+    asks_nothing = said["prints"] or said["quiet"]
+    if not asks_nothing and (said["final"] or said["input_format"] or said["output_format"]):
+        raise CommandError("--input-format, --output-format and --final-message-only need --print.", USAGE)
+    if said["quiet"] and said["output_format"] == "stream-json":
+        raise CommandError("--quiet is --output-format text.", USAGE)
+    prompt = said["prompt"].strip() if said["prompt"] is not None else None
+    if prompt == "":
+        raise CommandError("The prompt is empty.", USAGE)
+    options = _options({**said, "afk": said["afk"] or asks_nothing})
+    try:
+        read_kimi_arguments(tuple(options), os.getcwd(), os.environ)
+    except OptionError as error:
+        raise CommandError(str(error), USAGE) from None
+    if said["skills"]:  # said as the bridge says it
+        os.environ["SOULD_SKILLS_DIRS"] = os.pathsep.join(map(os.path.abspath, said["skills"]))
+    form = PrintFormat(stream=said["output_format"] == "stream-json", final=said["final"] or said["quiet"])
+    KimiPrint(options, form).run(_prompts(prompt, stream=said["input_format"] == "stream-json"))
     sys.exit(0)
 
 
 def _options(said: Mapping[str, Any]) -> list[str]:
-    """As `sould run` has them. What only prints asks nobody, as in kimi-cli; a prompt alone is asked about as usual."""
-    named = {
-        "--cwd": said["directory"],
-        "--session": said["session"],
-        "--model": said["model"],
-        "--agent": said["agent_file"] or said["agent"],
-        "--max-ralph-iterations": said["max_ralph_iterations"],
-    }
-    options = [f"{name}={value}" for name, value in named.items() if value not in (None, "")]
-    options += [f"--add-dir={path}" for path in said["additional"]]
-    options += [f"--skills-dir={path}" for path in said["skills"]]
-    options += ["--continue"] if said["latest"] else []
-    if said["plan"]:
-        return [*options, "--plan"]
-    if said["prints"] or said["quiet"] or said["afk"]:
-        return [*options, "--afk"]
-    return [*options, "--yes"] if said["full"] else options
+    """The options that concern a session, as the daemon reads them."""
+    options: list[str] = []
+    for option in OPTIONS:
+        name, value = option.opts[0], said[option.name or ""]
+        if isinstance(value, bool):
+            options += [name] if value else option.secondary_opts[:1]
+        else:
+            options += [f"{name}={each}" for each in (value if option.multiple else (value,)) if each not in (None, "")]
+    return options
 
 
-def _prompt(said: Mapping[str, Any]) -> str:
-    """`-`: `sould run` reads standard input."""
-    if said["prompt"] is not None:
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # which `sould run` would wait for
-        return said["prompt"]
-    if said["input_format"] == "text":
-        return "-"
+def _prompts(given: str | None, *, stream: bool) -> Iterator[str]:
+    """The prompt of the command line, then what standard input has: in text its whole, else a message each line."""
+    if given is not None:
+        yield given
+    if not stream and (given is not None or os.isatty(0)):
+        return
+    with open(0, encoding="utf-8", errors="replace", closefd=False) as source:
+        yield from filter(None, map(_text_of, source) if stream else [source.read().strip()])
+
+
+def _text_of(line: str) -> str:
+    """The text of a user's message; "" for all else, which is passed over with a word."""
     try:
-        messages = [json.loads(line)["content"] for line in sys.stdin if line.strip()]
-        parts = [[{"text": each}] if isinstance(each, str) else each for each in messages]
-        texts = ["".join(part["text"] for part in each) for each in parts]
+        message = json.loads(line or "null") if line.strip() else {"role": "user", "content": ""}
+        content = message["content"] or ""
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        texts = [str(part["text"]) for part in parts if part["type"] == "text"]
+        if message["role"] == "user":
+            return "\n".join(texts)
+        complain(f"Passed over a message of the role {message['role']!r}: only the user's are prompts.")
     except (ValueError, KeyError, TypeError) as error:
-        raise CommandError(f"Standard input is no message a line, as stream-json has them: {error!r}.", USAGE) from None
-    if len(texts) != 1:
-        raise CommandError(f"--print takes one message, not {len(texts)}; --wire takes as many as you like.", USAGE)
-    return texts[0]
-
-
-def _run_sould(arguments: list[str]) -> int:
-    """The exit code of `sould run`."""
-    from sould.daemon.cli.run.command import run  # noqa: PLC0415 -- only for those who print
-
-    try:
-        run.main(arguments, "sould run", standalone_mode=False)
-    except SystemExit as leaving:
-        return leaving.code if isinstance(leaving.code, int) else FAILED
-    return 0
-
-
-def _kimi_exit_code(code: int) -> int:
-    """As kimi-cli has them: 0, 1 and 75."""
-    return FAILED if code in (APPROVAL, NO_MODEL) else code
+        complain(f"Passed over a line that is no message: {error!r}.")
+    return ""

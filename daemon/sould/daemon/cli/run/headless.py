@@ -252,7 +252,7 @@ class Headless:
             code = NO_MODEL
         elif kind == "no_credit":
             code = FAILED
-        elif kind in TEMPORARY_KINDS or data.get("status") in (408, 429, 500, 502, 503, 504, 529):
+        elif is_temporary(data):
             code = TEMPORARY
         else:
             code = FAILED
@@ -260,6 +260,11 @@ class Headless:
 
     def _end(self, code: int, sentence: str, kind: str) -> None:
         self._result.end(code, sentence, kind)
+
+
+def is_temporary(data: Mapping[str, Any]) -> bool:
+    """Whether what failed may work later, by the data of its error."""
+    return data.get("kind") in TEMPORARY_KINDS or data.get("status") in (408, 429, 500, 502, 503, 504, 529)
 
 
 def _own(answer: "Mapping[str, JsonValue]") -> "Mapping[str, JsonValue]":
