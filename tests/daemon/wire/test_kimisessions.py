@@ -388,3 +388,32 @@ async def test_a_session_that_cannot_begin_as_asked_leaves_nothing(bench: Bench)
         assert not (share_of(bench) / "kimi.json").exists()
         async with kimi(bench, "--session", ONE) as program:
             assert (await program.result("initialize", **NEW))["sould"]["session_id"] == ONE
+
+
+async def test_a_title_and_an_archive_given_in_sould_are_in_the_state_that_kimi_cli_s_clients_read(
+    bench: Bench,
+) -> None:
+    theirs = {"version": 1, "approval": {"yolo": False}, "wire_mtime": 1.5, "plan_slug": "x"}
+    directory = keep(share_of(bench), bench.project, ONE, wire_lines(*turn("one", text("yes"))), state=theirs)
+
+    def state() -> dict[str, Any]:
+        return json.loads((directory / "state.json").read_text())
+
+    bench.script("text: hello", "text: again")
+    async with bench.running():
+        async with kimi(bench, "--session", ONE) as program:
+            await program.result("initialize", **NEW)
+            bench.port.stored.rename(ONE, "Mine")
+            await program.result("prompt", user_input="go")
+            await program.result("set_plan_mode", enabled=True)
+            bench.port.stored.archive(ONE)
+            assert bench.port.stored.rename(ONE, "Ours").title == "Ours"
+            await program.result("set_plan_mode", enabled=False)
+        assert state()["archived"] is True
+        archived_at = state()["archived_at"]
+        assert archived_at > STARTED
+        bench.port.stored.archive(ONE, archived=False)
+    said = state()
+    assert {key: said[key] for key in theirs} == theirs
+    assert (said["custom_title"], said["archived"], "archived_at" in said) == ("Ours", False, False)
+    assert "mode" in said, "what sould keeps there stays, too"

@@ -12,7 +12,7 @@ import pytest
 from sould.agents.base.errors import JournalFullError
 from sould.agents.sessions.settings.state import load_state
 from sould.agents.sessions.store.kimijournal import convert
-from sould.agents.sessions.store.kimilayout import note_latest
+from sould.agents.sessions.store.kimilayout import LARGEST_STATE, note_latest
 from sould.agents.sessions.store.store import SessionStore
 from soultest.kimisessions import STARTED, folder_of, keep, lines_of, text, turn, wire_lines
 
@@ -170,3 +170,60 @@ def test_a_session_that_could_not_begin_leaves_what_was_there_before(
     assert [path.name for path in there.iterdir()] == ["state.json"]
     assert json.loads((there / "state.json").read_text()) == {"custom_title": "Mine"}
     assert not store.list(cwd).items
+
+
+def test_what_is_noted_in_a_session_s_state_leaves_all_else_there(store: SessionStore, share: Path, cwd: Path) -> None:
+    theirs = {"custom_title": "Theirs", "wire_mtime": 1.5}
+    directory = keep(share, cwd, "one", wire_lines(*turn("one", text("yes"))), state=theirs)
+    store.take_in(share, cwd)
+    ours = load_state(directory)
+    store.rename("one", "Ours")
+    store.archive("one", archived=True)
+    ours.choose_mode("plan")
+    ours.save(directory)
+    state = json.loads((directory / "state.json").read_text())
+    assert (state["custom_title"], state["archived"], state["wire_mtime"], state["mode"]) == ("Ours", True, 1.5, "plan")
+    assert (directory / "state.json").stat().st_mode & 0o777 == 0o600
+    store.touch("one", prompt="go on")
+    store.rename("one", "")
+    state = json.loads((directory / "state.json").read_text())
+    assert (state["archived"], state.keys() & {"custom_title", "archived_at"}) == (False, set())
+    assert not list(directory.glob("*.tmp"))
+
+
+@pytest.mark.parametrize("kind", ["link", "dangling link", "pipe", "directory", "too large"])
+def test_a_state_that_is_no_file_of_the_user_s_own_is_neither_read_nor_written(
+    store: SessionStore, share: Path, cwd: Path, tmp_path: Path, kind: str
+) -> None:
+    directory = keep(share, cwd, "one", wire_lines(*turn("one", text("yes"))))
+    store.take_in(share, cwd)
+    other, path = tmp_path / "other.json", directory / "state.json"
+    said = json.dumps({"mode": "full", "model": "theirs", "more": "x" * LARGEST_STATE * (kind == "too large")})
+    match kind:
+        case "link" | "dangling link":
+            path.symlink_to(other)
+        case "pipe":
+            os.mkfifo(path)
+        case "directory":
+            path.mkdir()
+        case _:
+            path.write_text(said)
+    if kind != "dangling link":
+        other.write_text(said)
+    before = os.lstat(path)
+    state = load_state(directory)
+    assert (state.mode, state.model) == (None, None)
+    assert store.rename("one", "Ours").title == "Ours"
+    assert store.archive("one", archived=True).archived
+    with pytest.raises(JournalFullError):
+        state.save(directory)
+    after = os.lstat(path)
+    assert (after.st_ino, after.st_mode, after.st_size) == (before.st_ino, before.st_mode, before.st_size)
+    assert (other.read_text() if other.exists() else None) == (said if kind != "dangling link" else None)
+    assert not list(directory.glob("*.tmp"))
+
+
+def test_a_session_kept_with_ours_has_no_state_of_kimi_cli(store: SessionStore, cwd: Path) -> None:
+    stored = store.create(cwd)
+    store.rename(stored.info.id, "Mine")
+    assert not (stored.directory / "state.json").exists()

@@ -9,23 +9,19 @@ from pathlib import Path
 from typing import cast
 
 import orjson
-from pydantic import ConfigDict, Field, PrivateAttr, ValidationError
+from pydantic import Field, PrivateAttr, ValidationError
 
 from sould.agents.base.errors import JournalFullError, why_refused
 from sould.agents.base.parsed import Parsed
-from sould.agents.base.privatefile import write_private
 from sould.agents.llm.provider import ThoughtLevel
 from sould.agents.permissions.policy import Mode
 from sould.agents.sessions.settings.budgets import Account
+from sould.agents.sessions.store.kimilayout import LARGEST_STATE, STATE, change_state, open_own
 from sould.agents.wire.display import TodoItem
-
-_FILE = "state.json"
 
 
 class SessionState(Parsed):
     """The file's content; None means the configured default."""
-
-    model_config = ConfigDict(extra="allow")
 
     version: int = 1
     directory: str = ""
@@ -82,28 +78,32 @@ class SessionState(Parsed):
     def save(self, directory: Path) -> None:
         """Replace the file in one step, readable by its owner only. It waits for the disk: after turns, in a thread.
 
+        What it says by now beyond these fields stays, as a title that was given meanwhile.
+
         Raises:
-            JournalFullError: the disk refuses; the old content stays.
+            JournalFullError: the disk refuses, or it is no file of the user's own; the old content stays.
         """
-        self._unsaved = True
+        self._unsaved, fields = True, dict.fromkeys(type(self).model_fields)
         try:
             with self._saving:
-                write_private(directory / _FILE, self.model_dump_json(exclude_none=True).encode())
+                said = self.model_dump(mode="json", exclude_none=True, include=set(fields))
+                change_state(directory, {**fields, **said})
         except OSError as error:
             raise JournalFullError(
-                f"Choices and tasks of this session cannot be saved in {directory / _FILE}: {why_refused(error)}. "
+                f"Choices and tasks of this session cannot be saved in {directory / STATE}: {why_refused(error)}. "
                 "They last until it is closed, and saving them is tried again after the next turn."
             ) from error
         self._unsaved = False
 
 
 def load_state(directory: Path) -> SessionState:
-    """The state of the session in `directory`, or a fresh one when the file is missing or damaged.
+    """The state of the session in `directory`, or a fresh one when the file is missing, damaged or not the user's own.
 
     A field that does not validate, as of a newer program, is as if it were not there; the others stay.
     """
     try:
-        found: object = orjson.loads((directory / _FILE).read_bytes())
+        with open_own(directory / STATE) as source:
+            found: object = orjson.loads(source.read(LARGEST_STATE))
     except (OSError, orjson.JSONDecodeError):
         return SessionState()
     if not isinstance(found, dict):

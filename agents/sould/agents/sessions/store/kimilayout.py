@@ -34,6 +34,8 @@ _METADATA: Final = "metadata.json"
 _KNOWN: Final = "kimi.json"
 _NOTING: Final = threading.Lock()
 """Held while it is read and written."""
+_CHANGING: Final = threading.Lock()
+"""Held while a session's state is read and written."""
 HEAD: Final = 256 * 1024
 """Bytes in which a title is looked for."""
 LARGEST_STATE: Final = 4 * 1024 * 1024
@@ -271,9 +273,38 @@ def keep_state_of_kimi(directory: Path) -> None:
     Raises OSError.
     """
     state = _read_object(directory / STATE)
-    kept = {key: value for key, value in state.items() if key in _STATE_KEYS and value is not None}
-    if kept != state:
-        write_private(directory / STATE, orjson.dumps(kept))
+    dropped = {key: None for key, value in state.items() if key not in _STATE_KEYS or value is None}
+    if dropped:
+        change_state(directory, dropped)
+
+
+def change_state(directory: Path, fields: Mapping[str, Any]) -> None:
+    """Set these fields of a session's state, or drop those that are None; what else it says stays. Blocks.
+
+    Raises:
+        OSError: the file is not the user's own, is a link, or is too large; or the disk refuses. It stays as it is.
+    """
+    path = directory / STATE
+    with _CHANGING:
+        try:
+            found = _read_whole(path)
+        except ValueError:
+            found = {}  # it is damaged: nobody can read it
+        if found is None:
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
+        state = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+        changed = {key: value for key, value in {**state, **fields}.items() if key not in fields or value is not None}
+        if changed != state:
+            write_private(path, orjson.dumps(changed))
+
+
+def note_in_state(directory: Path, fields: Mapping[str, Any]) -> None:
+    """As `change_state`, of a session that the store has a link to; what cannot be noted is left. For kimi-cli's clients."""
+    try:
+        if directory.is_symlink():
+            change_state(directory, fields)
+    except OSError as error:
+        logger.warning("%s is left as it is: %s", directory / STATE, error.strerror)
 
 
 def _title(directory: Path) -> str:
@@ -369,7 +400,7 @@ def note_latest(share: Path, cwd: Path, session_id: str) -> None:
 
 def _note(path: Path, cwd: Path, session_id: str) -> None:
     try:
-        found = _known(path)
+        found = _read_whole(path)
         document = cast("dict[str, Any]", found) if isinstance(found, dict) else None
         known: object = document.setdefault("work_dirs", []) if document is not None else None
         if document is None or not isinstance(known, list):
@@ -387,7 +418,8 @@ def _note(path: Path, cwd: Path, session_id: str) -> None:
         logger.warning("%s is left as it is: %s", path, error)
 
 
-def _known(path: Path) -> object:
+def _read_whole(path: Path) -> object:
+    """What a file says, {} where there is none; None: it is too large. Raises OSError, ValueError."""
     try:
         with open_own(path) as source:
             content = source.read(LARGEST_STATE + 1)

@@ -50,7 +50,6 @@ _ID = re.compile(r"[0-9A-Za-z_-]{1,64}")
 MAX_PAGE = 1000
 MOST_MATCHES = 5
 
-
 DoLater: TypeAlias = Callable[[Callable[[], None]], None]
 """Does small work that waits for a disk, in the order given, soon and in a thread of its own; all before the process ends."""
 
@@ -106,8 +105,7 @@ class SessionStore:
             session_id or new_id(now), cwd, tuple(additional), created=now, updated=now, origin=origin, led_to=led_to
         )
         require_text(cwd, led_to, *additional)
-        directory = self._root / info.id
-        before = self._stamp()
+        directory, before = self._root / info.id, self._stamp()
         try:
             if share is None:
                 directory.mkdir(mode=0o700)
@@ -228,8 +226,8 @@ class SessionStore:
         found = [self._index.get(name) for name in sorted(matches, reverse=True)[:MOST_MATCHES]]
         shown = [f"  {info.id}  {' '.join(info.title.split())[:60] or '(no title)'}" for info in found if info]
         more = ["  …"] if len(matches) > MOST_MATCHES else []
-        lines = [f"{len(matches)} session ids begin with {beginning!r}:", *shown, *more, "Give more of the id."]
-        return "\n".join(lines)
+        said = f"{len(matches)} session ids begin with {beginning!r}:"
+        return "\n".join([said, *shown, *more, "Give more of the id."])
 
     def list(
         self,
@@ -284,9 +282,8 @@ class SessionStore:
         """The sessions last updated before a moment (None: any) that take more than `over` bytes, oldest first."""
         self._refresh()
         infos = map(self._look_again, reversed(self._index.newest(None, None, -1, used=False, archived="include")))
-        old = [info for info in infos if before is None or info.updated < before]
-        weighed = (WeighedSession(info, size_of(self._root / info.id)) for info in old)
-        return [each for each in weighed if each.size > over]
+        old = (info for info in infos if before is None or info.updated < before)
+        return [each for info in old if (each := WeighedSession(info, size_of(self._root / info.id))).size > over]
 
     def below(self, directory: Path) -> builtins.list[SessionInfo]:
         """The sessions that work in a directory or in one below it, most recently updated first; also archived ones."""
@@ -310,6 +307,8 @@ class SessionStore:
         """
         stored = self.find(session_id)
         info = stored.info
+        if info.archived and prompt:
+            self._note_archive(stored.directory, archived=False)
         return self._save(
             stored.directory,
             replace(
@@ -330,7 +329,9 @@ class SessionStore:
             SessionNotFoundError: there is none.
         """
         stored = self.find(session_id)
-        return self._save(stored.directory, replace(stored.info, title=shown_title(title)))
+        info = self._save(stored.directory, replace(stored.info, title=shown_title(title)))
+        self._later(partial(kimilayout.note_in_state, stored.directory, {"custom_title": info.title or None}))
+        return info
 
     def note_opening(self, session_id: str, origin: Origin) -> SessionInfo:
         """It is opened there. It stays as it is, and when it was used last.
@@ -360,6 +361,7 @@ class SessionStore:
         except OSError as error:
             raise JournalFullError(f"Session {session_id} cannot be archived: {why_refused(error)}.") from error
         self._index.put(info)
+        self._note_archive(stored.directory, archived=archived)
         return info
 
     def require_unused(self, session_id: str) -> None:
@@ -424,6 +426,10 @@ class SessionStore:
         self._later(partial(self._write, directory, info.id))
         return info
 
+    def _note_archive(self, directory: Path, *, archived: bool) -> None:
+        fields = {"archived": archived, "archived_at": time.time() if archived else None}
+        self._later(partial(kimilayout.note_in_state, directory, fields))
+
     def _write(self, directory: Path, session_id: str) -> None:
         with self._writing:
             info = self._unwritten.pop(session_id, None)
@@ -435,10 +441,8 @@ class SessionStore:
                 logger.warning("session %s: %s", info.id, error.strerror)
 
     def _directory(self, session_id: str) -> Path:
-        if _ID.fullmatch(session_id):
-            for name in self._names():
-                if name == session_id:
-                    return self._root / name
+        if _ID.fullmatch(session_id) and session_id in self._names():
+            return self._root / session_id
         raise SessionNotFoundError(f"There is no session {session_id!r}.")
 
     def _names(self) -> Iterator[str]:
@@ -471,10 +475,8 @@ class SessionStore:
         for name in linked - names:
             kimilayout.drop_deleted(self._root / name)
         self._index.remove(gone)
-        for name in names - known:
-            info = read_info(self._root / name)
-            if info:
-                self._index.put(info)
+        for info in filter(None, (read_info(self._root / name) for name in names - known)):
+            self._index.put(info)
         self._index.set_stamp(stamp)
 
     def _linked(self, stamp: int) -> frozenset[str]:
