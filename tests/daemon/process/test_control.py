@@ -16,6 +16,7 @@ from sould.daemon.methods import (
     DeleteSession,
     GetStatus,
     ListSessions,
+    Restart,
     ShowSession,
     ShutdownIfIdle,
     Stop,
@@ -150,3 +151,16 @@ def test_a_told_daemon_leaves_and_hangs_up_last(sould: Sould, method: str) -> No
         assert answer.pid == pid
         daemon.wait_gone()
     until(lambda: not_running(sould))
+
+
+def test_who_begins_a_session_while_the_daemon_restarts_is_told_to_try_again(sould: Sould) -> None:
+    """At moments from before the request is read until the session is there."""
+    sould.world.script(["text: hello"])
+    bridge = sould.acp()
+    for number in range(2, 7):
+        place: dict[str, object] = {"cwd": str(sould.workspace), "mcpServers": []}
+        bridge.send({"jsonrpc": "2.0", "id": number, "method": "session/new", "params": place})
+        with sould.control() as daemon:
+            daemon.ask(Restart(force=True))
+        answer = bridge.answer(number)
+        assert "result" in answer or "ry again" in answer["error"]["message"], answer

@@ -8,6 +8,7 @@ SouldError
 ├── ProjectOpenElsewhereError another process holds the project's edit log
 ├── WorkspaceGoneError       the session's directory is missing or not the one it was
 ├── JournalFullError         the disk refuses what is to be kept
+├── DaemonLeavingError       the daemon is stopping or restarting, and takes nothing new
 └── OptionError              an unknown option, or a value it does not offer
 """
 
@@ -66,6 +67,15 @@ class JournalFullError(SouldError):
     """The disk refuses what is to be kept; where it is a session's records, that is read-only until it accepts them again."""
 
     kind = "disk_full"
+
+
+class DaemonLeavingError(SouldError):
+    """The daemon is stopping or restarting, and takes nothing new."""
+
+    kind = "stopping"
+
+    def __init__(self) -> None:
+        super().__init__("The daemon is stopping; try again in a moment.")
 
 
 class OptionError(SouldError):

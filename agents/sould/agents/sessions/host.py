@@ -16,8 +16,8 @@ from msgspec.structs import replace
 
 from sould.agents.base.errors import (
     ConfigError,
+    DaemonLeavingError,
     JournalFullError,
-    SessionNotFoundError,
     SouldError,
     WorkspaceGoneError,
 )
@@ -70,6 +70,10 @@ class SessionHost:
         """Those that sessions have of their own."""
         self._closing = asyncio.Event()
         self._handing_over = False
+        self._opening = 0
+        """How many sessions are being begun or opened now."""
+        self._none_opening = asyncio.Event()
+        self._none_opening.set()
         self._waiting_loops: set[asyncio.Task[None]] = set()
         self.started = asyncio.Event()
         self.ended = 0
@@ -94,6 +98,7 @@ class SessionHost:
                     await session.aclose(handing_over=self._handing_over)
                 for task in self._waiting_loops:
                     task.cancel()  # the turns they wait for end with another daemon
+                await self._none_opening.wait()
 
     @property
     def projects(self) -> Projects:
@@ -124,6 +129,12 @@ class SessionHost:
         """
         if opening.worktree is not None:
             return await self._new_in_worktree(opening)
+        async with self._opened():
+            session = await self._begin(opening, session_id, share)
+        self._take_up_loops(opening)
+        return session
+
+    async def _begin(self, opening: SessionRequest, session_id: str, share: Path | None) -> Session:
         self._require_directory(opening.cwd)
         stored = self._store.create(
             opening.cwd, additional=opening.additional, origin=opening.origin, session_id=session_id, share=share
@@ -138,13 +149,12 @@ class SessionHost:
                 parts.choices.state.begin_in(opening.cwd)
                 parts.choices.state.save(stored.directory)
                 await log.commit()
+                session = Session(parts, rested, partial(self._go_on_in_worktree, stored.info.id))
+                self._start(session)
         except BaseException:
             self._store.take_back(stored.info.id)
             raise
-        session = Session(parts, rested, partial(self._go_on_in_worktree, stored.info.id))
         self.inbox.watch(session.parts.entry, session.log.channel)
-        self._start(session)
-        self._take_up_loops(opening)
         return session
 
     async def _new_in_worktree(self, opening: SessionRequest) -> Session:
@@ -171,7 +181,7 @@ class SessionHost:
         return session
 
     async def _open(self, session_id: str, opening: SessionRequest) -> Session:
-        async with self.sessions.lock(session_id):
+        async with self._opened(), self.sessions.lock(session_id):
             live = self.sessions.get(session_id)
             if live is not None:
                 live.parts.entry.note_opening(opening.origin)
@@ -199,7 +209,7 @@ class SessionHost:
                     # before it is asked anything: see `open_model_use`
                     parts.choices.state.save(stored.directory)
                 await session.recover()
-            self._start(session)
+                self._start(session)
         return session
 
     def _take_up_loops(self, opening: SessionRequest) -> None:
@@ -297,9 +307,23 @@ class SessionHost:
         logger.info("closing %d sessions: %s", len(self.sessions), reason)
         self._closing.set()
 
+    @contextlib.asynccontextmanager
+    async def _opened(self) -> AsyncGenerator[None]:
+        """The end of the host waits for the session that is opened meanwhile, so that nothing of it is left. Raises DaemonLeavingError."""
+        if self._closing.is_set():
+            raise DaemonLeavingError
+        self._opening += 1
+        self._none_opening.clear()
+        try:
+            yield
+        finally:
+            self._opening -= 1
+            if not self._opening:
+                self._none_opening.set()
+
     def _start(self, session: Session) -> None:
         if self._group is None or self._closing.is_set():
-            raise SessionNotFoundError("The daemon is stopping; try again in a moment.")
+            raise DaemonLeavingError
         self.sessions.add(session)
         self._group.create_task(self._serve(session), name=f"session {session.id}")
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from msgspec import Struct
 
-from sould.agents.base.errors import ConfigError, NoModelError, SouldError
+from sould.agents.base.errors import ConfigError, DaemonLeavingError, NoModelError, SouldError
 from sould.agents.base.importing import load, load_here
 from sould.daemon.launch import command, inherited
 from sould.daemon.paths import Paths
@@ -38,12 +38,6 @@ FOUNDATIONS = (
 6 MB, is loaded when somebody does: where an editor never asks, the daemon stays small."""
 Compose: TypeAlias = "Callable[[Paths], Composition]"
 """Makes the host and what it stands on, in a thread."""
-
-
-class DaemonLeavingError(SouldError):
-    """No session can begin any more."""
-
-    kind = "stopping"
 
 
 class Sessions:
@@ -116,7 +110,7 @@ class Sessions:
 
     def _owner(self) -> asyncio.TaskGroup:
         if self._group is None:
-            raise DaemonLeavingError("The daemon is stopping; try again in a moment.")
+            raise DaemonLeavingError
         return self._group
 
     async def host(self) -> "HostPort":
