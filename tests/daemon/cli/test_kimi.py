@@ -129,10 +129,22 @@ def test_each_message_of_a_program_is_a_prompt_in_one_session(user: User) -> Non
     done = user.sould("kimi", "--print", "--input-format=stream-json", "--output-format=stream-json", stdin=stdin)
     assert [json.loads(line)["content"] for line in done.stdout.splitlines()] == ["One.", "Two."], done.stderr
     assert done.returncode == 0
-    assert done.stderr.count("Passed over") == 3
+    assert done.stderr.count("is passed over") == 3
     user.scripted("text: Hi.")
     final = ("kimi", "--print", "--input-format=stream-json", "--output-format=stream-json", "--final-message-only")
     assert user.sould(*final, stdin=json.dumps(given[2])).stdout == '{"role":"assistant","content":"Hi."}\n'
+
+
+def test_the_end_of_another_programs_turn_is_no_answer(user: User) -> None:
+    user.scripted("text: Begun.\nwait: 3\ntext: Ended.", "text: Two.")
+    line = [SOULD, "kimi", "--print", "--session", "shared", "-p", "first"]
+    with subprocess.Popen(line, env=user.environment, cwd=user.project, stdout=subprocess.PIPE, text=True) as first:
+        assert first.stdout is not None
+        while "Begun." not in first.stdout.readline():
+            pass
+        first.terminate()
+    done = user.sould("kimi", "--print", "--output-format=stream-json", "--session=shared", "-p", "second")
+    assert done.stdout == '{"role":"assistant","content":"Two."}\n', done.stderr
 
 
 def test_a_program_is_answered_before_it_asks_again(user: User) -> None:

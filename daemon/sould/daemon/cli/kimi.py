@@ -8,6 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
+from itertools import starmap
 from typing import Any, Final, NoReturn, cast
 
 import click
@@ -125,10 +126,10 @@ def _prompts(given: str | None, *, stream: bool) -> Iterator[str]:
     if not stream and (given is not None or os.isatty(0)):
         return
     with open(0, encoding="utf-8", errors="replace", closefd=False) as source:
-        yield from filter(None, map(_text_of, source) if stream else [source.read().strip()])
+        yield from filter(None, starmap(_text_of, enumerate(source, 1)) if stream else [source.read().strip()])
 
 
-def _text_of(line: str) -> str:
+def _text_of(number: int, line: str) -> str:
     """The text of a user's message; "" for all else, which is passed over with a word."""
     try:
         message = json.loads(line or "null") if line.strip() else {"role": "user", "content": ""}
@@ -136,8 +137,10 @@ def _text_of(line: str) -> str:
         parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
         texts = [str(part["text"]) for part in parts if part["type"] == "text"]
         if message["role"] == "user":
-            return "\n".join(texts)
-        complain(f"Passed over a message of the role {message['role']!r}: only the user's are prompts.")
-    except (ValueError, KeyError, TypeError) as error:
-        complain(f"Passed over a line that is no message: {error!r}.")
+            if len(texts) < len(parts):
+                complain(f"Line {number}: only its text is read.")
+            return "\n".join(texts).strip()
+        complain(f"Line {number} is passed over: only messages of the role 'user' are prompts.")
+    except (ValueError, KeyError, TypeError):
+        complain(f'Line {number} is passed over: it is no message such as {{"role":"user","content":"Hello."}}.')
     return ""

@@ -187,6 +187,8 @@ class KimiPrint:
         self._printer: Printer = (
             FinalPrinter(stream=form.stream) if form.final else MessagePrinter() if form.stream else EventPrinter()
         )
+        self._begun = False
+        """The turn of our prompt has: what happens before is of one that another program gave the session."""
         self._leaving = False
         """Nothing more is printed."""
 
@@ -197,10 +199,9 @@ class KimiPrint:
             CommandError: it failed, with the exit code that kimi-cli has for it.
         """
         prompted, session = False, ""
-        self._link.attach()
         try:
-            session = self._open()
             for prompt in prompts:
+                session = session or self._open()
                 prompted = True
                 self._prompt(prompt)
         except RpcError as error:
@@ -222,7 +223,8 @@ class KimiPrint:
                 click.echo(f"\nTo resume this session: sould-kimi -r {session}", err=True)
 
     def _open(self) -> str:
-        """The id of the session."""
+        """Open the session; its id."""
+        self._link.attach()
         said = {
             "protocol_version": "1.10",
             "client": {"name": "sould-kimi --print", "version": VERSION},
@@ -234,6 +236,7 @@ class KimiPrint:
     def _prompt(self, text: str) -> None:
         if self._echoes:
             click.echo(text)
+        self._begun = False
         try:
             status = self._daemon.request("prompt", {"user_input": text})["status"]
         finally:
@@ -244,6 +247,8 @@ class KimiPrint:
 
     def _cancel(self) -> None:
         self._leaving = True
+        if self._link.control is None:
+            return  # no daemon has heard of us
         with contextlib.suppress(RpcError, ConnectionGoneError, TimeoutError):
             self._daemon.request("cancel", {}, CANCEL_S)
 
@@ -254,6 +259,9 @@ class KimiPrint:
         if method != "event" or self._leaving:
             return
         kind, payload = params["type"], params["payload"]
+        self._begun = self._begun or kind == "TurnBegin"
+        if not self._begun and kind != "Notification":
+            return
         if kind == "Notification" and payload["category"] != "task" and not self._echoes:
             if payload["severity"] in ("warning", "error"):  # programs do not expect them among messages
                 complain(": ".join(filter(None, (payload["title"], payload["body"]))))
@@ -262,8 +270,8 @@ class KimiPrint:
 
     def request(self, asked: Asked) -> None:
         """See `RequestHandler`: it stays unanswered, and the turn is cancelled."""
-        if self._leaving:
-            return  # what ends with the turn
+        if self._leaving or not self._begun:
+            return  # what ends with the turn, or is asked in another program's
         what = one_line(str(asked.params["payload"].get("description") or asked.params["type"]), 200)
         raise CommandError(
             f"It needs an approval that nobody here can give: {what}. --print allows everything.", FAILED

@@ -88,6 +88,7 @@ class Pages:
         self._load()
         if not self._pages:
             self._say("Nothing is to be reviewed." if not self._elsewhere else "")
+        _forget_typed()
         is_new = True
         while self._at < len(self._pages) or self._begins_again():
             page = self._pages[self._at]
@@ -106,6 +107,7 @@ class Pages:
     def _look_again(self, page: Part) -> None:
         """Whether the answer was carried out is seen in what is pending now."""
         self._say("The daemon was stopped before it answered. This is pending now:")
+        _forget_typed()
         self._load()
         pending = {page.hunk.id for page in self._pages}
         self._answered = [numbers for numbers in self._answered if not numbers or not pending.issuperset(numbers)]
@@ -307,8 +309,7 @@ class Pages:
         offered = [choice for choice in left.choices if choice in _ASKED]
         what = reviewtext.shortened("".join(left.mixed)) if left.mixed else self._names.file(left.path)
         self._say(f"{left.message[:1].upper()}{left.message[1:]}: {what}" if left.mixed else f"{left.message}.")
-        if sys.stdin.isatty():
-            termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)  # what was typed before is no answer to this
+        _forget_typed()
         choice = self._choice(offered)
         page = next(page for page in pages if page.hunk.id == left.id)
         if choice is None:
@@ -348,3 +349,9 @@ class Pages:
         """The first undecided one from there on."""
         behind = (n for n, page in enumerate(self._pages) if page.place >= place and page.name not in self._passed)
         self._at = next(behind, len(self._pages))
+
+
+def _forget_typed() -> None:
+    """What was typed before something is shown is no answer to it. What is piped in stays."""
+    if sys.stdin.isatty():
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
