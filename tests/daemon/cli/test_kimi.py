@@ -4,11 +4,13 @@ import hashlib
 import json
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from sould.agents.wire.messages import PROTOCOL_VERSION
 from soultest.cliuser import User
+from soultest.daemon import until
 from soultest.world import SOULD, call
 
 MODEL = """\
@@ -136,15 +138,53 @@ def test_each_message_of_a_program_is_a_prompt_in_one_session(user: User) -> Non
 
 
 def test_the_end_of_another_programs_turn_is_no_answer(user: User) -> None:
-    user.scripted("text: Begun.\nwait: 3\ntext: Ended.", "text: Two.")
-    line = [SOULD, "kimi", "--print", "--session", "shared", "-p", "first"]
+    user.scripted("text: Begun.\nwait: 2\ntext: Ended.")  # each program hears it from its beginning
+    line = [SOULD, "kimi", "--print", "--session", "taken-over", "-p", "first"]
     with subprocess.Popen(line, env=user.environment, cwd=user.project, stdout=subprocess.PIPE, text=True) as first:
         assert first.stdout is not None
         while "Begun." not in first.stdout.readline():
             pass
         first.terminate()
-    done = user.sould("kimi", "--print", "--output-format=stream-json", "--session=shared", "-p", "second")
-    assert done.stdout == '{"role":"assistant","content":"Two."}\n', done.stderr
+    done = user.sould("kimi", "--print", "--output-format=stream-json", "--session=taken-over", "-p", "second")
+    assert done.stdout == '{"role":"assistant","content":"Begun.Ended."}\n', done.stderr
+
+
+def test_who_stays_in_a_session_is_asked_again_when_nobody_was_there_for_a_prompt(user: User) -> None:
+    user.scripted("text: One.", call("Shell", "c", command="touch made"), "text: Two.")
+    line = [SOULD, "kimi", "--wire", "--session", "shared"]
+    with subprocess.Popen(
+        line, env=user.environment, cwd=user.project, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdin is not None
+        assert other.stdout is not None
+        other.stdin.write('{"jsonrpc":"2.0","id":"1","method":"initialize","params":{"protocol_version":"1.10"}}\n')
+        other.stdin.flush()
+        assert "result" in json.loads(other.stdout.readline())
+        assert user.sould("kimi", "--quiet", "--session=shared", "-p", "go").stdout == "One.\n"
+        until(lambda: mode_of(user, "shared") == "ask", what="mode ask")
+        other.stdin.write('{"jsonrpc":"2.0","id":"2","method":"prompt","params":{"user_input":"go on"}}\n')
+        other.stdin.flush()
+        while "ApprovalRequest" not in other.stdout.readline():
+            pass
+        other.stdin.close()
+
+
+def sessions_of(user: User) -> set[Path]:
+    return {*Path(user.environment["HOME"]).glob(".kimi/sessions/*/*")}
+
+
+def mode_of(user: User, session: str) -> object:
+    [directory] = [path for path in sessions_of(user) if path.name == session]
+    return json.loads((directory / "state.json").read_text()).get("mode")
+
+
+def test_with_closed_standard_input_nothing_is_asked_and_nothing_is_left(user: User) -> None:
+    user.scripted("text: One.")
+    line = ["sh", "-c", f"exec {SOULD} kimi --print <&-"]
+    before = sessions_of(user)
+    done = subprocess.run(line, env=user.environment, cwd=user.project, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert sessions_of(user) == before
 
 
 def test_a_program_is_answered_before_it_asks_again(user: User) -> None:

@@ -93,6 +93,21 @@ async def test_cancelling_is_answered_first_then_the_turn_ends(bench: Bench) -> 
     assert types_of(program.lines[seen:])[-1] == "TurnEnd"
 
 
+async def test_a_prompt_behind_the_turn_of_another_program_is_withdrawn_alone(bench: Bench) -> None:
+    bench.script(call("Shell", command="until [ -e go ]; do sleep 0.05; done"), "text: done")
+    async with bench.running(), wire_connected(bench, "--yolo") as program:
+        session = (await program.result("initialize", **NEW))["sould"]["session_id"]
+        asked = program.ask("prompt", user_input="go")
+        await program.until("ToolCall")
+        async with wire_connected(bench, "--session", session) as other:
+            await other.result("initialize", **NEW, sould={"queue": True})
+            waiting = other.ask("prompt", user_input="and then")
+            assert await other.result("cancel") == {}
+            assert (await other.answer(waiting))["result"] == {"status": "cancelled"}
+        (bench.project / "go").touch()
+        assert (await program.answer(asked))["result"] == {"status": "finished"}
+
+
 async def test_what_needs_a_running_turn_or_none_is_refused_by_its_code(bench: Bench) -> None:
     bench.script(call("Shell", command="sleep 1000"))
     async with bench.running(), wire_connected(bench, "--yolo") as program:

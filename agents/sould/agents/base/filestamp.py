@@ -4,11 +4,11 @@ import os
 from typing import TypeAlias
 
 FileStamp: TypeAlias = tuple[int, ...]
-"""Is another one as soon as the file may hold something else; () where nothing is."""
+"""Differs once the file may have changed; () where there is none."""
 
 
 def file_stamp(path: str | os.PathLike[str]) -> FileStamp:
-    """Of what a path leads to."""
+    """The stamp of a path's file, links followed."""
     try:
         return stamp_of(os.stat(path))
     except OSError:
@@ -16,5 +16,5 @@ def file_stamp(path: str | os.PathLike[str]) -> FileStamp:
 
 
 def stamp_of(status: os.stat_result) -> FileStamp:
-    """Of a file that was looked at."""
+    """The stamp of a file whose status is known."""
     return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino

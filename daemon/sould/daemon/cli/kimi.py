@@ -30,10 +30,10 @@ _PRINT: Final = (
     click.Option(["--print", "prints"], is_flag=True, help="Run one prompt, ask nothing, print the answer."),
     click.Option(["--prompt", "-p", "--command", "-c", "prompt"], help="The prompt; else standard input."),
     click.Option(
-        ["--input-format"], type=click.Choice(("text", "stream-json")), help="Text, or a message in JSON a line."
+        ["--input-format"], type=click.Choice(("text", "stream-json")), help="text, or stream-json: a message a line."
     ),
     click.Option(
-        ["--output-format"], type=click.Choice(("text", "stream-json")), help="Text, or a message in JSON a line."
+        ["--output-format"], type=click.Choice(("text", "stream-json")), help="text, or stream-json: a message a line."
     ),
     click.Option(
         ["--final-message-only", "final"], is_flag=True, help="Print the last message, and nothing before it."
@@ -55,6 +55,8 @@ class KimiCommand(Command):
             raise CommandError(
                 f"sould has no `{args[0]}`; docs/kimi.md says what there is in place of kimi-cli.", USAGE
             )
+        if "--wire" in args and {"--print", "--quiet", "--acp"}.intersection(args):
+            raise CommandError("--wire cannot be combined with --print, --quiet or --acp.", USAGE)
         return super().parse_args(ctx, args)
 
 
@@ -132,15 +134,21 @@ def _prompts(given: str | None, *, stream: bool) -> Iterator[str]:
 def _text_of(number: int, line: str) -> str:
     """The text of a user's message; "" for all else, which is passed over with a word."""
     try:
-        message = json.loads(line or "null") if line.strip() else {"role": "user", "content": ""}
+        message = json.loads(line) if line.strip() else {"role": "user", "content": ""}
         content = message["content"] or ""
         parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        texts = [str(part["text"]) for part in parts if part["type"] == "text"]
+        texts = [_whole(part["text"]) for part in parts if part["type"] == "text"]
         if message["role"] == "user":
             if len(texts) < len(parts):
                 complain(f"Line {number}: only its text is read.")
             return "\n".join(texts).strip()
         complain(f"Line {number} is passed over: only messages of the role 'user' are prompts.")
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         complain(f'Line {number} is passed over: it is no message such as {{"role":"user","content":"Hello."}}.')
     return ""
+
+
+def _whole(text: str) -> str:
+    """The text. Raises ValueError for half of a surrogate pair, AttributeError for what is no text."""
+    text.encode()
+    return text

@@ -174,7 +174,7 @@ def _without_null(fields: Params) -> Params:
 
 
 def _print_json(message: Params) -> None:
-    click.echo(json.dumps(message, ensure_ascii=False, separators=(",", ":")))
+    click.echo(json.dumps(message, ensure_ascii=sys.stdout.isatty(), separators=(",", ":")))
 
 
 class KimiPrint:
@@ -189,6 +189,8 @@ class KimiPrint:
         )
         self._begun = False
         """The turn of our prompt has: what happens before is of one that another program gave the session."""
+        self._waits = False
+        """Our prompt has no answer yet."""
         self._leaving = False
         """Nothing more is printed."""
 
@@ -236,9 +238,10 @@ class KimiPrint:
     def _prompt(self, text: str) -> None:
         if self._echoes:
             click.echo(text)
-        self._begun = False
+        self._begun, self._waits = False, True
         try:
             status = self._daemon.request("prompt", {"user_input": text})["status"]
+            self._waits = False
         finally:
             if not self._leaving:
                 self._printer.flush()
@@ -247,8 +250,8 @@ class KimiPrint:
 
     def _cancel(self) -> None:
         self._leaving = True
-        if self._link.control is None:
-            return  # no daemon has heard of us
+        if not self._waits:
+            return  # the turn that runs may be another program's
         with contextlib.suppress(RpcError, ConnectionGoneError, TimeoutError):
             self._daemon.request("cancel", {}, CANCEL_S)
 

@@ -134,6 +134,7 @@ def cli(context: click.Context) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run one command and exit: 0 done, 1 failed, 2 wrong usage, others as the command's help says."""
+    _replace_closed_streams()
     try:
         given = sys.argv[1:] if arguments is None else list(arguments)
         code: object = cli.main(
@@ -163,6 +164,13 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         )
         _leave(TEMPORARY if full else FAILED)
     _leave(code)
+
+
+def _replace_closed_streams() -> None:
+    """Have /dev/null for a standard stream that was closed: else the next file or socket is opened in its place."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None and os.open(os.devnull, os.O_RDWR) == number:
+            setattr(sys, name, open(number, "w" if number else "r", encoding="utf-8", closefd=False))  # noqa: SIM115 -- for as long as we run
 
 
 def _leave(code: object) -> NoReturn:

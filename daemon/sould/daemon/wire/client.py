@@ -204,8 +204,12 @@ class WireClient(ClientConnection):
     async def leave(self) -> None:
         """The client is gone."""
         if self._open is not None:
+            session = self._open.session
             self._open.end()
-            await (await self.host()).detach(self._open.session.id, self.id)
+            if self.connection.gone and self._arguments.share is not None and "afk" in self._arguments.modes:
+                # nobody was there for this program only: who stays in the session is asked again
+                await session.options.choose("mode", "ask", self.id)
+            await (await self.host()).detach(session.id, self.id)
         await super().leave()
 
     # --- what must outlive the daemon (D11) ---------------------------------------------------------------------------

@@ -129,11 +129,19 @@ class WireSession:
                 raise RpcError(INVALID_STATE, "No agent turn is in progress.")
 
     def cancel(self) -> None:
-        """Cancel the replay, else the running turn and what waits of this client."""
+        """Cancel the replay, else the prompts of this client; where it gave none, the running turn."""
         if self._replay is not None:
             self._replay.cancel()
-        else:
+        elif not self._withdraw():
             self.session.turns.cancel(self._client_id)
+
+    def _withdraw(self) -> bool:
+        """Take out the prompts of this client behind the turn of another one. False: none waits there."""
+        own = self.pending.turns
+        if any(prompt.turn_id in own for prompt in self.session.turns.prompts[:1]):
+            return False
+        removed = [self.session.queue.remove(turn_id) for turn_id in own]
+        return "removed" in removed
 
     async def set_plan_mode(self, *, enabled: bool) -> None:
         """Begin to plan, or go back to the mode before."""

@@ -191,6 +191,15 @@ def test_what_is_noted_in_a_session_s_state_leaves_all_else_there(store: Session
     assert not list(directory.glob("*.tmp"))
 
 
+def test_a_state_that_only_pythons_own_json_reads_loses_nothing(store: SessionStore, share: Path, cwd: Path) -> None:
+    directory = keep(share, cwd, "one", wire_lines(*turn("one", text("yes"))))
+    store.take_in(share, cwd)
+    (directory / "state.json").write_text(json.dumps({"todos": [{"title": "cut \ud83d"}], "version": 1}))
+    store.rename("one", "Ours")
+    state = json.loads((directory / "state.json").read_text())
+    assert state == {"todos": [{"title": "cut \ud83d"}], "version": 1, "custom_title": "Ours", "title_generated": True}
+
+
 @pytest.mark.parametrize("kind", ["link", "dangling link", "pipe", "directory", "too large"])
 def test_a_state_that_is_no_file_of_the_user_s_own_is_neither_read_nor_written(
     store: SessionStore, share: Path, cwd: Path, tmp_path: Path, kind: str

@@ -7,6 +7,7 @@ it are the user's own and none is a link or a device. The store keeps a link to 
 import contextlib
 import errno
 import hashlib
+import json
 import logging
 import os
 import re
@@ -295,7 +296,7 @@ def change_state(directory: Path, fields: Mapping[str, Any]) -> None:
         state = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
         changed = {key: value for key, value in {**state, **fields}.items() if key not in fields or value is not None}
         if changed != state:
-            write_private(path, orjson.dumps(changed))
+            write_private(path, _dumped(changed))
 
 
 def note_in_state(directory: Path, fields: Mapping[str, Any]) -> None:
@@ -305,6 +306,16 @@ def note_in_state(directory: Path, fields: Mapping[str, Any]) -> None:
             change_state(directory, fields)
     except OSError as error:
         logger.warning("%s is left as it is: %s", directory / STATE, error.strerror)
+
+
+def titled(title: str) -> dict[str, Any]:
+    """How a state says a title, and that kimi-cli is to make none itself."""
+    return {"custom_title": title or None, "title_generated": True}
+
+
+def archived(at: float | None) -> dict[str, Any]:
+    """How a state says that the session was archived then; None: it was taken out, and is not to be archived for its age."""
+    return {"archived": at is not None, "archived_at": at, "auto_archive_exempt": at is None}
 
 
 def _title(directory: Path) -> str:
@@ -413,7 +424,7 @@ def _note(path: Path, cwd: Path, session_id: str) -> None:
             entries.append(ours)
         if ours.get("last_session_id") != session_id:
             ours["last_session_id"] = session_id
-            write_private(path, orjson.dumps(document, option=orjson.OPT_INDENT_2))
+            write_private(path, _dumped(document))
     except (OSError, ValueError) as error:
         logger.warning("%s is left as it is: %s", path, error)
 
@@ -425,7 +436,22 @@ def _read_whole(path: Path) -> object:
             content = source.read(LARGEST_STATE + 1)
     except FileNotFoundError:
         return {}
-    return orjson.loads(content) if len(content) <= LARGEST_STATE else None
+    return _lenient(content) if len(content) <= LARGEST_STATE else None
+
+
+def _lenient(content: bytes) -> object:
+    """What Python's own JSON takes, too: halves of surrogate pairs, and NaN. Raises ValueError."""
+    try:
+        return orjson.loads(content)
+    except orjson.JSONDecodeError:
+        return json.loads(content)
+
+
+def _dumped(value: object) -> bytes:
+    try:
+        return orjson.dumps(value)
+    except TypeError:  # of what only Python's own takes
+        return json.dumps(value).encode()
 
 
 def _entry(value: object) -> dict[str, Any] | None:

@@ -330,7 +330,7 @@ class SessionStore:
         """
         stored = self.find(session_id)
         info = self._save(stored.directory, replace(stored.info, title=shown_title(title)))
-        self._later(partial(kimilayout.note_in_state, stored.directory, {"custom_title": info.title or None}))
+        self._later(partial(kimilayout.note_in_state, stored.directory, kimilayout.titled(info.title)))
         return info
 
     def note_opening(self, session_id: str, origin: Origin) -> SessionInfo:
@@ -427,8 +427,8 @@ class SessionStore:
         return info
 
     def _note_archive(self, directory: Path, *, archived: bool) -> None:
-        fields = {"archived": archived, "archived_at": time.time() if archived else None}
-        self._later(partial(kimilayout.note_in_state, directory, fields))
+        noted = kimilayout.archived(time.time() if archived else None)
+        self._later(partial(kimilayout.note_in_state, directory, noted))
 
     def _write(self, directory: Path, session_id: str) -> None:
         with self._writing:

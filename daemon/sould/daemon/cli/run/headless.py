@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from sould.daemon.cli.run.dialogs import TerminalDialogs
 
 AUTH_REQUIRED = -32000
-TEMPORARY_KINDS = frozenset({"rate_limited", "connection", "timeout", "empty", "disk_full"})
+TEMPORARY_KINDS = frozenset({"rate_limited", "connection", "timeout", "empty", "disk_full", "interrupted"})
 NO_MODEL_KINDS = frozenset({"no_model", "auth"})
 ENDINGS = {
     "max_tokens": "The answer was cut off: the model reached its token limit.",
