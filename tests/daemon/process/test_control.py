@@ -159,8 +159,10 @@ def test_who_begins_a_session_while_the_daemon_restarts_is_told_to_try_again(sou
     bridge = sould.acp()
     for number in range(2, 7):
         place: dict[str, object] = {"cwd": str(sould.workspace), "mcpServers": []}
+        owner = sould.owner
         bridge.send({"jsonrpc": "2.0", "id": number, "method": "session/new", "params": place})
         with sould.control() as daemon:
             daemon.ask(Restart(force=True))
         answer = bridge.answer(number)
         assert "result" in answer or "ry again" in answer["error"]["message"], answer
+        until(lambda owner=owner: sould.owner not in (None, owner), what="the next daemon")
