@@ -11,6 +11,7 @@ import pytest
 from sould.agents.wire.messages import PROTOCOL_VERSION
 from soultest.cliuser import User
 from soultest.daemon import until
+from soultest.terminal import HEARS_CTRL_C
 from soultest.world import SOULD, call
 
 MODEL = """\
@@ -213,7 +214,7 @@ def test_text_shows_the_prompt_and_each_event(user: User) -> None:
 
 def test_ctrl_c_cancels_the_turn(user: User) -> None:
     user.scripted("text: Working.\n" + call("Shell", "1", command="sleep 600"), "text: Never.")
-    line = [SOULD, "kimi", "--print", "-p", "go"]
+    line = [*HEARS_CTRL_C, str(SOULD), "kimi", "--print", "-p", "go"]
     with subprocess.Popen(
         line, env=user.environment, cwd=user.project, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
     ) as process:
